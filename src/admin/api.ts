@@ -1,0 +1,136 @@
+/** The admin API: the clock, life and death in a container, and the purger. Every call is one entry of a table. */
+
+import type { Clock, ManualClock } from '../base/clock.ts'
+import { parseDuration } from '../base/duration.ts'
+import { RequestError } from '../base/error.ts'
+import { forecastBucketsMax } from '../base/limits.ts'
+import { parsePartitionKeyHeader } from '../document/partition-key.ts'
+import type { Engine } from '../engine/engine.ts'
+import { itemKey } from '../engine/item-key.ts'
+import type { ContainerRecord } from '../storage/port.ts'
+import { invalidTtlText, isTtl } from '../ttl/lifespan.ts'
+import { explain, forecast, preview } from '../ttl/report.ts'
+
+export interface AdminContext {
+  readonly engine: Engine
+  readonly clock: Clock
+}
+
+export interface AdminCall {
+  readonly method: string
+  /** Behind `/_mayfly/`, decoded. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+  readonly body: unknown
+}
+
+type Call = (context: AdminContext, call: AdminCall) => Promise<unknown>
+
+export async function answerAdminCall(context: AdminContext, call: AdminCall): Promise<unknown> {
+  const { method, path } = call
+  const [area, , , topic = ''] = path
+  const calls: Readonly<Record<string, Call>> = area === 'ttl' && path.length >= 3 ? ttlCalls : rootCalls
+  const name = area === 'ttl' && path.length >= 3 ? topic : path.join('/')
+  const handler = Object.hasOwn(calls, `${method} ${name}`) ? calls[`${method} ${name}`] : undefined
+  if (handler === undefined) throw new RequestError('not_found', `There is no ${method} /_mayfly/${path.join('/')}.`)
+  return handler(context, call)
+}
+
+const rootCalls: Readonly<Record<string, Call>> = {
+  'GET clock': async ({ engine, clock }) => clockState(engine, clock),
+  'POST clock': moveClock,
+  'POST purge': purge,
+}
+
+/** Behind `/_mayfly/ttl/{database}/{container}`. */
+const ttlCalls: Readonly<Record<string, Call>> = {
+  'GET ': async (context, call) => context.engine.ttlStatus(await containerOf(context, call)),
+  'GET forecast': forecastDeaths,
+  'GET explain': explainItem,
+  'POST preview': previewChange,
+}
+
+async function clockState(engine: Engine, clock: Clock) {
+  return { now: await engine.store.moment(), mode: clock.mode }
+}
+
+async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
+  if (clock.mode !== 'manual') {
+    throw new RequestError('precondition_failed', 'The clock is the system’s; start with --clock manual to move it.')
+  }
+  const { advance, set } = bodyFields(body)
+  if ((advance === undefined) === (set === undefined)) {
+    throw new RequestError('malformed', 'Say either {"advance":"90d"} or {"set":epochSeconds}.')
+  }
+  const manual = clock as ManualClock
+  if (advance !== undefined) manual.advance(parseDuration(advance))
+  else manual.set(typeof set === 'number' ? set : Number.NaN)
+  return clockState(engine, clock)
+}
+
+async function purge({ engine }: AdminContext, { body }: AdminCall) {
+  const { pause, db, container } = bodyFields(body)
+  if (pause !== undefined) {
+    if (typeof pause !== 'boolean') throw new RequestError('malformed', '"pause" is true or false.')
+    engine.purger.isPaused = pause
+    return { paused: pause }
+  }
+  const containers = await selectContainers(engine, db, container)
+  const removed = await engine.purger.purgeNow(containers)
+  let remaining = 0
+  for (const each of containers) remaining += (await engine.ttlStatus(each)).backlog
+  return { removed, remaining }
+}
+
+async function selectContainers(engine: Engine, db: unknown, container: unknown): Promise<ContainerRecord[]> {
+  if (db === undefined && container === undefined) {
+    const all = await Promise.all((await engine.store.databases()).map(database => engine.store.containers(database)))
+    return all.flat()
+  }
+  if (typeof db !== 'string' || (container !== undefined && typeof container !== 'string')) {
+    throw new RequestError('malformed', 'Name a database in "db", and a container of it in "container" if you like.')
+  }
+  if (container !== undefined) return [await engine.requireContainer(db, container)]
+  return [...(await engine.store.containers(await engine.requireDatabase(db)))]
+}
+
+async function containerOf({ engine }: AdminContext, { path }: AdminCall): Promise<ContainerRecord> {
+  return engine.requireContainer(path[1]!, path[2]!)
+}
+
+async function forecastDeaths(context: AdminContext, call: AdminCall) {
+  const windowSeconds = parseDuration(call.query.get('window') ?? '24h')
+  const bucketCount = Number(call.query.get('buckets') ?? 24)
+  if (!Number.isInteger(bucketCount) || bucketCount < 1 || bucketCount > forecastBucketsMax) {
+    throw new RequestError('malformed', `"buckets" is a whole number from 1 to ${forecastBucketsMax}.`)
+  }
+  if (windowSeconds < bucketCount) {
+    throw new RequestError('malformed', 'The window must have at least a second for each bucket.')
+  }
+  return forecast(context.engine.store, await containerOf(context, call), { windowSeconds, bucketCount })
+}
+
+async function explainItem(context: AdminContext, call: AdminCall) {
+  const id = call.query.get('id')
+  const partitionKey = call.query.get('partitionKey')
+  if (id === null || partitionKey === null) {
+    throw new RequestError('malformed', 'Name the item: ?id=…&partitionKey=["…"].')
+  }
+  const container = await containerOf(context, call)
+  const components = parsePartitionKeyHeader(partitionKey)
+  return explain(context.engine.store, container, itemKey(container, components, id))
+}
+
+async function previewChange(context: AdminContext, call: AdminCall) {
+  const { defaultTtl = null } = bodyFields(call.body)
+  if (defaultTtl !== null && !isTtl(defaultTtl)) throw new RequestError('malformed', invalidTtlText(defaultTtl))
+  return preview(context.engine.store, await containerOf(context, call), defaultTtl)
+}
+
+function bodyFields(body: unknown): Readonly<Record<string, unknown>> {
+  if (body === undefined) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new RequestError('malformed', 'The body is one JSON object.')
+  }
+  return body as Record<string, unknown>
+}

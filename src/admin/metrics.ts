@@ -1,0 +1,97 @@
+/** `/metrics` in the Prometheus text format, and the counters behind it. */
+
+import type { ContainerStatus, Engine } from '../engine/engine.ts'
+
+export class Counters {
+  readonly #requests = new Map<number, number>()
+  #chargeRu = 0
+
+  count(status: number, chargeRu: number): void {
+    this.#requests.set(status, (this.#requests.get(status) ?? 0) + 1)
+    this.#chargeRu += chargeRu
+  }
+
+  get chargeRu(): number {
+    return this.#chargeRu
+  }
+
+  get requests(): ReadonlyMap<number, number> {
+    return this.#requests
+  }
+}
+
+interface Metric {
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+  readonly help: string
+  readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[]
+}
+
+export async function metricsText(engine: Engine, counters: Counters): Promise<string> {
+  const containers: { labels: Record<string, string>; status: ContainerStatus }[] = []
+  for (const database of await engine.store.databases()) {
+    for (const container of await engine.store.containers(database)) {
+      const labels = { database: database.id, container: container.id }
+      containers.push({ labels, status: await engine.ttlStatus(container) })
+    }
+  }
+  const perContainer = (pick: (status: ContainerStatus) => number) =>
+    containers.map(({ labels, status }) => ({ labels, value: pick(status) }))
+  const metrics: Metric[] = [
+    {
+      name: 'mayfly_requests_total',
+      type: 'counter',
+      help: 'Requests answered, by HTTP status.',
+      samples: [...counters.requests].map(([status, value]) => ({ labels: { status: String(status) }, value })),
+    },
+    {
+      name: 'mayfly_request_units_total',
+      type: 'counter',
+      help: 'Request units charged to requests. Purging charges nobody.',
+      samples: [{ value: counters.chargeRu }],
+    },
+    {
+      name: 'mayfly_items_living',
+      type: 'gauge',
+      help: 'Items that are alive.',
+      samples: perContainer(status => status.living),
+    },
+    {
+      name: 'mayfly_items_backlog',
+      type: 'gauge',
+      help: 'Items that are dead, invisible, and not yet removed.',
+      samples: perContainer(status => status.backlog),
+    },
+    {
+      name: 'mayfly_purge_lag_seconds',
+      type: 'gauge',
+      help: 'How long the oldest item of the backlog has been dead.',
+      samples: perContainer(status => status.lagSeconds),
+    },
+    {
+      name: 'mayfly_items_purged_total',
+      type: 'counter',
+      help: 'Dead items removed since the start.',
+      samples: perContainer(status => status.purged),
+    },
+    {
+      name: 'mayfly_purge_paused',
+      type: 'gauge',
+      help: '1 while the purger is paused.',
+      samples: [{ value: engine.purger.isPaused ? 1 : 0 }],
+    },
+  ]
+  return metrics.map(print).join('')
+}
+
+function print({ name, type, help, samples }: Metric): string {
+  const lines = samples.map(({ labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`)
+    return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`
+  })
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n')
+}
+
+function escapeLabel(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

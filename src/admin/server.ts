@@ -1,0 +1,138 @@
+/** The paths beside the protocol: health, status, metrics, the certificate and the admin API. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
+import { definitionBytesMax } from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import type { Engine } from '../engine/engine.ts'
+import { answerAdminCall } from './api.ts'
+import { publicError } from './error-map.ts'
+import { checkAdmin, checkOrigin, type GuardOptions } from './guard.ts'
+import { type Counters, metricsText } from './metrics.ts'
+
+export interface AdminOptions extends GuardOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly counters: Counters
+  readonly log: Log
+  readonly version: string
+  readonly storeName: string
+  readonly uptimeMs: () => number
+  readonly certificate: () => Promise<string>
+}
+
+interface Answer {
+  readonly status?: number
+  readonly type: string
+  readonly body: string
+}
+
+type Page = (options: AdminOptions, req: IncomingMessage) => Promise<Answer>
+
+const json = (value: unknown): Answer => ({ type: 'application/json', body: JSON.stringify(value) })
+
+const pages: Readonly<Record<string, Page>> = {
+  '/alive': async () => json({ alive: true }),
+  '/ready': async () => json({ ready: true }),
+  '/status': async (options, req) => {
+    checkAdmin(req, options)
+    return json(await status(options))
+  },
+  '/metrics': async (options, req) => {
+    checkAdmin(req, options)
+    return { type: 'text/plain; version=0.0.4', body: await metricsText(options.engine, options.counters) }
+  },
+  '/_explorer/emulator.pem': async (options, req) => {
+    checkOrigin(req, options)
+    return { type: 'application/x-pem-file', body: await options.certificate() }
+  },
+}
+
+/** Whether a path belongs here and not to the protocol. */
+export function isAdminPath(url: string): boolean {
+  const path = url.split('?', 1)[0]!
+  return Object.hasOwn(pages, path) || path.startsWith('/_mayfly/') || path.startsWith('/_explorer')
+}
+
+export function adminHandler(options: AdminOptions): (req: IncomingMessage, res: ServerResponse) => void {
+  return (req, res) => {
+    answer(options, req).then(
+      ({ status = 200, type, body }) => send(res, status, type, body),
+      error => {
+        const { status, code, message } = publicError(error)
+        if (status === 500) options.log.error({ error, url: req.url }, 'an admin call failed in a way it should not')
+        send(res, status, 'application/json', JSON.stringify({ code, message }))
+      },
+    )
+  }
+}
+
+async function answer(options: AdminOptions, req: IncomingMessage): Promise<Answer> {
+  const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
+  const page = Object.hasOwn(pages, pathname) ? pages[pathname] : undefined
+  if (page !== undefined) return page(options, req)
+  if (!pathname.startsWith(adminPrefix)) throw new RequestError('not_found', `There is nothing at ${pathname}.`)
+  checkAdmin(req, options)
+  const path = pathname.slice(adminPrefix.length).split('/').map(decode)
+  const body = await readBody(req)
+  return json(await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body }))
+}
+
+const adminPrefix = '/_mayfly/'
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch (error) {
+    throw new RequestError('malformed', 'The path is not encoded properly.', { cause: error })
+  }
+}
+
+async function readBody(req: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of req) {
+    bytes += chunk.length
+    if (bytes > definitionBytesMax) throw new RequestError('too_large', 'The body is too large.')
+    chunks.push(chunk)
+  }
+  if (bytes === 0) return undefined
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch (error) {
+    throw new RequestError('malformed', 'The body is not JSON.', { cause: error })
+  }
+}
+
+async function status({ engine, clock, counters, version, storeName, uptimeMs }: AdminOptions): Promise<object> {
+  const databases = []
+  for (const database of await engine.store.databases()) {
+    const containers = []
+    for (const container of await engine.store.containers(database)) {
+      containers.push({ id: container.id, ...(await engine.ttlStatus(container)) })
+    }
+    databases.push({ id: database.id, containers })
+  }
+  return {
+    version,
+    uptimeSeconds: Math.floor(uptimeMs() / 1000),
+    clock: { now: await engine.store.moment(), mode: clock.mode },
+    store: storeName,
+    rateLimit: engine.ledger.isEnforced,
+    purger: { paused: engine.purger.isPaused },
+    requests: Object.fromEntries(counters.requests),
+    requestUnits: counters.chargeRu,
+    databases,
+  }
+}
+
+function send(res: ServerResponse, status: number, type: string, body: string): void {
+  res.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  res.end(body)
+}

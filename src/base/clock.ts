@@ -1,0 +1,106 @@
+/**
+ * The only file that reads the time: the clock items live by, and the machine's own time.
+ *
+ * Two kinds of time, kept apart:
+ *
+ *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and who is alive. It never decreases, also
+ *                 not across restarts (the store keeps a high-water mark), and can be turned by hand in tests.
+ *   machine time  `machine.*`, milliseconds. Signature dates, sockets, budgets, timers: what is about machines and
+ *                 people. It is real even when the item clock is manual.
+ *
+ * The machine's functions are captured when this module loads, so that a test which replaces the global timers or
+ * `Date` does not stop the database under it.
+ */
+
+import { assert, RequestError } from './error.ts'
+
+declare const epochSeconds: unique symbol
+
+/** Whole seconds since 1970. */
+export type EpochSeconds = number & { readonly [epochSeconds]: true }
+
+export function toEpochSeconds(value: number): EpochSeconds {
+  assert(Number.isSafeInteger(value), `${value} is not a whole number of seconds`)
+  return value as EpochSeconds
+}
+
+const real = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate }
+const RealDate = Date
+const realPerformance = performance
+
+export const machine = {
+  epochMs: (): number => RealDate.now(),
+  monotonicMs: (): number => realPerformance.now(),
+  parseHttpDateMs: (text: string): number => RealDate.parse(text),
+  setTimeout: (work: () => void, ms: number): NodeJS.Timeout => real.setTimeout(work, ms),
+  clearTimeout: (timer: NodeJS.Timeout | undefined): void => real.clearTimeout(timer),
+  setInterval: (work: () => void, ms: number): NodeJS.Timeout => real.setInterval(work, ms),
+  clearInterval: (timer: NodeJS.Timeout): void => real.clearInterval(timer),
+  setImmediate: (work: () => void): NodeJS.Immediate => real.setImmediate(work),
+}
+
+export type ClockMode = 'system' | 'manual'
+
+export interface Clock {
+  readonly mode: ClockMode
+  now(): EpochSeconds
+}
+
+/**
+ * The system's time, made monotonic.
+ *
+ * A wall clock that is set back does not take item time with it: from then on item time runs at the monotonic rate
+ * from where it was. A clock set forward is followed.
+ */
+export class SystemClock implements Clock {
+  readonly mode = 'system'
+  #lastMs: number
+  #lastMonotonicMs: number
+  readonly #source: { epochMs(): number; monotonicMs(): number }
+
+  constructor(highWaterMark: EpochSeconds, source: { epochMs(): number; monotonicMs(): number } = machine) {
+    this.#source = source
+    this.#lastMs = Math.max(highWaterMark * 1000, source.epochMs())
+    this.#lastMonotonicMs = source.monotonicMs()
+  }
+
+  now(): EpochSeconds {
+    const wallMs = this.#source.epochMs()
+    const monotonicMs = this.#source.monotonicMs()
+    this.#lastMs = wallMs >= this.#lastMs ? wallMs : this.#lastMs + Math.max(0, monotonicMs - this.#lastMonotonicMs)
+    this.#lastMonotonicMs = monotonicMs
+    return Math.floor(this.#lastMs / 1000) as EpochSeconds
+  }
+}
+
+/** A clock that moves only when told, and only forward. */
+export class ManualClock implements Clock {
+  readonly mode = 'manual'
+  #now: EpochSeconds
+
+  constructor(start: EpochSeconds) {
+    this.#now = start
+  }
+
+  now(): EpochSeconds {
+    return this.#now
+  }
+
+  advance(seconds: number): EpochSeconds {
+    return this.set(this.#now + seconds)
+  }
+
+  set(epochSeconds: number): EpochSeconds {
+    if (!Number.isSafeInteger(epochSeconds)) {
+      throw new RequestError('malformed', `The clock takes whole seconds since 1970, not ${epochSeconds}.`)
+    }
+    if (epochSeconds < this.#now) {
+      throw new RequestError(
+        'malformed',
+        `The clock stands at ${this.#now} and never goes back; ${epochSeconds} is earlier.`,
+      )
+    }
+    this.#now = epochSeconds as EpochSeconds
+    return this.#now
+  }
+}

@@ -1,0 +1,31 @@
+/** mayfly exec: a server for the length of one command, which finds it in its environment. */
+
+import { spawn } from 'node:child_process'
+import { RequestError } from '../base/error.ts'
+import { type FlagValues, parseConfig } from '../server/config.ts'
+import { createLog } from '../server/log.ts'
+import { startServer } from '../server/start.ts'
+
+export async function exec(command: readonly string[], values: FlagValues): Promise<void> {
+  const config = parseConfig({ ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel! })
+  await using server = await startServer(config, createLog(config.logLevel), { holdsProcess: true })
+  const { endpoint, key } = server
+  const child = spawn(command[0]!, command.slice(1), {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      COSMOS_ENDPOINT: endpoint,
+      COSMOS_KEY: key,
+      COSMOS_CONNECTION_STRING: `AccountEndpoint=${endpoint}/;AccountKey=${key};`,
+    },
+  })
+  // The command decides how to react to an interrupt; we stop when it does.
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  process.exitCode = await new Promise<number>((resolve, reject) => {
+    child.once('error', error =>
+      reject(new RequestError('not_found', `The command ${command[0]} cannot be started: ${error.message}`)),
+    )
+    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+  })
+}

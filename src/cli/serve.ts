@@ -1,0 +1,56 @@
+/** mayfly serve: starts a server, says where it listens, and stops it cleanly. */
+
+import { styleText } from 'node:util'
+import { type FlagValues, parseConfig, wellKnownKey } from '../server/config.ts'
+import { createLog } from '../server/log.ts'
+import { type RunningServer, startServer } from '../server/start.ts'
+import { version } from '../server/version.ts'
+
+export async function serve(values: FlagValues): Promise<void> {
+  const config = parseConfig(values)
+  const log = createLog(config.logLevel)
+  const server = await startServer(config, log, { holdsProcess: true })
+  const { endpoint, key } = server
+
+  if (values.json === true || values.json === 'true') {
+    const ready = { ready: true, endpoint, mongoUri: null, explorer: null }
+    process.stdout.write(`${JSON.stringify(ready)}\n`)
+  } else {
+    process.stdout.write(banner(endpoint, key, config.directory))
+  }
+
+  let isStopping = false
+  const stop = async (signal: string) => {
+    if (isStopping) process.exit(130)
+    isStopping = true
+    log.info({ signal }, 'stopping: requests under way are finished first')
+    await server[Symbol.asyncDispose]()
+    process.exit(0)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  await stopOnFailure(server)
+}
+
+/** A store that cannot be trusted must not go on answering; a supervisor restarts us and recovery decides what is true. */
+async function stopOnFailure(server: RunningServer): Promise<never> {
+  await server.failed
+  process.exit(1)
+}
+
+function banner(endpoint: string, key: string, directory: string | undefined): string {
+  const name = (text: string) => styleText('gray', text.padEnd(10))
+  const shownKey = key === wellKnownKey ? key : '(your own)'
+  return [
+    '',
+    `  ${styleText('bold', 'mayfly')} ${version}  ${styleText('green', 'ready')}`,
+    '',
+    `  ${name('Cosmos')}${endpoint}   (http and https)`,
+    `  ${name('Key')}${shownKey}`,
+    `  ${name('Data')}${directory ?? 'in memory'}`,
+    '',
+    `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}AccountEndpoint=${endpoint}/;AccountKey=${shownKey};`,
+    '',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,217 @@
+/**
+ * What the database can do, whatever the protocol: items and feeds with their charges, definitions, life and death.
+ *
+ * An edge turns bytes into these calls and these answers into bytes. Everything that is counted, paid for or refused is
+ * counted, paid for or refused here; whether an item is alive is decided below, in the store, at its moment.
+ */
+
+import { RequestError } from '../base/error.ts'
+import { newResourceNumber } from '../base/identifier.ts'
+import { partitionsMax, partitionThroughputMax, throughputDefault } from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type {
+  ContainerChange,
+  ContainerRecord,
+  DatabaseRecord,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanRange,
+  Store,
+  StoredItem,
+  Throughput,
+} from '../storage/port.ts'
+import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
+import { Purger } from '../ttl/purger.ts'
+import { type TtlStatus, ttlStatus } from '../ttl/report.ts'
+import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
+import { Ledger, ruPerSecond } from '../units/ledger.ts'
+
+export interface EngineOptions {
+  readonly store: Store
+  readonly rateLimit: boolean
+  /** Physical partitions of new containers; undefined: by throughput. */
+  readonly partitions: number | undefined
+  readonly log: Log
+}
+
+/** What came of an operation on an item, and what it cost. */
+export interface ItemResult {
+  readonly item: StoredItem
+  readonly chargeRu: number
+  /** The newest version in the container: what a session has seen. */
+  readonly version: number
+}
+
+export interface WriteResult {
+  readonly item: StoredItem | undefined
+  readonly isNew: boolean
+  readonly chargeRu: number
+  readonly version: number
+}
+
+export interface PageResult {
+  readonly items: readonly StoredItem[]
+  readonly last: ItemKey | undefined
+  readonly chargeRu: number
+  readonly version: number
+}
+
+export type ContainerStatus = TtlStatus & { readonly purged: number; readonly paused: boolean }
+
+export class Engine implements AsyncDisposable {
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly purger: Purger
+  readonly #partitions: number | undefined
+  #operations = 0
+
+  constructor({ store, rateLimit, partitions, log }: EngineOptions) {
+    this.store = store
+    this.ledger = new Ledger({ isEnforced: rateLimit })
+    this.#partitions = partitions
+    this.purger = new Purger({ store, ledger: this.ledger, activity: () => this.#operations, log })
+  }
+
+  /** Items read, written and listed since the start. */
+  get operations(): number {
+    return this.#operations
+  }
+
+  readItem(container: ContainerRecord, key: ItemKey): MaybePromise<ItemResult> {
+    this.#operations++
+    return andThen(this.store.read(container, key), ({ item, version }) => {
+      if (item === undefined) {
+        this.ledger.charge(container, readRu(0))
+        throw new RequestError('not_found', entityNotFound)
+      }
+      const chargeRu = readRu(item.body.length)
+      this.ledger.charge(container, chargeRu)
+      return { item, chargeRu, version }
+    })
+  }
+
+  /** `bytes` is the size of what the client sent; the charge is taken before anything is touched. */
+  async writeItem(container: ContainerRecord, write: ItemWrite, bytes: number): Promise<WriteResult> {
+    this.#operations++
+    const chargeRu = write.kind === 'delete' ? deleteRu : writeRu(bytes)
+    this.ledger.charge(container, chargeRu)
+    const { outcome, item, version } = await this.store.write(container, write)
+    switch (outcome) {
+      case 'exists':
+        throw new RequestError('already_exists', 'Entity with the specified id already exists in the system.')
+      case 'missing':
+        throw new RequestError('not_found', entityNotFound)
+      case 'changed':
+        throw new RequestError('precondition_failed', 'One of the specified pre-condition is not met.')
+      default:
+        return { item, isNew: outcome === 'created', chargeRu, version }
+    }
+  }
+
+  readPage(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<PageResult> {
+    this.#operations++
+    return andThen(this.store.scan(container, range, page), ({ items, last, version }) => {
+      const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
+      const chargeRu = pageRu(items.length, bytes)
+      this.ledger.charge(container, chargeRu)
+      return { items, last, chargeRu, version }
+    })
+  }
+
+  requireDatabase(id: string): MaybePromise<DatabaseRecord> {
+    return andThen(this.store.findDatabase(id), database => database ?? notFound('not_found'))
+  }
+
+  /** Of something inside: its owner is missing, which clients tell apart from the thing itself. */
+  requireOwner(database: string): MaybePromise<DatabaseRecord> {
+    return andThen(this.store.findDatabase(database), found => found ?? notFound('namespace_not_found'))
+  }
+
+  requireContainer(database: string, id: string): MaybePromise<ContainerRecord> {
+    return andThen(this.store.findContainer(database, id), found => found ?? notFound('namespace_not_found'))
+  }
+
+  async createDatabase(id: string, throughput: Throughput | null): Promise<DatabaseRecord> {
+    const database = await this.store.createDatabase({ id, throughput, rid: newResourceNumber() })
+    return database ?? alreadyExists()
+  }
+
+  async deleteDatabase(database: DatabaseRecord): Promise<void> {
+    if (!(await this.store.deleteDatabase(database))) notFound('not_found')
+  }
+
+  /** A container that nobody provisions shares its database's throughput, or gets the service's minimum. */
+  async createContainer(
+    database: DatabaseRecord,
+    draft: Pick<ContainerRecord, 'id' | 'partitionKey' | 'definition' | 'throughput'> & { defaultTtl: number | null },
+  ): Promise<ContainerRecord> {
+    const { id, partitionKey, definition, defaultTtl } = draft
+    const shared = database.throughput === null ? defaultThroughput : null
+    const throughput = draft.throughput ?? shared
+    const container = await this.store.createContainer(database, {
+      id,
+      partitionKey,
+      definition,
+      throughput,
+      rid: newResourceNumber(),
+      partitionCount: this.#partitions ?? partitionsFor(throughput),
+      policy: newPolicy(defaultTtl),
+    })
+    return container ?? alreadyExists()
+  }
+
+  /** The definition is made from the present one inside the transaction, so that two changes cannot overwrite each other. */
+  async changeContainer(
+    container: ContainerRecord,
+    change: (current: ContainerRecord) => { definition: unknown; defaultTtl: number | null },
+  ): Promise<ContainerRecord> {
+    const changed = await this.store.updateContainer(container, (current, moment): ContainerChange => {
+      const { definition, defaultTtl } = change(current)
+      const isSame = defaultTtl === current.policy.defaultTtl
+      const policy = isSame ? current.policy : changeDefault(current.policy, defaultTtl, moment)
+      return { definition, policy, throughput: current.throughput }
+    })
+    return changed ?? notFound('not_found')
+  }
+
+  async changeThroughput(owner: DatabaseRecord | ContainerRecord, throughput: Throughput): Promise<void> {
+    const changed =
+      'database' in owner
+        ? await this.store.updateContainer(owner, ({ policy, definition }) => ({ policy, definition, throughput }))
+        : await this.store.updateDatabase(owner, () => ({ throughput }))
+    if (changed === undefined) notFound('not_found')
+  }
+
+  async deleteContainer(container: ContainerRecord): Promise<void> {
+    if (!(await this.store.deleteContainer(container))) notFound('not_found')
+  }
+
+  async ttlStatus(container: ContainerRecord): Promise<ContainerStatus> {
+    const status = await ttlStatus(this.store, container)
+    return { ...status, purged: this.purger.purged(container), paused: this.purger.isPaused }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.purger[Symbol.asyncDispose]()
+    await this.store[Symbol.asyncDispose]()
+  }
+}
+
+const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
+
+const entityNotFound = 'Entity with the specified id does not exist in the system.'
+
+function notFound(kind: 'not_found' | 'namespace_not_found'): never {
+  throw new RequestError(kind, kind === 'not_found' ? entityNotFound : 'Owner resource does not exist')
+}
+
+function alreadyExists(): never {
+  throw new RequestError('already_exists', 'Resource with specified id, name, or unique index already exists.')
+}
+
+function partitionsFor(throughput: Throughput | null): number {
+  const rate = ruPerSecond(throughput) ?? 0
+  return Math.min(partitionsMax, Math.max(1, Math.ceil(rate / partitionThroughputMax)))
+}

@@ -1,0 +1,125 @@
+/** The library: a whole Mayfly in this process, for tests. */
+
+import { ManualClock } from './base/clock.ts'
+import { parseDuration } from './base/duration.ts'
+import { RequestError } from './base/error.ts'
+import { silentLog } from './base/log.ts'
+import { parsePartitionKeyHeader } from './document/partition-key.ts'
+import type { ContainerStatus } from './engine/engine.ts'
+import { itemKey } from './engine/item-key.ts'
+import { parseConfig, settings } from './server/config.ts'
+import { startServer } from './server/start.ts'
+import { type Explanation, explain, type Forecast, forecast, type Preview, preview } from './ttl/report.ts'
+
+export interface MayflyOptions {
+  /** `manual`: time moves only with `db.clock`. */
+  readonly clock?: 'system' | 'manual'
+  /** Keep the data in this directory instead of in memory. */
+  readonly data?: string
+  /** 0, the default, for any free port. */
+  readonly port?: number
+  readonly key?: string
+  readonly rateLimit?: boolean
+  readonly strict?: boolean
+  /** Physical partitions of new containers. */
+  readonly partitions?: number
+}
+
+export interface ItemName {
+  readonly id: string
+  /** One value, or a list of them for a hierarchical key. */
+  readonly partitionKey: unknown
+}
+
+export interface Mayfly extends AsyncDisposable {
+  readonly endpoint: string
+  readonly key: string
+  /** `AccountEndpoint=…;AccountKey=…;` */
+  readonly connectionString: string
+  readonly clock: {
+    /** The time items live by, in seconds since 1970. */
+    now(): number
+    /** `'60s'`, `'5m'`, `'24h'`, `'90d'`. Only a manual clock moves. */
+    advance(duration: string): Promise<number>
+    set(epochSeconds: number): Promise<number>
+  }
+  /** Removes everything that is dead. What can be read does not change by it. */
+  purge(): Promise<{ removed: number }>
+  /** Deletes every database. */
+  reset(): Promise<void>
+  readonly ttl: {
+    status(database: string, container: string): Promise<ContainerStatus>
+    explain(database: string, container: string, item: ItemName): Promise<Explanation>
+    forecast(database: string, container: string, options?: { window?: string; buckets?: number }): Promise<Forecast>
+    preview(database: string, container: string, defaultTtl: number | null): Promise<Preview>
+  }
+  close(): Promise<void>
+}
+
+export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
+  const { clock: clockMode, data, port, key, rateLimit, strict, partitions } = options
+  const config = parseConfig(
+    settings(
+      {
+        port: String(port ?? 0),
+        clock: clockMode ?? 'system',
+        rateLimit: rateLimit === true ? 'on' : 'off',
+        strict: strict ?? false,
+        logLevel: 'silent',
+        ...(data === undefined ? { memory: true } : { data }),
+        ...(key === undefined ? {} : { key }),
+        ...(partitions === undefined ? {} : { partitions: String(partitions) }),
+      },
+      {},
+    ),
+  )
+  const server = await startServer(config, silentLog, { holdsProcess: false })
+  const { engine, clock, endpoint } = server
+  const { store, purger } = engine
+
+  function manualClock(): ManualClock {
+    if (clock instanceof ManualClock) return clock
+    throw new RequestError('precondition_failed', "Only a manual clock can be moved: mayfly({ clock: 'manual' }).")
+  }
+
+  async function allContainers() {
+    const lists = await Promise.all((await store.databases()).map(database => store.containers(database)))
+    return lists.flat()
+  }
+
+  const close = async () => server[Symbol.asyncDispose]()
+  return {
+    endpoint,
+    key: server.key,
+    connectionString: `AccountEndpoint=${endpoint}/;AccountKey=${server.key};`,
+    clock: {
+      now: () => clock.now(),
+      advance: async duration => manualClock().advance(parseDuration(duration)),
+      set: async epochSeconds => manualClock().set(epochSeconds),
+    },
+    purge: async () => ({ removed: await purger.purgeNow(await allContainers()) }),
+    reset: async () => {
+      for (const database of await store.databases()) await engine.deleteDatabase(database)
+    },
+    ttl: {
+      status: async (database, container) => engine.ttlStatus(await engine.requireContainer(database, container)),
+      explain: async (database, id, item) => {
+        const container = await engine.requireContainer(database, id)
+        const values = Array.isArray(item.partitionKey) ? item.partitionKey : [item.partitionKey]
+        const components = parsePartitionKeyHeader(
+          JSON.stringify(values.map(value => (value === undefined ? {} : value))),
+        )
+        return explain(store, container, itemKey(container, components, item.id))
+      },
+      forecast: async (database, id, { window = '24h', buckets = 24 } = {}) =>
+        forecast(store, await engine.requireContainer(database, id), {
+          windowSeconds: parseDuration(window),
+          bucketCount: buckets,
+        }),
+      preview: async (database, id, defaultTtl) =>
+        preview(store, await engine.requireContainer(database, id), defaultTtl),
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

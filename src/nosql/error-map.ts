@@ -1,0 +1,58 @@
+/** Error kinds to the service's status, sub-status and code. */
+
+import { CapacityError, type ErrorKind, MayflyError } from '../base/error.ts'
+
+interface Mapped {
+  readonly status: number
+  readonly code: string
+  readonly substatus?: number
+}
+
+export const errorMap = {
+  malformed: { status: 400, code: 'BadRequest' },
+  syntax: { status: 400, code: 'BadRequest' },
+  unsupported: { status: 400, code: 'BadRequest' },
+  partition_key_mismatch: { status: 400, code: 'BadRequest', substatus: 1001 },
+  unauthenticated: { status: 401, code: 'Unauthorized' },
+  forbidden: { status: 403, code: 'Forbidden' },
+  not_found: { status: 404, code: 'NotFound', substatus: 0 },
+  namespace_not_found: { status: 404, code: 'NotFound', substatus: 1003 },
+  method_not_allowed: { status: 405, code: 'MethodNotAllowed' },
+  timed_out: { status: 408, code: 'RequestTimeout' },
+  already_exists: { status: 409, code: 'Conflict' },
+  position_gone: { status: 410, code: 'Gone', substatus: 1002 },
+  precondition_failed: { status: 412, code: 'PreconditionFailed' },
+  too_large: { status: 413, code: 'RequestEntityTooLarge' },
+  throttled: { status: 429, code: 'TooManyRequests', substatus: 3200 },
+  internal: { status: 500, code: 'InternalServerError' },
+  unavailable: { status: 503, code: 'ServiceUnavailable' },
+} satisfies Record<ErrorKind, Mapped>
+
+/** What a client may know of an error: never the cause, never the stack. */
+export interface PublicError extends Mapped {
+  readonly message: string
+  readonly retryAfterMs?: number
+}
+
+export function publicError(error: unknown): PublicError {
+  if (!(error instanceof MayflyError) || error.kind === 'internal') {
+    return { ...errorMap.internal, message: 'The server failed. Its log says why, under the activity id.' }
+  }
+  const mapped: Mapped = errorMap[error.kind]
+  const { message } = error
+  return error instanceof CapacityError
+    ? { ...mapped, message, retryAfterMs: error.retryAfterMs }
+    : { ...mapped, message }
+}
+
+/**
+ * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped in a list of
+ * errors and followed by where they came from.
+ */
+export function errorBody({ code, message }: PublicError, activityId: string, uri: string): string {
+  const errors = JSON.stringify({ Errors: [message] })
+  return JSON.stringify({
+    code,
+    message: `Message: ${errors}\r\nActivityId: ${activityId}, Request URI: ${uri}, RequestStats: , SDK: Mayfly`,
+  })
+}

@@ -1,0 +1,134 @@
+/** /colls: containers, their definition and their default time to live. */
+
+import { RequestError } from '../../base/error.ts'
+import type { ContainerRecord } from '../../storage/port.ts'
+import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import {
+  type ContainerDefinition,
+  parseContainerDefinition,
+  replaceContainerDefinition,
+} from '../container-definition.ts'
+import { viewOf } from '../container-view.ts'
+import { definitionFeed } from '../feed.ts'
+import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
+import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
+import type { NosqlResponse } from '../response.ts'
+import { requestedThroughput } from './databases.ts'
+import { queryDefinitions } from './query.ts'
+
+export function containerResource(container: ContainerRecord): object {
+  const view = viewOf(container)
+  return {
+    ...(container.definition as ContainerDefinition),
+    _rid: view.rid,
+    _ts: container.ts,
+    _self: view.self,
+    _etag: `"${etagOf(container.rid, container.version)}"`,
+    _docs: 'docs/',
+    _sprocs: 'sprocs/',
+    _triggers: 'triggers/',
+    _udfs: 'udfs/',
+    _conflicts: 'conflicts/',
+  }
+}
+
+async function containersOf(request: NosqlRequest) {
+  const { engine } = request.service
+  const database = await engine.requireOwner(request.path[1]!)
+  const all = await engine.store.containers(database)
+  const resources = all.map(container => ({ number: container.number, resource: containerResource(container) }))
+  return { database, resources }
+}
+
+export async function listContainers(request: NosqlRequest): Promise<NosqlResponse> {
+  const { database, resources } = await containersOf(request)
+  return definitionFeed(request, 'DocumentCollections', databaseRid(database), resources)
+}
+
+export async function postContainer(request: NosqlRequest): Promise<NosqlResponse> {
+  if (hasFlag(request, 'x-ms-documentdb-isquery')) {
+    const { database, resources } = await containersOf(request)
+    return definitionFeed(request, 'DocumentCollections', databaseRid(database), queryDefinitions(request, resources))
+  }
+  const { engine } = request.service
+  const database = await engine.requireOwner(request.path[1]!)
+  const definition = parseContainerDefinition(jsonBody(request), definitionContext(request))
+  const container = await engine.createContainer(database, {
+    id: definition.id,
+    definition,
+    partitionKey: toPartitionKeyDefinition(definition.partitionKey),
+    throughput: requestedThroughput(request) ?? null,
+    defaultTtl: definition.defaultTtl ?? null,
+  })
+  return answer(request, 201, container, catalogWriteRu)
+}
+
+export async function readContainer(request: NosqlRequest): Promise<NosqlResponse> {
+  return answer(request, 200, await requireContainer(request), catalogReadRu)
+}
+
+export async function replaceContainer(request: NosqlRequest): Promise<NosqlResponse> {
+  const input = jsonBody(request)
+  const container = await requireContainer(request)
+  const changed = await request.service.engine.changeContainer(container, current => {
+    checkIfMatch(request, current)
+    const definition = replaceContainerDefinition(
+      current.definition as ContainerDefinition,
+      input,
+      definitionContext(request),
+    )
+    return { definition, defaultTtl: definition.defaultTtl ?? null }
+  })
+  return answer(request, 200, changed, catalogWriteRu)
+}
+
+export async function deleteContainer(request: NosqlRequest): Promise<NosqlResponse> {
+  const container = await requireContainer(request)
+  checkIfMatch(request, container)
+  await request.service.engine.deleteContainer(container)
+  return { status: 204, chargeRu: catalogWriteRu }
+}
+
+async function requireContainer({ service, path }: NosqlRequest): Promise<ContainerRecord> {
+  return service.engine.requireContainer(path[1]!, path[3]!)
+}
+
+function checkIfMatch(request: NosqlRequest, container: ContainerRecord): void {
+  const etag = headerOf(request, 'if-match')
+  if (etag === undefined) return
+  const version = versionOfEtag(etag, container.rid)
+  if (version !== undefined && version !== container.version) {
+    throw new RequestError('precondition_failed', 'One of the specified pre-condition is not met')
+  }
+}
+
+function definitionContext(request: NosqlRequest): { apiVersion: string } {
+  return { apiVersion: headerOf(request, 'x-ms-version') ?? '2018-12-31' }
+}
+
+async function answer(
+  request: NosqlRequest,
+  status: number,
+  container: ContainerRecord,
+  chargeRu: number,
+): Promise<NosqlResponse> {
+  const view = viewOf(container)
+  const headers = ['etag', `"${etagOf(container.rid, container.version)}"`, 'x-ms-content-path', view.rid]
+  headers.push('x-ms-alt-content-path', view.path)
+  if (hasFlag(request, 'x-ms-documentdb-populatequotainfo')) headers.push(...(await quotaHeaders(request, container)))
+  return { status, body: JSON.stringify(containerResource(container)), chargeRu, headers }
+}
+
+/** Sizes are in KB; the limits are those of a container with 10 GB that clients' tests look for. */
+async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): Promise<string[]> {
+  const { living } = await request.service.engine.ttlStatus(container)
+  return [
+    'x-ms-resource-quota',
+    'documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;',
+    'x-ms-resource-usage',
+    `documentSize=0;documentsSize=0;documentsCount=${living};collectionSize=0;`,
+    'x-ms-documentdb-collection-index-transformation-progress',
+    '100',
+  ]
+}

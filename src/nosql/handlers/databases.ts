@@ -1,0 +1,66 @@
+/** /dbs: databases. */
+
+import type { DatabaseRecord } from '../../storage/port.ts'
+import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import { readObject } from '../definition-input.ts'
+import { definitionFeed } from '../feed.ts'
+import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { databaseRid, etagOf } from '../resource-id.ts'
+import { parseResourceId } from '../resource-name.ts'
+import type { NosqlResponse } from '../response.ts'
+import { parseThroughput } from '../throughput.ts'
+import { queryDefinitions } from './query.ts'
+
+export function databaseResource(database: DatabaseRecord): object {
+  const rid = databaseRid(database)
+  return {
+    id: database.id,
+    _rid: rid,
+    _self: `dbs/${rid}/`,
+    _etag: `"${etagOf(database.rid, database.version)}"`,
+    _colls: 'colls/',
+    _users: 'users/',
+    _ts: database.ts,
+  }
+}
+
+async function databases(request: NosqlRequest) {
+  const all = await request.service.engine.store.databases()
+  return all.map(database => ({ number: database.number, resource: databaseResource(database) }))
+}
+
+export async function listDatabases(request: NosqlRequest): Promise<NosqlResponse> {
+  return definitionFeed(request, 'Databases', '', await databases(request))
+}
+
+export async function postDatabase(request: NosqlRequest): Promise<NosqlResponse> {
+  if (hasFlag(request, 'x-ms-documentdb-isquery')) {
+    return definitionFeed(request, 'Databases', '', queryDefinitions(request, await databases(request)))
+  }
+  const id = parseResourceId(readObject(jsonBody(request), 'database').id)
+  const database = await request.service.engine.createDatabase(id, requestedThroughput(request) ?? null)
+  return answer(201, database, catalogWriteRu)
+}
+
+export async function readDatabase(request: NosqlRequest): Promise<NosqlResponse> {
+  return answer(200, await request.service.engine.requireDatabase(request.path[1]!), catalogReadRu)
+}
+
+export async function deleteDatabase(request: NosqlRequest): Promise<NosqlResponse> {
+  const { engine } = request.service
+  await engine.deleteDatabase(await engine.requireDatabase(request.path[1]!))
+  return { status: 204, chargeRu: catalogWriteRu }
+}
+
+export function requestedThroughput(request: NosqlRequest) {
+  return parseThroughput({
+    throughput: headerOf(request, 'x-ms-offer-throughput'),
+    offerType: headerOf(request, 'x-ms-offer-type'),
+    autopilot: headerOf(request, 'x-ms-cosmos-offer-autopilot-settings'),
+  })
+}
+
+function answer(status: number, database: DatabaseRecord, chargeRu: number): NosqlResponse {
+  const etag = `"${etagOf(database.rid, database.version)}"`
+  return { status, body: JSON.stringify(databaseResource(database)), chargeRu, headers: ['etag', etag] }
+}

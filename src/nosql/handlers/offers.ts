@@ -1,0 +1,103 @@
+/** /offers: provisioned throughput, manual and autoscale. */
+
+import { RequestError } from '../../base/error.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../storage/port.ts'
+import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import { ruPerSecond } from '../../units/ledger.ts'
+import { viewOf } from '../container-view.ts'
+import { readObject } from '../definition-input.ts'
+import { definitionFeed } from '../feed.ts'
+import { jsonBody, type NosqlRequest } from '../request.ts'
+import { databaseRid, etagOf, offerRid } from '../resource-id.ts'
+import type { NosqlResponse } from '../response.ts'
+import { checkThroughput } from '../throughput.ts'
+import { queryDefinitions } from './query.ts'
+
+type Owner = (DatabaseRecord | ContainerRecord) & { readonly throughput: Throughput }
+
+function offerResource(owner: Owner) {
+  const rid = offerRid(owner)
+  const isContainer = 'database' in owner
+  const resource = isContainer ? viewOf(owner).self : `dbs/${databaseRid(owner)}/`
+  return {
+    resource,
+    offerType: 'Invalid',
+    offerResourceId: isContainer ? viewOf(owner).rid : databaseRid(owner),
+    offerVersion: 'V2',
+    content: contentOf(owner.throughput),
+    id: rid,
+    _rid: rid,
+    _self: `offers/${rid}/`,
+    _etag: `"${etagOf(owner.rid, owner.version)}"`,
+    _ts: owner.ts,
+  }
+}
+
+function contentOf(throughput: Throughput): object {
+  const rate = ruPerSecond(throughput)!
+  const common = { offerIsRUPerMinuteThroughputEnabled: false, offerLastReplaceTimestamp: 0 }
+  if (throughput.kind === 'manual') return { offerThroughput: rate, ...common }
+  const { incrementPercent } = throughput
+  const policy = incrementPercent === undefined ? {} : { autoUpgradePolicy: { throughputPolicy: { incrementPercent } } }
+  // An idle autoscale container runs at a tenth of its maximum.
+  return { offerThroughput: rate / 10, ...common, offerAutopilotSettings: { maxThroughput: rate, ...policy } }
+}
+
+async function owners(request: NosqlRequest): Promise<Owner[]> {
+  const { store } = request.service.engine
+  const found: Owner[] = []
+  const add = (owner: DatabaseRecord | ContainerRecord) => {
+    if (owner.throughput !== null) found.push(owner as Owner)
+  }
+  for (const database of await store.databases()) {
+    add(database)
+    for (const container of await store.containers(database)) add(container)
+  }
+  return found
+}
+
+async function offers(request: NosqlRequest) {
+  return (await owners(request)).map((owner, number) => ({ number, resource: offerResource(owner) }))
+}
+
+export async function listOffers(request: NosqlRequest): Promise<NosqlResponse> {
+  return definitionFeed(request, 'Offers', '', await offers(request))
+}
+
+export async function queryOffers(request: NosqlRequest): Promise<NosqlResponse> {
+  return definitionFeed(request, 'Offers', '', queryDefinitions(request, await offers(request)))
+}
+
+export async function readOffer(request: NosqlRequest): Promise<NosqlResponse> {
+  return answer(await requireOwner(request), catalogReadRu)
+}
+
+export async function replaceOffer(request: NosqlRequest): Promise<NosqlResponse> {
+  const throughput = parseOffer(jsonBody(request))
+  await request.service.engine.changeThroughput(await requireOwner(request), throughput)
+  return answer(await requireOwner(request), catalogWriteRu)
+}
+
+async function requireOwner(request: NosqlRequest): Promise<Owner> {
+  const wanted = request.path[1]!
+  const owner = (await owners(request)).find(candidate => offerRid(candidate) === wanted)
+  if (owner === undefined)
+    throw new RequestError('not_found', 'Entity with the specified id does not exist in the system.')
+  return owner
+}
+
+/** Autoscale settings decide when they are there: clients send back the offer they read with one number changed. */
+function parseOffer(input: unknown): Throughput {
+  const content = readObject(readObject(input, 'offer').content, 'content')
+  const settings = content.offerAutopilotSettings
+  if (settings === undefined || settings === null) {
+    return checkThroughput({ kind: 'manual', ruPerSecond: content.offerThroughput as number })
+  }
+  const maxRuPerSecond = readObject(settings, 'offerAutopilotSettings').maxThroughput as number
+  return checkThroughput({ kind: 'autoscale', maxRuPerSecond })
+}
+
+function answer(owner: Owner, chargeRu: number): NosqlResponse {
+  const resource = offerResource(owner)
+  return { status: 200, body: JSON.stringify(resource), chargeRu, headers: ['etag', resource._etag] }
+}

@@ -1,0 +1,36 @@
+/** /pkranges: the physical partitions, by which clients route. */
+
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { catalogReadRu } from '../../units/cost.ts'
+import { viewOf } from '../container-view.ts'
+import type { NosqlRequest } from '../request.ts'
+import { etagOf } from '../resource-id.ts'
+import type { NosqlResponse } from '../response.ts'
+
+export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<NosqlResponse> {
+  const [, database, , id] = request.path
+  return andThen(request.service.engine.requireContainer(database!, id!), container => {
+    const view = viewOf(container)
+    // The ranges never change after the container was made, so neither does their etag.
+    const etag = `"${etagOf(container.rid, 1)}"`
+    const headers = ['etag', etag, 'x-ms-content-path', view.rid, 'x-ms-item-count', String(view.ranges.length)]
+    if (request.headers['if-none-match'] === etag) return { status: 304, chargeRu: catalogReadRu, headers }
+    const ranges = view.ranges.map(({ min, maxExclusive }, index) => ({
+      _rid: view.rid,
+      id: String(index),
+      _etag: etag,
+      minInclusive: min,
+      maxExclusive,
+      ridPrefix: index,
+      _self: `${view.self}pkranges/${index}/`,
+      throughputFraction: 1 / view.ranges.length,
+      status: 'online',
+      parents: [],
+      ownedArchivalPKRangeIds: [],
+      _ts: container.ts,
+      lsn: 1,
+    }))
+    const body = JSON.stringify({ _rid: view.rid, PartitionKeyRanges: ranges, _count: ranges.length })
+    return { status: 200, body, chargeRu: catalogReadRu, headers }
+  })
+}

@@ -1,0 +1,60 @@
+/**
+ * Resource ids (`_rid`): bytes in base64 with `-` for `/`, each resource's prefixed by its owner's.
+ *
+ *   database    4 bytes
+ *   container   8 bytes: the database's, then 4 with the highest bit set
+ *   item       16 bytes: the container's, then its sequence number, little endian (DOCUMENTID reads it)
+ *   offer       3 bytes
+ *
+ * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
+ */
+
+import type { ContainerRecord, DatabaseRecord } from '../storage/port.ts'
+
+const scratch = Buffer.alloc(16)
+
+function encode(length: number): string {
+  const text = scratch.toString('base64', 0, length)
+  return text.includes('/') ? text.replaceAll('/', '-') : text
+}
+
+export function databaseRid({ rid }: DatabaseRecord): string {
+  scratch.writeUInt32BE(rid)
+  return encode(4)
+}
+
+export function containerRid({ rid, database }: ContainerRecord): string {
+  scratch.writeUInt32BE(database.rid)
+  scratch.writeUInt32BE((rid | 0x80000000) >>> 0, 4)
+  return encode(8)
+}
+
+export function itemRid(container: ContainerRecord, sequence: number): string {
+  scratch.writeUInt32BE(container.database.rid)
+  scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
+  scratch.writeUInt32LE(sequence % 2 ** 32, 8)
+  scratch.writeUInt32LE(Math.floor(sequence / 2 ** 32), 12)
+  return encode(16)
+}
+
+/** Databases and containers are numbered apart; the last bit says which of the two owns the offer. */
+export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
+  scratch.writeUIntBE(owner.number * 2 + ('database' in owner ? 1 : 0), 0, 3)
+  return encode(3)
+}
+
+/** `RRRRRRRR-0000-0000-0000-VVVVVVVVVVVV`: the incarnation of the container and the version within it. */
+export function etagOf(rid: number, version: number): string {
+  return `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-${version.toString(16).padStart(12, '0')}`
+}
+
+/** No item ever has this version. */
+const neverVersion = -1
+
+/** The version an `If-Match` names: undefined for any, and one that never matches when the etag is not of this container. */
+export function versionOfEtag(header: string, rid: number): number | undefined {
+  if (header === '*') return undefined
+  const etag = header.startsWith('"') && header.endsWith('"') ? header.slice(1, -1) : header
+  const version = Number.parseInt(etag.slice(-12), 16)
+  return Number.isNaN(version) || etagOf(rid, version) !== etag ? neverVersion : version
+}

@@ -1,0 +1,53 @@
+/** A result and its charge to status, headers and body. */
+
+import type { ServerResponse } from 'node:http'
+import { errorBody, type PublicError } from './error-map.ts'
+
+export interface NosqlResponse {
+  readonly status: number
+  /** JSON text, or undefined for none. */
+  readonly body?: string | undefined
+  readonly chargeRu: number
+  /** Further headers: name, value, name, value… */
+  readonly headers?: readonly string[]
+}
+
+/** The same in every answer; clients log them. */
+const constantHeaders = [
+  'x-ms-gatewayversion',
+  'version=2.14.0',
+  'x-ms-serviceversion',
+  'version=2.14.0.0',
+  'x-ms-schemaversion',
+  '1.19',
+]
+
+/**
+ * One `writeHead` with a flat list and one `end` with a string: measured 4 to 6 us cheaper than setting headers one by one,
+ * writing a Buffer, or writing and ending apart.
+ */
+export function send(res: ServerResponse, activityId: string, response: NosqlResponse): void {
+  const { status, body = '', chargeRu, headers } = response
+  const list = [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    'x-ms-request-charge',
+    String(chargeRu),
+    'x-ms-activity-id',
+    activityId,
+    ...constantHeaders,
+  ]
+  if (headers !== undefined) list.push(...headers)
+  res.writeHead(status, list)
+  res.end(body)
+}
+
+export function sendError(res: ServerResponse, activityId: string, uri: string, error: PublicError): void {
+  const headers: string[] = []
+  if (error.substatus !== undefined) headers.push('x-ms-substatus', String(error.substatus))
+  if (error.retryAfterMs !== undefined) headers.push('x-ms-retry-after-ms', String(error.retryAfterMs))
+  const chargeRu = error.status === 404 || error.status === 409 || error.status === 412 ? 1 : 0
+  send(res, activityId, { status: error.status, body: errorBody(error, activityId, uri), chargeRu, headers })
+}

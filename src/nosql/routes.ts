@@ -1,0 +1,100 @@
+/**
+ * The whole REST surface as one table.
+ *
+ * A path is alternating resource types and names. `within` says which types lead there; `feed` answers a path that ends
+ * with the type, `one` a path that ends with a name.
+ */
+
+import { RequestError } from '../base/error.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { readAccount } from './handlers/account.ts'
+import {
+  deleteContainer,
+  listContainers,
+  postContainer,
+  readContainer,
+  replaceContainer,
+} from './handlers/containers.ts'
+import { deleteDatabase, listDatabases, postDatabase, readDatabase } from './handlers/databases.ts'
+import { deleteItem, listItems, postItem, readItem, replaceItem } from './handlers/items.ts'
+import { listOffers, queryOffers, readOffer, replaceOffer } from './handlers/offers.ts'
+import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
+import type { NosqlRequest } from './request.ts'
+import type { NosqlResponse } from './response.ts'
+
+export type Handler = (request: NosqlRequest) => MaybePromise<NosqlResponse>
+type Methods = { readonly [method in 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler }
+
+interface Resource {
+  readonly within: readonly string[]
+  readonly feed?: Methods
+  readonly one?: Methods
+}
+
+const database = ['dbs']
+const container = ['dbs', 'colls']
+
+const resources: Readonly<Record<string, Resource>> = {
+  '': { within: [], feed: { GET: readAccount, HEAD: readAccount } },
+  dbs: {
+    within: [],
+    feed: { GET: listDatabases, POST: postDatabase },
+    one: { GET: readDatabase, HEAD: readDatabase, DELETE: deleteDatabase },
+  },
+  colls: {
+    within: database,
+    feed: { GET: listContainers, POST: postContainer },
+    one: { GET: readContainer, HEAD: readContainer, PUT: replaceContainer, DELETE: deleteContainer },
+  },
+  docs: {
+    within: container,
+    feed: { GET: listItems, POST: postItem },
+    one: { GET: readItem, HEAD: readItem, PUT: replaceItem, DELETE: deleteItem, PATCH: notYet('Partial update') },
+  },
+  pkranges: { within: container, feed: { GET: listPartitionKeyRanges } },
+  offers: {
+    within: [],
+    feed: { GET: listOffers, POST: queryOffers },
+    one: { GET: readOffer, PUT: replaceOffer },
+  },
+  sprocs: { within: container, feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') } },
+  triggers: {
+    within: container,
+    feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') },
+  },
+  udfs: { within: container, feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') } },
+  conflicts: { within: container, feed: { GET: notYet('The conflict feed') } },
+  users: { within: database, feed: { GET: notYet('Users'), POST: notYet('Users') } },
+}
+
+function notYet(what: string): Handler {
+  return () => {
+    throw new RequestError('unsupported', `${what} is not supported yet.`)
+  }
+}
+
+/** The last type a path names, which is also what its signature speaks about. */
+export function resourceTypeOf(path: readonly string[]): string {
+  return path.length === 0 ? '' : path[path.length % 2 === 0 ? path.length - 2 : path.length - 1]!
+}
+
+export function findHandler(method: string, path: readonly string[]): Handler {
+  const type = resourceTypeOf(path)
+  const resource = Object.hasOwn(resources, type) ? resources[type]! : undefined
+  const depth = Math.ceil(path.length / 2) - 1
+  if (resource === undefined || (depth >= 0 && !isWithin(path, resource.within, depth))) {
+    throw new RequestError('not_found', 'The requested resource does not exist: no such path.')
+  }
+  const methods = path.length % 2 === 0 && path.length > 0 ? resource.one : resource.feed
+  const handler = methods?.[method as keyof Methods]
+  if (handler === undefined) {
+    throw new RequestError('method_not_allowed', `The requested verb ${method} is not supported on this resource.`)
+  }
+  return handler
+}
+
+function isWithin(path: readonly string[], within: readonly string[], depth: number): boolean {
+  if (within.length !== depth) return false
+  for (let level = 0; level < depth; level++) if (path[level * 2] !== within[level]) return false
+  return true
+}

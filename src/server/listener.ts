@@ -1,0 +1,126 @@
+/**
+ * http and https on one port: the first byte of a connection tells them apart.
+ *
+ * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. The certificate is made when the first
+ * TLS connection arrives, so that a start costs nothing for those who never need it.
+ */
+
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
+import { machine } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
+import { drainMsMax, headerBytesMax, headersTimeoutMs, requestTimeoutMs } from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import type { Certificate } from './certificate.ts'
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly handler: (req: IncomingMessage, res: ServerResponse) => void
+  readonly certificate: () => Promise<Certificate>
+  readonly log: Log
+  readonly holdsProcess: boolean
+}
+
+export interface Listener extends AsyncDisposable {
+  readonly port: number
+}
+
+const tlsHandshake = 0x16
+
+const limits = {
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  maxHeaderSize: headerBytesMax,
+  // Clients keep connections for minutes; one that is closed just as it is reused costs them a retry.
+  keepAliveTimeout: 65_000,
+}
+
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const { host, port, handler, certificate, log, holdsProcess } = options
+  const plain = createHttpServer(limits, handler)
+  let secure: Promise<Server> | undefined
+  const secureServer = () => {
+    secure ??= certificate().then(({ key, cert }) => prepare(createHttpsServer({ ...limits, key, cert }, handler)))
+    return secure
+  }
+  prepare(plain)
+
+  const sockets = new Set<Socket>()
+  const gate = createNetServer({ noDelay: true }, socket => {
+    sockets.add(socket)
+    if (!holdsProcess) socket.unref()
+    socket.once('close', () => sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    socket.setTimeout(headersTimeoutMs, () => socket.destroy())
+    socket.once('readable', () => {
+      const first = socket.read(1) as Buffer | null
+      if (first === null) return
+      socket.unshift(first)
+      socket.setTimeout(0)
+      socket.removeAllListeners('timeout')
+      if (first[0] !== tlsHandshake) {
+        plain.emit('connection', socket)
+        return
+      }
+      secureServer().then(
+        server => server.emit('connection', socket),
+        error => {
+          log.error({ error }, 'the certificate for https could not be made')
+          socket.destroy()
+        },
+      )
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    gate.once('error', error => reject(explainListenError(error, host, port)))
+    gate.listen({ host, port }, resolve)
+  })
+  if (!holdsProcess) gate.unref()
+
+  return {
+    port: (gate.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise(resolve => gate.close(resolve))
+      // Requests under way are answered; idle connections are closed at once, the rest when their answer is out.
+      const servers = secure === undefined ? [plain] : [plain, await secure]
+      for (const server of servers) server.close()
+      const idle = machine.setInterval(() => {
+        for (const server of servers) server.closeIdleConnections()
+      }, 20)
+      const limit = machine.setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, drainMsMax)
+      await closed
+      machine.clearInterval(idle)
+      machine.clearTimeout(limit)
+    },
+  }
+}
+
+/**
+ * The http servers never listen themselves, so they are told that they do: that starts their watch over slow connections.
+ * Bytes that are not HTTP get an answer in the shape every other error has.
+ */
+function prepare<T extends Server>(server: T): T {
+  server.emit('listening')
+  server.on('clientError', (_error: Error, socket: Socket) => {
+    if (!socket.writable) return
+    const body = JSON.stringify({ code: 'BadRequest', message: 'The request is not valid HTTP.' })
+    socket.end(
+      `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    )
+  })
+  return server
+}
+
+function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const sentences: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${host} is taken by another program. Choose another with --port, or --port 0 for any free one.`,
+    EACCES: `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023 with --port.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine.`,
+  }
+  const sentence = sentences[error.code ?? '']
+  return sentence === undefined ? error : new RequestError('unsupported', sentence, { cause: error })
+}

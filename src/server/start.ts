@@ -1,0 +1,115 @@
+/** The composition root: the one place that chooses an adapter, makes the clock and opens the port. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Counters } from '../admin/metrics.ts'
+import { adminHandler, isAdminPath } from '../admin/server.ts'
+import { type Clock, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Engine } from '../engine/engine.ts'
+import { nosqlHandler } from '../nosql/server.ts'
+import { withContract } from '../storage/contract.ts'
+import { openSqlite } from '../storage/sqlite/open.ts'
+import { certificateSource } from './certificate.ts'
+import { type Config, wellKnownKey } from './config.ts'
+import { listen } from './listener.ts'
+import { version } from './version.ts'
+
+export interface RunningServer extends AsyncDisposable {
+  readonly endpoint: string
+  readonly key: string
+  readonly engine: Engine
+  readonly clock: Clock
+  /** Settles when the store can no longer be trusted; the server must stop then. */
+  readonly failed: Promise<Error>
+}
+
+export async function startServer(
+  config: Config,
+  log: Log,
+  /** Whether the open port keeps the process alive; a library must not. */
+  { holdsProcess }: { holdsProcess: boolean },
+): Promise<RunningServer> {
+  const startedMs = machine.monotonicMs()
+  const failed = Promise.withResolvers<Error>()
+  let clock!: Clock
+  const store = withContract(
+    openSqlite({
+      directory: config.directory,
+      clock: highWaterMark => {
+        const wall = Math.floor(machine.epochMs() / 1000)
+        if (config.clock === 'system' && highWaterMark > wall + clockAheadSecondsMax) {
+          log.warn(
+            { highWaterMark, wall },
+            'the data was last used at a later time than the machine now shows; time goes on from there',
+          )
+        }
+        clock =
+          config.clock === 'manual'
+            ? new ManualClock(toEpochSeconds(Math.max(highWaterMark, wall)))
+            : new SystemClock(highWaterMark)
+        return clock
+      },
+      onFatal: error => {
+        log.error({ error }, 'the store failed and cannot be trusted to go on')
+        failed.resolve(error)
+      },
+    }),
+  )
+  const { rateLimit, partitions, key, strict, host } = config
+  const engine = new Engine({ store, rateLimit, partitions, log })
+  const counters = new Counters()
+  const certificate = certificateSource(config.directory)
+  const nosql = nosqlHandler({
+    engine,
+    key,
+    strict,
+    log,
+    onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
+  })
+  const admin = adminHandler({
+    engine,
+    clock,
+    counters,
+    log,
+    version,
+    key,
+    host,
+    isWellKnownKey: key === wellKnownKey,
+    storeName: config.directory === undefined ? 'sqlite (memory)' : 'sqlite',
+    uptimeMs: () => machine.monotonicMs() - startedMs,
+    certificate: async () => (await certificate()).cert,
+  })
+
+  function handler(req: IncomingMessage, res: ServerResponse): void {
+    const url = req.url ?? '/'
+    if (url.startsWith('/dbs') || !isAdminPath(url)) nosql(req, res, originOf(req))
+    else admin(req, res)
+  }
+
+  try {
+    const listener = await listen({ host, port: config.port, handler, certificate, log, holdsProcess })
+    return {
+      endpoint: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+      key,
+      engine,
+      clock,
+      failed: failed.promise,
+      async [Symbol.asyncDispose]() {
+        await listener[Symbol.asyncDispose]()
+        await engine[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await engine[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** Less is ordinary: clocks are corrected all the time. */
+const clockAheadSecondsMax = 60
+
+/** Where the client reached us, so that the account document leads it back here and nowhere else. */
+function originOf(req: IncomingMessage): string {
+  const isEncrypted = 'encrypted' in req.socket && req.socket.encrypted === true
+  return `${isEncrypted ? 'https' : 'http'}://${req.headers.host ?? 'localhost'}`
+}

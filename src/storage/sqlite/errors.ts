@@ -1,0 +1,42 @@
+/** SQLite result codes to our error kinds. */
+
+import { CapacityError, MayflyError } from '../../base/error.ts'
+
+/** Extended result codes: https://www.sqlite.org/rescode.html */
+const code = { busy: 5, ioerr: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26, readOnly: 8 } as const
+
+const retryAfterMs = 1000
+
+export function sqliteCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
+}
+
+export function isBusy(error: unknown): boolean {
+  return ((sqliteCode(error) ?? 0) & 0xff) === code.busy
+}
+
+/**
+ * After these the file can no longer be trusted to hold what was acknowledged. A failed fsync is the treacherous one: the
+ * kernel may have dropped the pages, and a second try would succeed without having written them.
+ */
+export function isFatal(error: unknown): boolean {
+  const primary = (sqliteCode(error) ?? 0) & 0xff
+  return primary === code.ioerr || primary === code.corrupt || primary === code.notADatabase
+}
+
+export function translate(error: unknown): Error {
+  if (error instanceof MayflyError) return error
+  const result = sqliteCode(error)
+  if (result === undefined) return error instanceof Error ? error : new Error(String(error))
+  const words: Partial<Record<number, string>> = {
+    [code.full]: 'The disk is full. Nothing was written.',
+    [code.readOnly]: 'The data directory is read-only. Nothing was written.',
+    [code.busy]: 'The data file is locked by another process.',
+    [code.ioerr]: 'Reading or writing the data file failed.',
+    [code.corrupt]: 'The data file is damaged.',
+    [code.notADatabase]: 'The data file is not a Mayfly file.',
+    [code.cantOpen]: 'The data file cannot be opened.',
+  }
+  const sentence = words[result & 0xff] ?? 'The store failed.'
+  return new CapacityError('unavailable', sentence, retryAfterMs, { cause: error })
+}

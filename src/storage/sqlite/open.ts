@@ -1,0 +1,218 @@
+/** Opens the embedded store, in a directory or in memory, and puts its parts behind the port. */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { livingAt } from '../../ttl/living.ts'
+import type {
+  ContainerRecord,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanAnswer,
+  ScanRange,
+  Store,
+  StoredItem,
+  TtlPolicy,
+} from '../port.ts'
+import { Catalog, type OpenContainer } from './catalog.ts'
+import { translate } from './errors.ts'
+import type { Slice } from './items.ts'
+import { lockDirectory } from './lock.ts'
+import { migrate } from './schema.ts'
+import { Turns } from './turns.ts'
+
+export interface SqliteOptions {
+  /** undefined: in memory. */
+  readonly directory: string | undefined
+  /** Makes the store's clock, which must not start before the moment that was stored last. */
+  readonly clock: (highWaterMark: EpochSeconds) => Clock
+  /** The store cannot go on: what it acknowledged may no longer be safe in the file. */
+  readonly onFatal: (error: Error) => void
+}
+
+/** 256 MB of pages when they are needed; a checkpoint every 1000 pages has the best bounded tail (max 9 ms measured). */
+const pragmas = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA wal_autocheckpoint = 1000;
+  PRAGMA cache_size = -262144;
+  PRAGMA foreign_keys = ON;
+  PRAGMA trusted_schema = OFF;
+`
+
+export function openSqlite(options: SqliteOptions): Store {
+  const { directory } = options
+  if (directory === undefined) return new SqliteStore(new DatabaseSync(':memory:'), undefined, options)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const lock = lockDirectory(directory)
+  try {
+    return new SqliteStore(new DatabaseSync(join(directory, 'mayfly.db')), lock, options)
+  } catch (error) {
+    lock[Symbol.dispose]()
+    throw translate(error)
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #db: DatabaseSync
+  readonly #lock: Disposable | undefined
+  readonly #catalog: Catalog
+  readonly #turns: Turns
+
+  constructor(db: DatabaseSync, lock: Disposable | undefined, { clock, onFatal }: SqliteOptions) {
+    this.#db = db
+    this.#lock = lock
+    db.exec(pragmas)
+    migrate(db)
+    const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
+    this.#catalog = new Catalog(db)
+    this.#turns = new Turns(db, clock(mark), mark, onFatal)
+  }
+
+  moment(): EpochSeconds {
+    return this.#turns.readMoment()
+  }
+
+  databases() {
+    return this.#catalog.databases()
+  }
+
+  findDatabase(id: string) {
+    return this.#catalog.findDatabase(id)
+  }
+
+  createDatabase(...[draft]: Parameters<Store['createDatabase']>) {
+    return this.#changeCatalog(moment => this.#catalog.createDatabase(draft, moment))
+  }
+
+  updateDatabase(...[database, change]: Parameters<Store['updateDatabase']>) {
+    return this.#changeCatalog(moment => this.#catalog.updateDatabase(database, change, moment))
+  }
+
+  deleteDatabase(...[database]: Parameters<Store['deleteDatabase']>) {
+    return this.#changeCatalog(() => this.#catalog.deleteDatabase(database))
+  }
+
+  containers(...[database]: Parameters<Store['containers']>) {
+    return this.#catalog.containers(database)
+  }
+
+  findContainer(database: string, id: string) {
+    return this.#catalog.findContainer(database, id)
+  }
+
+  createContainer(...[database, draft]: Parameters<Store['createContainer']>) {
+    return this.#changeCatalog(moment => this.#catalog.createContainer(database, draft, moment))
+  }
+
+  updateContainer(...[container, change]: Parameters<Store['updateContainer']>) {
+    return this.#changeCatalog(moment => this.#catalog.updateContainer(container, change, moment))
+  }
+
+  deleteContainer(...[container]: Parameters<Store['deleteContainer']>) {
+    return this.#changeCatalog(() => this.#catalog.deleteContainer(container))
+  }
+
+  read(container: ContainerRecord, key: ItemKey) {
+    const { record, items } = this.#require(container)
+    const { policy } = record
+    const moment = this.#turns.beginRead()
+    return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+  }
+
+  write(container: ContainerRecord, write: ItemWrite) {
+    return this.#turns.write(moment => {
+      const { record, items } = this.#require(container)
+      const { policy } = record
+      this.#turns.join(items)
+      return { moment, policy, ...items.write(write, livingAt(policy, moment), moment) }
+    })
+  }
+
+  scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {
+    const { record, items } = this.#require(container)
+    const { policy } = record
+    const moment = this.#turns.beginRead()
+    const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
+    if (slice.isFull || slice.last === undefined) {
+      return { moment, policy, version: items.version, items: slice.items, last: slice.last }
+    }
+    return this.#scanOn(container, range, page, { moment, policy, slice })
+  }
+
+  sweep(container: ContainerRecord, rowsMax: number) {
+    return this.#turns.write(moment => {
+      const { record, items, purge } = this.#require(container)
+      const swept = purge.sweep(livingAt(record.policy, moment), rowsMax)
+      this.#turns.join(items)
+      items.forget(swept.removed)
+      return swept
+    })
+  }
+
+  reclaim(rowsMax: number) {
+    return this.#turns.write(() => this.#catalog.reclaim(rowsMax))
+  }
+
+  inspect(container: ContainerRecord, key: ItemKey) {
+    return this.#require(container).items.inspect(key)
+  }
+
+  count(...[container, cohort]: Parameters<Store['count']>) {
+    return this.#require(container).purge.count(cohort)
+  }
+
+  census(container: ContainerRecord) {
+    const { items, purge } = this.#require(container)
+    return { rows: items.rows, ...purge.earliest() }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#turns.close()
+    this.#db.close()
+    this.#lock?.[Symbol.dispose]()
+  }
+
+  #changeCatalog<T>(work: (moment: EpochSeconds) => T): Promise<T> {
+    return this.#turns.write(moment => {
+      this.#turns.join(this.#catalog)
+      return work(moment)
+    })
+  }
+
+  #require(container: ContainerRecord): OpenContainer {
+    const open = this.#catalog.openContainer(container)
+    if (open === undefined) {
+      throw new RequestError('namespace_not_found', `The container ${container.id} does not exist any more.`)
+    }
+    return open
+  }
+
+  /** A page that met a long stretch of dead rows goes on in slices, at its one moment, and lets others in between. */
+  async #scanOn(
+    container: ContainerRecord,
+    range: ScanRange,
+    page: PageSize,
+    begun: { moment: EpochSeconds; policy: TtlPolicy; slice: Slice },
+  ): Promise<ScanAnswer> {
+    const { moment, policy } = begun
+    const living = livingAt(policy, moment)
+    const items: StoredItem[] = begun.slice.items
+    let { last, bytes, isFull } = begun.slice
+    while (last !== undefined && !isFull) {
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      this.#turns.beginRead()
+      const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
+      const slice = this.#require(container).items.scan({ ...range, after: last }, living, rest, sliceRowsMax)
+      items.push(...slice.items)
+      bytes += slice.bytes
+      ;({ last, isFull } = slice)
+    }
+    return { moment, policy, version: this.#require(container).items.version, items, last }
+  }
+}

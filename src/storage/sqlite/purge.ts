@@ -1,0 +1,86 @@
+/** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { machine } from '../../base/clock.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
+import type { Census, Cohort, Living } from '../port.ts'
+import { itemTable } from './schema.ts'
+
+type Lifespan = Cohort['lifespan']
+const column = { inherited: 'ts', own: 'deadline' } as const
+const condition = { inherited: 'deadline IS NULL', own: 'deadline IS NOT NULL' } as const
+
+export class ContainerPurge {
+  readonly #remove: Record<Lifespan, StatementSync>
+  readonly #probe: Record<Lifespan, StatementSync>
+  readonly #earliest: Record<Lifespan, StatementSync>
+  readonly #sliceEnd: Record<Lifespan, StatementSync>
+  readonly #rest: Record<Lifespan, StatementSync>
+  #first: Lifespan = 'inherited'
+
+  constructor(db: DatabaseSync, container: number) {
+    const table = itemTable(container)
+    const both = (sql: (lifespan: Lifespan, by: string) => string): Record<Lifespan, StatementSync> => ({
+      inherited: db.prepare(sql('inherited', column.inherited)),
+      own: db.prepare(sql('own', column.own)),
+    })
+    this.#remove = both(
+      (lifespan, by) => `DELETE FROM ${table} WHERE sequence IN
+        (SELECT sequence FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?)`,
+    )
+    this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
+    this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
+    const slice = (lifespan: Lifespan, by: string) =>
+      `FROM ${table} WHERE ${condition[lifespan]} AND (${by}, sequence) > (?, ?) AND ${by} <= ?`
+    this.#sliceEnd = both(
+      (lifespan, by) => `SELECT ${by} AS at, sequence ${slice(lifespan, by)} ORDER BY ${by}, sequence LIMIT 1 OFFSET ?`,
+    )
+    this.#rest = both((lifespan, by) => `SELECT count(*) AS count ${slice(lifespan, by)}`)
+  }
+
+  /** Must run inside the writer's transaction: the predicate and the removal see one state. */
+  sweep(living: Living, rowsMax: number): { removed: number; done: boolean } {
+    const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
+    // Both kinds take turns at being first, so that a steady stream of one never starves the other.
+    const first = this.#first
+    const second = first === 'inherited' ? 'own' : 'inherited'
+    this.#first = second
+    let removed = Number(this.#remove[first].run(threshold[first], rowsMax).changes)
+    if (removed < rowsMax) removed += Number(this.#remove[second].run(threshold[second], rowsMax - removed).changes)
+    const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
+    return { removed, done: removed < rowsMax || !(isLeft(first) || isLeft(second)) }
+  }
+
+  earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn'> {
+    const at = (lifespan: Lifespan) => (this.#earliest[lifespan].get() as { at: number | null }).at
+    return { earliestInherited: at('inherited'), earliestOwn: at('own') }
+  }
+
+  /** Walks the cohort's index in slices, with a turn of the event loop between two of them. */
+  async count({ lifespan, after, upTo }: Cohort): Promise<number> {
+    let counted = 0
+    let at = after
+    let sequence = Number.MAX_SAFE_INTEGER
+    while (true) {
+      const end = this.#sliceEnd[lifespan].get(at, sequence, upTo, sliceRowsMax - 1)
+      if (end === undefined) {
+        return counted + (this.#rest[lifespan].get(at, sequence, upTo) as { count: number }).count
+      }
+      counted += sliceRowsMax
+      ;({ at, sequence } = end as { at: number; sequence: number })
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+    }
+  }
+}
+
+/** Removes rows of a deleted container, and its table once it is empty: dropping a full one would hold the event loop. */
+export function reclaim(db: DatabaseSync, container: number, rowsMax: number): boolean {
+  const table = itemTable(container)
+  const { changes } = db
+    .prepare(`DELETE FROM ${table} WHERE sequence IN (SELECT sequence FROM ${table} LIMIT ?)`)
+    .run(rowsMax)
+  if (Number(changes) === rowsMax) return false
+  db.exec(`DROP TABLE ${table}`)
+  db.prepare('DELETE FROM doomed WHERE container = ?').run(container)
+  return true
+}

@@ -1,0 +1,86 @@
+/**
+ * The tables of the embedded store and their forward-only migrations; docs/storage-format.md explains them.
+ *
+ * One file holds a catalog and one pair of tables per container. An item is a row of its container's rowid table: with
+ * bodies of about 1 KB on 4 KiB pages, WITHOUT ROWID was measured at 3.3 times the file and a quarter of the read rate.
+ */
+
+import type { DatabaseSync } from 'node:sqlite'
+import { RequestError } from '../../base/error.ts'
+
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), high_water_mark INTEGER NOT NULL);
+  INSERT INTO clock VALUES (1, 0);
+
+  CREATE TABLE databases (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    rid INTEGER NOT NULL UNIQUE,
+    version INTEGER NOT NULL,
+    ts INTEGER NOT NULL,
+    throughput TEXT
+  );
+
+  CREATE TABLE containers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    database INTEGER NOT NULL REFERENCES databases (number),
+    id TEXT NOT NULL,
+    rid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    ts INTEGER NOT NULL,
+    throughput TEXT,
+    partition_key TEXT NOT NULL,
+    partition_count INTEGER NOT NULL,
+    default_ttl INTEGER,
+    inherited_dead_at INTEGER NOT NULL,
+    own_dead_at INTEGER NOT NULL,
+    definition TEXT NOT NULL,
+    item_version INTEGER NOT NULL,
+    item_rows INTEGER NOT NULL,
+    UNIQUE (database, id)
+  );
+
+  CREATE TABLE doomed (container INTEGER PRIMARY KEY);
+  `,
+]
+
+export function migrate(db: DatabaseSync): void {
+  const { user_version: present } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (present > migrations.length) {
+    throw new RequestError(
+      'unsupported',
+      `The data was written by a newer version of Mayfly (format ${present}; this one knows ${migrations.length}).`,
+    )
+  }
+  for (let step = present; step < migrations.length; step++) {
+    db.exec(`BEGIN IMMEDIATE; ${migrations[step]} PRAGMA user_version = ${step + 1}; COMMIT`)
+  }
+}
+
+export function itemTable(container: number): string {
+  return `items_${container}`
+}
+
+/**
+ * `deadline` is NULL when the item inherits, so the two partial indexes split the items between them: each sweep walks
+ * its index from the oldest end, and a change of the default moves nothing.
+ */
+export function createItemTableSql(container: number): string {
+  const table = itemTable(container)
+  return `
+  CREATE TABLE ${table} (
+    sequence INTEGER PRIMARY KEY,
+    epk TEXT NOT NULL,
+    pk TEXT NOT NULL,
+    id TEXT NOT NULL,
+    ts INTEGER NOT NULL,
+    deadline INTEGER,
+    version INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX ${table}_key ON ${table} (epk, pk, id);
+  CREATE INDEX ${table}_inherited ON ${table} (ts) WHERE deadline IS NULL;
+  CREATE INDEX ${table}_own ON ${table} (deadline) WHERE deadline IS NOT NULL;
+  `
+}

@@ -1,0 +1,75 @@
+/**
+ * How long an item lives, and therefore when it ends.
+ *
+ * Two may speak: the container (its default) and the item (its own ttl). The container has the first word: when its
+ * default is absent, expiry is off and an item's ttl is only data. Otherwise the item has the last word.
+ *
+ *   container default   item ttl       the item
+ *   absent or null      anything       lives for ever
+ *   -1                  absent or -1   lives for ever
+ *   -1                  n              is dead at _ts + n
+ *   d                   absent         is dead at _ts + d
+ *   d                   n              is dead at _ts + n
+ *   d                   -1             lives for ever
+ *
+ * An inherited lifespan is never stored. It is looked up at the moment of reading, so changing a container's default is
+ * one write, however many items it holds.
+ *
+ * Death is final. Because nothing is stored in the items, a longer default (or none) would revive those that are dead and
+ * not yet removed. Two marks in the policy prevent it: when the default changes at T from n, every inheriting item
+ * written at or before T - n has died and stays dead; when expiry was on at all, every item with an own deadline at or
+ * before T has died and stays dead. Items written later lie beyond both marks by construction: their `_ts` is at least T.
+ */
+
+import type { EpochSeconds } from '../base/clock.ts'
+import { assert, RequestError } from '../base/error.ts'
+import { ttlSecondsMax } from '../base/limits.ts'
+import { neverDeadline, type TtlPolicy } from '../storage/port.ts'
+
+/** No item is as old as this: a mark that condemns nobody. */
+const beforeAllTime = -1
+
+export function newPolicy(defaultTtl: number | null): TtlPolicy {
+  return { defaultTtl, inheritedDeadAt: beforeAllTime, ownDeadAt: beforeAllTime }
+}
+
+/** The policy after its default was changed at the given moment. */
+export function changeDefault(policy: TtlPolicy, defaultTtl: number | null, moment: EpochSeconds): TtlPolicy {
+  const { defaultTtl: before, inheritedDeadAt, ownDeadAt } = policy
+  return {
+    defaultTtl,
+    inheritedDeadAt: before !== null && before > 0 ? Math.max(inheritedDeadAt, moment - before) : inheritedDeadAt,
+    ownDeadAt: before !== null ? Math.max(ownDeadAt, moment) : ownDeadAt,
+  }
+}
+
+/** The deadline an item carries with it: `null` when it inherits. */
+export function ownDeadline(ttl: number | undefined, writtenAt: EpochSeconds): number | null {
+  if (ttl === undefined) return null
+  if (ttl === -1) return neverDeadline
+  const deadline = writtenAt + ttl
+  assert(deadline > writtenAt, 'a deadline lies after the write')
+  return deadline
+}
+
+export function isTtl(value: unknown): value is number {
+  return Number.isInteger(value) && (value === -1 || ((value as number) >= 1 && (value as number) <= ttlSecondsMax))
+}
+
+/**
+ * An item's own ttl as its JSON has it: seconds, -1, or undefined to inherit.
+ *
+ * The documents say that null is not supported and Azure refuses it; people write it to mean "no ttl of its own". It
+ * counts as absent unless `strict`.
+ */
+export function parseItemTtl(value: unknown, options: { strict: boolean }): number | undefined {
+  if (value === undefined || (value === null && !options.strict)) return undefined
+  if (isTtl(value)) return value
+  throw new RequestError('malformed', invalidTtlText(value))
+}
+
+/** The service's own words, seen in its answers to create and replace. */
+export function invalidTtlText(value: unknown): string {
+  const shown = typeof value === 'number' && !Number.isFinite(value) ? String(value) : JSON.stringify(value)
+  return `The input ttl '${shown.length > 100 ? `${shown.slice(0, 100)}…` : shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '${ttlSecondsMax}', or '-1' which means never expire.`
+}

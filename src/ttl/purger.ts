@@ -1,0 +1,168 @@
+/**
+ * Decides where and when to sweep, and spends only what nobody else wants.
+ *
+ * Removing is not dying: the dead are invisible from their deadline on, whether or not the purger has come by. So it may
+ * always wait, and it does:
+ *
+ *   - With enforced throughput a container's sweep is paid with request units that its requests left over in the last
+ *     closed second (units/budget.ts). None left: the backlog waits.
+ *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no request has arrived
+ *     since the last one. Under an unbroken stream of requests a backlog gets one sweep every 50 ms all the same.
+ *
+ * Containers take turns, one sweep each, so one container's backlog does not starve another's. What deleted containers held
+ * is given back by the same rules, after the dead.
+ */
+
+import { machine } from '../base/clock.ts'
+import { purgeIntervalMs, sweepRowsMax, sweepStarvationMsMax } from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import type { ContainerRecord, Store } from '../storage/port.ts'
+import { deleteRu } from '../units/cost.ts'
+import type { Ledger } from '../units/ledger.ts'
+import { livingAt } from './living.ts'
+
+export interface PurgerOptions {
+  readonly store: Store
+  readonly ledger: Ledger
+  /** Grows with every request; standing still means idle. */
+  readonly activity: () => number
+  readonly log: Log
+}
+
+export class Purger implements AsyncDisposable {
+  readonly #store: Store
+  readonly #ledger: Ledger
+  readonly #activity: () => number
+  readonly #log: Log
+  readonly #purged = new Map<number, number>()
+  #timer: NodeJS.Timeout | undefined
+  #pass: Promise<void> | undefined
+  #isPaused = false
+  #isClosed = false
+
+  constructor({ store, ledger, activity, log }: PurgerOptions) {
+    this.#store = store
+    this.#ledger = ledger
+    this.#activity = activity
+    this.#log = log
+    this.#schedule()
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  set isPaused(paused: boolean) {
+    this.#isPaused = paused
+  }
+
+  /** How many items of the container have been removed since the start. */
+  purged(container: ContainerRecord): number {
+    return this.#purged.get(container.number) ?? 0
+  }
+
+  /** Removes everything dead in these containers at once, whatever it costs. */
+  async purgeNow(containers: readonly ContainerRecord[]): Promise<number> {
+    let removed = 0
+    for (const container of containers) {
+      let isDone = false
+      while (!isDone) {
+        const swept = await this.#sweep(container, sweepRowsMax)
+        removed += swept.removed
+        isDone = swept.done
+      }
+    }
+    return removed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    machine.clearTimeout(this.#timer)
+    await this.#pass
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return
+    // Just after a second has closed its left-over budget is known.
+    const untilNextMs = purgeIntervalMs - (machine.monotonicMs() % purgeIntervalMs) + 1
+    this.#timer = machine.setTimeout(() => {
+      this.#pass = this.#run()
+    }, untilNextMs)
+    this.#timer.unref()
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#sweepInTurns()
+      while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idleMoment()
+    } catch (error) {
+      this.#log.error({ error }, 'purging failed; it goes on with the next interval')
+    }
+    this.#schedule()
+  }
+
+  async #sweepInTurns(): Promise<void> {
+    let inLine = await this.#containersWithDead()
+    while (this.#mayGoOn && inLine.length > 0) {
+      const again: ContainerRecord[] = []
+      for (const container of inLine) {
+        if (!this.#mayGoOn) return
+        const rows = Math.min(sweepRowsMax, Math.floor(this.#ledger.spareRu(container) / deleteRu))
+        if (rows < 1) continue
+        if (!this.#ledger.isEnforced) await this.#idleMoment()
+        const { removed, done } = await this.#sweep(container, rows)
+        this.#ledger.spend(container, removed * deleteRu)
+        if (!done) again.push(container)
+      }
+      inLine = again
+    }
+  }
+
+  get #mayGoOn(): boolean {
+    return !this.#isPaused && !this.#isClosed
+  }
+
+  async #sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
+    try {
+      const swept = await this.#store.sweep(container, rowsMax)
+      this.#purged.set(container.number, this.purged(container) + swept.removed)
+      return swept
+    } catch (error) {
+      if (await this.#isGone(container)) return { removed: 0, done: true }
+      throw error
+    }
+  }
+
+  async #isGone({ database, id, number }: ContainerRecord): Promise<boolean> {
+    return (await this.#store.findContainer(database.id, id))?.number !== number
+  }
+
+  async #containersWithDead(): Promise<ContainerRecord[]> {
+    const found: ContainerRecord[] = []
+    for (const database of await this.#store.databases()) {
+      for (const container of await this.#store.containers(database)) {
+        const { inheritedAfter, ownAfter } = livingAt(container.policy, await this.#store.moment())
+        const { earliestInherited, earliestOwn } = await this.#store.census(container)
+        const hasDead =
+          (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
+          (earliestOwn !== null && earliestOwn <= ownAfter)
+        if (hasDead) found.push(container)
+      }
+    }
+    return found
+  }
+
+  /** Resolves when no request has arrived for a moment, or when the backlog has waited long enough. */
+  async #idleMoment(): Promise<void> {
+    const startMs = machine.monotonicMs()
+    let seen = this.#activity()
+    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    while (this.#activity() !== seen && machine.monotonicMs() - startMs < sweepStarvationMsMax) {
+      seen = this.#activity()
+      await new Promise<void>(resolve => machine.setTimeout(resolve, idleCheckMs))
+    }
+  }
+}
+
+/** Long enough that a client in a tight loop would have been heard from. */
+const idleCheckMs = 5

@@ -1,0 +1,216 @@
+/** What can be said about life and death in a container: status, forecast, preview of a change, and one item explained. */
+
+import type { EpochSeconds } from '../base/clock.ts'
+import {
+  type Cohort,
+  type ContainerRecord,
+  type ItemKey,
+  type Living,
+  neverDeadline,
+  type Store,
+  type StoredItem,
+  type TtlPolicy,
+} from '../storage/port.ts'
+import { changeDefault } from './lifespan.ts'
+import { isAlive, livingAt } from './living.ts'
+
+export interface TtlStatus {
+  readonly defaultTtl: number | null
+  readonly living: number
+  readonly backlog: number
+  readonly oldestDeadline: number | null
+  readonly lagSeconds: number
+}
+
+export async function ttlStatus(store: Store, container: ContainerRecord): Promise<TtlStatus> {
+  const moment = await store.moment()
+  const { policy } = container
+  const { inheritedAfter, ownAfter } = livingAt(policy, moment)
+  const { rows, earliestInherited, earliestOwn } = await store.census(container)
+  const dead: Record<Cohort['lifespan'], Cohort> = {
+    inherited: { lifespan: 'inherited', after: beforeAll, upTo: inheritedAfter },
+    own: { lifespan: 'own', after: beforeAll, upTo: ownAfter },
+  }
+  const backlog = (await store.count(container, dead.inherited)) + (await store.count(container, dead.own))
+  const deadlines: number[] = []
+  if (earliestInherited !== null && earliestInherited <= inheritedAfter) {
+    deadlines.push(Math.min(moment, earliestInherited + inheritedLifespan(policy)))
+  }
+  if (earliestOwn !== null && earliestOwn <= ownAfter) deadlines.push(earliestOwn)
+  const oldestDeadline = deadlines.length > 0 ? Math.min(...deadlines) : null
+  return {
+    defaultTtl: policy.defaultTtl,
+    living: rows - backlog,
+    backlog,
+    oldestDeadline,
+    lagSeconds: oldestDeadline === null ? 0 : moment - oldestDeadline,
+  }
+}
+
+/** Where the default no longer says it, the distance of the two marks does: both were set by the change that ended it. */
+function inheritedLifespan({ defaultTtl, inheritedDeadAt, ownDeadAt }: TtlPolicy): number {
+  return defaultTtl !== null && defaultTtl > 0 ? defaultTtl : ownDeadAt - inheritedDeadAt
+}
+
+export interface Forecast {
+  readonly buckets: readonly { start: number; end: number; inherited: number; own: number }[]
+  readonly later: number
+  readonly never: number
+}
+
+export async function forecast(
+  store: Store,
+  container: ContainerRecord,
+  { windowSeconds, bucketCount }: { windowSeconds: number; bucketCount: number },
+): Promise<Forecast> {
+  const moment = await store.moment()
+  const edges = Array.from({ length: bucketCount }, (_, index) =>
+    Math.round(moment + (windowSeconds * (index + 1)) / bucketCount),
+  )
+  const { spans, later, never } = await deaths(store, container, container.policy, moment, edges)
+  return {
+    buckets: edges.map((end, index) => ({ start: edges[index - 1] ?? moment, end, ...spans[index + 1]! })),
+    later,
+    never,
+  }
+}
+
+export interface Preview {
+  readonly now: number
+  readonly within1h: number
+  readonly within24h: number
+  readonly later: number
+  readonly never: number
+}
+
+/** How many would die when, if the default were changed now. The spans do not overlap. */
+export async function preview(store: Store, container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
+  const moment = await store.moment()
+  const changed = changeDefault(container.policy, defaultTtl, moment)
+  const { spans, later, never } = await deaths(store, container, changed, moment, [moment + hourS, moment + dayS])
+  const [now, within1h, within24h] = spans.map(({ inherited, own }) => inherited + own)
+  return { now: now!, within1h: within1h!, within24h: within24h!, later, never }
+}
+
+/**
+ * Of the items that live now, how many a policy lets die at once and then up to each edge.
+ *
+ * Under one policy the thresholds only rise, so what dies between two edges is what lies between their thresholds.
+ */
+async function deaths(
+  store: Store,
+  container: ContainerRecord,
+  policy: TtlPolicy,
+  moment: EpochSeconds,
+  edges: readonly number[],
+): Promise<{ spans: { inherited: number; own: number }[]; later: number; never: number }> {
+  const count = (lifespan: Cohort['lifespan'], after: number, upTo: number) =>
+    upTo > after ? store.count(container, { lifespan, after, upTo }) : Promise.resolve(0)
+  const spans: { inherited: number; own: number }[] = []
+  let before: Living = livingAt(container.policy, moment)
+  const livingInherited = await count('inherited', before.inheritedAfter, neverDeadline)
+  const livingOwn = await count('own', before.ownAfter, neverDeadline)
+  const livingOwnForEver = await count('own', neverDeadline - 1, neverDeadline)
+  for (const edge of [moment, ...edges]) {
+    const { inheritedAfter, ownAfter } = livingAt(policy, edge as EpochSeconds)
+    spans.push({
+      inherited: await count('inherited', before.inheritedAfter, inheritedAfter),
+      own: await count('own', before.ownAfter, ownAfter),
+    })
+    before = {
+      inheritedAfter: Math.max(before.inheritedAfter, inheritedAfter),
+      ownAfter: Math.max(before.ownAfter, ownAfter),
+    }
+  }
+  const { defaultTtl } = policy
+  const died = (kind: 'inherited' | 'own') => spans.reduce((sum, span) => sum + span[kind], 0)
+  const inheritedLeft = livingInherited - died('inherited')
+  const ownLeft = livingOwn - died('own')
+  const inheritsForEver = defaultTtl === null || defaultTtl === -1
+  const never = (inheritsForEver ? inheritedLeft : 0) + (defaultTtl === null ? ownLeft : livingOwnForEver)
+  return { spans, never, later: inheritedLeft + ownLeft - never }
+}
+
+export interface Explanation {
+  readonly state: 'alive' | 'dead' | 'unknown'
+  readonly rule: 'off' | 'inherited' | 'own' | 'never' | 'final' | null
+  readonly ts: number | null
+  readonly defaultTtl: number | null
+  readonly ttl: number | null
+  readonly effectiveTtl: number | null
+  readonly expiresAt: number | null
+  readonly secondsLeft: number | null
+  readonly explanation: string
+}
+
+export async function explain(store: Store, container: ContainerRecord, key: ItemKey): Promise<Explanation> {
+  const moment = await store.moment()
+  const { policy } = container
+  const { defaultTtl } = policy
+  const item = await store.inspect(container, key)
+  if (item === undefined) {
+    return {
+      ...{ state: 'unknown', rule: null, ts: null, defaultTtl, ttl: null, effectiveTtl: null, expiresAt: null },
+      secondsLeft: null,
+      explanation: 'There is no such item: it was never written, was deleted, or has died and been removed.',
+    }
+  }
+  const { ts, deadline } = item
+  const ttl = deadline === null ? null : deadline === neverDeadline ? -1 : deadline - ts
+  const effectiveTtl = defaultTtl === null ? null : (ttl ?? defaultTtl)
+  const isMortal = effectiveTtl !== null && effectiveTtl > 0
+  const expiresAt = isMortal ? ts + effectiveTtl : null
+  const state = isAlive(livingAt(policy, moment), item) ? 'alive' : 'dead'
+  const rule = ruleOf(policy, moment, item)
+  return {
+    ...{ state, rule, ts, defaultTtl, ttl, effectiveTtl, expiresAt },
+    secondsLeft: state === 'alive' && expiresAt !== null ? expiresAt - moment : null,
+    explanation: sentence({ state, rule, effectiveTtl, expiresAt, moment }),
+  }
+}
+
+function ruleOf(
+  policy: TtlPolicy,
+  moment: EpochSeconds,
+  item: Omit<StoredItem, 'body'>,
+): NonNullable<Explanation['rule']> {
+  const withoutMarks = { ...policy, inheritedDeadAt: beforeAll, ownDeadAt: beforeAll }
+  const isDead = !isAlive(livingAt(policy, moment), item)
+  if (isDead && isAlive(livingAt(withoutMarks, moment), item)) return 'final'
+  if (policy.defaultTtl === null) return 'off'
+  if (item.deadline === neverDeadline) return 'never'
+  if (item.deadline !== null) return 'own'
+  return policy.defaultTtl === -1 ? 'never' : 'inherited'
+}
+
+function sentence(facts: {
+  state: 'alive' | 'dead'
+  rule: NonNullable<Explanation['rule']>
+  effectiveTtl: number | null
+  expiresAt: number | null
+  moment: number
+}): string {
+  const { state, rule, effectiveTtl, expiresAt, moment } = facts
+  switch (rule) {
+    case 'off':
+      return 'Expiry is off for this container, so the item lives for ever; a ttl of its own is only data.'
+    case 'never':
+      return 'The item never expires: its own ttl is -1, or it has none and the container has no default.'
+    case 'final':
+      return 'The item died under an earlier setting of the container. Death is final: a later setting does not revive it.'
+    case 'own':
+    case 'inherited': {
+      const source =
+        rule === 'own' ? `its own ttl of ${effectiveTtl} s` : `the container's default of ${effectiveTtl} s`
+      const since = 'counted from its last write'
+      return state === 'dead'
+        ? `The item died at ${expiresAt}, ${moment - expiresAt!} s ago, by ${source}, ${since}. It waits to be removed; nobody sees it.`
+        : `The item lives until ${expiresAt}, ${expiresAt! - moment} s from now, by ${source}, ${since}.`
+    }
+  }
+}
+
+/** Before every second that an item can carry. */
+const beforeAll = -1
+const hourS = 3600
+const dayS = 24 * hourS
