@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { Store } from '../../src/storage/port.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { makeContainer, type Opener, storeContract } from './store-contract.ts'
+
+function fail(error: Error): void {
+  throw error
+}
+
+async function temporaryDirectory() {
+  return mkdtemp(join(tmpdir(), 'mayfly-contract-'))
+}
+
+function opened(directory: string | undefined, clock: ManualClock): Store {
+  const startAt = (highWaterMark: number) => {
+    clock.set(Math.max(highWaterMark, clock.now()))
+    return clock
+  }
+  return withContract(openSqlite({ directory, clock: startAt, onFatal: fail }))
+}
+
+storeContract('SQLite on disk', async (): Promise<Opener> => {
+  const directory = await temporaryDirectory()
+  return {
+    isLasting: true,
+    open: async clock => opened(directory, clock),
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  }
+})
+
+storeContract(
+  'SQLite in memory',
+  async (): Promise<Opener> => ({
+    isLasting: false,
+    open: async clock => opened(undefined, clock),
+    [Symbol.asyncDispose]: async () => {},
+  }),
+)
+
+test('a directory is refused to a second store, in this process too, and free again after closing', async () => {
+  const directory = await temporaryDirectory()
+  const store = opened(directory, new ManualClock(toEpochSeconds(1)))
+  assert.throws(() => opened(directory, new ManualClock(toEpochSeconds(1))), /in use by another Mayfly \(process \d+\)/)
+  await makeContainer(store, 5)
+  await store[Symbol.asyncDispose]()
+  const again = opened(directory, new ManualClock(toEpochSeconds(1)))
+  assert.notEqual(await again.findContainer('d', 'c'), undefined)
+  await again[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true })
+})

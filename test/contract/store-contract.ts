@@ -1,0 +1,439 @@
+/** Every promise of the storage port that needs more than one call to check, as a suite that each adapter runs. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { RequestError } from '../../src/base/error.ts'
+import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
+import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
+import type { ContainerRecord, Draft, ItemKey, ItemWrite, Store } from '../../src/storage/port.ts'
+import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
+
+/** Opens the store, and the same one again if it outlives closing; the clock is the caller's. */
+export interface Opener extends AsyncDisposable {
+  readonly isLasting: boolean
+  open(clock: ManualClock): Promise<Store>
+}
+
+const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 } as const
+
+export function keyOf(id: string, pk = 'p'): ItemKey {
+  return { epk: effectivePartitionKey(partitionKey, [pk]), pk: canonicalPartitionKey([pk]), id }
+}
+
+const draft = (text: string): Draft => ({
+  texts: [`{"text":${JSON.stringify(text)},"n":`, ',"v":', ',"ts":', '}'],
+  stamps: [
+    { name: 'sequence', print: String },
+    { name: 'version', print: String },
+    { name: 'ts', print: String },
+  ],
+})
+
+function put(
+  kind: 'create' | 'replace' | 'upsert',
+  key: ItemKey,
+  options: { ttl?: number; text?: string; ifVersion?: number } = {},
+): ItemWrite {
+  return { kind, key, ttl: options.ttl, draft: draft(options.text ?? ''), ifVersion: options.ifVersion }
+}
+
+export async function makeContainer(store: Store, defaultTtl: number | null, id = 'c'): Promise<ContainerRecord> {
+  const database =
+    (await store.findDatabase('d')) ?? (await store.createDatabase({ id: 'd', rid: 7, throughput: null }))!
+  const record = await store.createContainer(database, {
+    id,
+    rid: 8,
+    throughput: null,
+    partitionKey,
+    partitionCount: 1,
+    policy: newPolicy(defaultTtl),
+    definition: { any: ['thing', null, 1.5] },
+  })
+  return record!
+}
+
+async function setDefault(
+  store: Store,
+  container: ContainerRecord,
+  defaultTtl: number | null,
+): Promise<ContainerRecord> {
+  const changed = await store.updateContainer(container, (current, moment) => ({
+    throughput: current.throughput,
+    definition: current.definition,
+    policy: changeDefault(current.policy, defaultTtl, moment),
+  }))
+  return changed!
+}
+
+const everything = { min: '', maxExclusive: 'FF' }
+const whole = { itemsMax: 1000, bytesMax: 1 << 24 }
+
+async function ids(store: Store, container: ContainerRecord): Promise<string[]> {
+  const { items } = await store.scan(container, everything, whole)
+  return items.map(({ body }) => JSON.parse(body).text).sort()
+}
+
+export function storeContract(name: string, prepare: () => Promise<Opener>): void {
+  const start = toEpochSeconds(1_000_000)
+
+  async function fresh() {
+    const opener = await prepare()
+    const clock = new ManualClock(start)
+    const store = await opener.open(clock)
+    return { opener, clock, store }
+  }
+
+  describe(`the store contract over ${name}`, () => {
+    test('P1: at its deadline an item is in no read and no scan, in the second before it is in both', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 100)
+      await store.write(container, put('create', keyOf('inherits'), { text: 'inherits' }))
+      await store.write(container, put('create', keyOf('own'), { ttl: 50, text: 'own' }))
+      await store.write(container, put('create', keyOf('never'), { ttl: -1, text: 'never' }))
+      for (const [seconds, expected] of [
+        [0, ['inherits', 'never', 'own']],
+        [49, ['inherits', 'never', 'own']],
+        [50, ['inherits', 'never']],
+        [99, ['inherits', 'never']],
+        [100, ['never']],
+        [1_000_000_000, ['never']],
+      ] as const) {
+        clock.set(start + seconds)
+        assert.deepEqual(await ids(store, container), expected, `after ${seconds} s`)
+        for (const id of ['inherits', 'own', 'never']) {
+          const { item, moment } = await store.read(container, keyOf(id))
+          assert.equal(item !== undefined, (expected as readonly string[]).includes(id), `${id} after ${seconds} s`)
+          assert.equal(moment, start + seconds)
+        }
+      }
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P2: a write finds the version it expects or changes nothing', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const created = await store.write(container, put('create', keyOf('a'), { text: 'one' }))
+      assert.equal(created.outcome, 'created')
+      assert.equal((await store.write(container, put('create', keyOf('a')))).outcome, 'exists')
+      assert.equal((await store.write(container, put('replace', keyOf('b')))).outcome, 'missing')
+      assert.equal((await store.write(container, { kind: 'delete', key: keyOf('b') })).outcome, 'missing')
+      const stale = created.version + 100
+      assert.equal((await store.write(container, put('replace', keyOf('a'), { ifVersion: stale }))).outcome, 'changed')
+      assert.equal((await store.write(container, put('upsert', keyOf('a'), { ifVersion: stale }))).outcome, 'changed')
+      assert.equal(
+        (await store.write(container, { kind: 'delete', key: keyOf('a'), ifVersion: stale })).outcome,
+        'changed',
+      )
+      assert.equal(JSON.parse((await store.read(container, keyOf('a'))).item!.body).text, 'one')
+      const replaced = await store.write(
+        container,
+        put('replace', keyOf('a'), { ifVersion: created.version, text: 'two' }),
+      )
+      assert.equal(replaced.outcome, 'replaced')
+      assert.equal(replaced.item!.sequence, created.item!.sequence, 'a replaced item stays the same incarnation')
+      assert.ok(replaced.version > created.version)
+      assert.deepEqual({ ...(await store.read(container, keyOf('a'))).item }, replaced.item)
+      assert.equal(
+        (await store.write(container, { kind: 'delete', key: keyOf('a'), ifVersion: replaced.version })).outcome,
+        'deleted',
+      )
+      assert.equal((await store.read(container, keyOf('a'))).item, undefined)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P2: the stamps in the body are those of the row', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, null)
+      await store.write(container, put('create', keyOf('a')))
+      clock.advance(5)
+      const { item } = await store.write(container, put('upsert', keyOf('a')))
+      const { n, v, ts } = JSON.parse(item!.body)
+      assert.deepEqual({ n, v, ts }, { n: item!.sequence, v: item!.version, ts: start + 5 })
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P3: a dead item is created anew as another incarnation, whoever asks', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      for (const kind of ['create', 'upsert'] as const) {
+        const first = await store.write(container, put(kind, keyOf(kind)))
+        clock.advance(10)
+        assert.equal((await store.write(container, put('replace', keyOf(kind)))).outcome, 'missing')
+        assert.equal((await store.write(container, { kind: 'delete', key: keyOf(kind) })).outcome, 'missing')
+        const second = await store.write(container, put(kind, keyOf(kind)))
+        assert.equal(second.outcome, 'created')
+        assert.notEqual(second.item!.sequence, first.item!.sequence)
+        assert.notEqual(second.item!.version, first.item!.version)
+        assert.equal(
+          (await store.write(container, put('replace', keyOf(kind), { ifVersion: first.version }))).outcome,
+          'changed',
+        )
+      }
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P4: pages in key order, none twice, none skipped, while items die, are removed and written between them', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, -1)
+      const lasting: string[] = []
+      for (let index = 0; index < 300; index++) {
+        const id = `i${index}`
+        const isShort = index % 3 === 0
+        if (!isShort) lasting.push(id)
+        await store.write(
+          container,
+          put('create', keyOf(id, `p${index % 17}`), { text: id, ...(isShort ? { ttl: 5 } : {}) }),
+        )
+      }
+      const seen: string[] = []
+      let after: ItemKey | undefined
+      let previous = ''
+      for (let page = 0; ; page++) {
+        const { items, last } = await store.scan(
+          container,
+          { ...everything, after },
+          { itemsMax: 7, bytesMax: 1 << 20 },
+        )
+        seen.push(...items.map(({ body }) => JSON.parse(body).text))
+        if (last === undefined) break
+        const position = `${last.epk} ${last.pk} ${last.id}`
+        assert.ok(position > previous, 'the position moves on')
+        previous = position
+        after = last
+        if (page === 3) clock.advance(5)
+        if (page === 5) await store.sweep(container, 50)
+      }
+      assert.equal(new Set(seen).size, seen.length, 'none twice')
+      for (const id of lasting) assert.ok(seen.includes(id), `${id} is there`)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P4: a scan keeps to its range, its partition key and its bytes', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, null)
+      for (const pk of ['x', 'y']) {
+        for (const id of ['1', '2', '3']) await store.write(container, put('create', keyOf(id, pk), { text: pk + id }))
+      }
+      const { epk, pk } = keyOf('', 'x')
+      const only = await store.scan(container, { min: epk, maxExclusive: `${epk}FF`, pk }, whole)
+      assert.deepEqual(
+        only.items.map(({ body }) => JSON.parse(body).text),
+        ['x1', 'x2', 'x3'],
+      )
+      assert.equal(only.last, undefined)
+      const first = await store.scan(container, everything, { itemsMax: 10, bytesMax: 1 })
+      assert.equal(first.items.length, 1, 'one item always fits')
+      assert.notEqual(first.last, undefined)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P4: a long stretch of dead items neither ends a page early nor shows one of them', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, -1)
+      const writes: Promise<unknown>[] = []
+      for (let index = 0; index < 12_000; index++) {
+        writes.push(
+          store.write(container, put('create', keyOf(`d${index}`, `p${index % 50}`), { ttl: 1, text: 'dead' })),
+        )
+      }
+      await Promise.all(writes)
+      await store.write(container, put('create', keyOf('z', 'p1'), { text: 'alive' }))
+      clock.advance(1)
+      const { items, last } = await store.scan(container, everything, { itemsMax: 10, bytesMax: 1 << 20 })
+      assert.deepEqual(
+        items.map(({ body }) => JSON.parse(body).text),
+        ['alive'],
+      )
+      assert.equal(last, undefined)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P5: sweeps remove the dead and nothing else, no more than they may, and know when they are done', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      for (let index = 0; index < 20; index++) {
+        await store.write(container, put('create', keyOf(`inherits${index}`), { text: 'dies' }))
+        await store.write(container, put('create', keyOf(`own${index}`), { ttl: 5, text: 'dies' }))
+        await store.write(container, put('create', keyOf(`stays${index}`), { ttl: 100, text: 'stays' }))
+      }
+      assert.deepEqual(await store.sweep(container, 100), { removed: 0, done: true })
+      clock.advance(10)
+      assert.deepEqual(await store.sweep(container, 15), { removed: 15, done: false })
+      assert.deepEqual(await store.sweep(container, 15), { removed: 15, done: false })
+      assert.deepEqual(await store.sweep(container, 10), { removed: 10, done: true })
+      assert.equal((await store.census(container)).rows, 20)
+      assert.deepEqual(await ids(store, container), Array(20).fill('stays'))
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P6 and P7: moments and versions go on behind where they were when the store is opened again', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const { version } = await store.write(container, put('create', keyOf('a')))
+      await store.write(container, { kind: 'delete', key: keyOf('a') })
+      clock.advance(1000)
+      assert.equal(await store.moment(), start + 1000)
+      await store[Symbol.asyncDispose]()
+      if (!opener.isLasting) return
+      const again = await opener.open(new ManualClock(start))
+      assert.equal(await again.moment(), start + 1000, 'a clock set back does not take the store with it')
+      const reopened = (await again.findContainer('d', 'c'))!
+      const after = await again.write(reopened, put('create', keyOf('a')))
+      assert.ok(after.version > version + 1, 'the version of a deleted item is not given again')
+      assert.equal(after.item!.ts, start + 1000)
+      await again[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P8: a changed default takes effect at once, writes no item, and revives nobody', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const { item: before } = await store.write(container, put('create', keyOf('a'), { text: 'a' }))
+      await store.write(container, put('create', keyOf('t'), { ttl: 30, text: 't' }))
+      clock.advance(40)
+      assert.deepEqual(await ids(store, container), ['a', 't'], 'ttl is only data while expiry is off')
+      let changed = await setDefault(store, container, 100)
+      assert.deepEqual(await ids(store, changed), ['a'], 'it counts once expiry is on')
+      assert.deepEqual({ ...(await store.read(changed, keyOf('a'))).item }, before, 'the item itself is as it was')
+      clock.advance(60)
+      assert.deepEqual(await ids(store, changed), [])
+      for (const later of [1000, null, -1, 2_147_483_647]) {
+        changed = await setDefault(store, changed, later)
+        assert.deepEqual(await ids(store, changed), [], `a default of ${later} revives nobody`)
+      }
+      await store.write(changed, put('create', keyOf('a'), { text: 'new' }))
+      assert.deepEqual(await ids(store, changed), ['new'], 'what is written afterwards lives')
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('the records of databases and containers come back as they were stored', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 60)
+      await store.updateDatabase(container.database, () => ({ throughput: { kind: 'manual', ruPerSecond: 700 } }))
+      clock.advance(5)
+      await setDefault(store, container, 90)
+      const before = { databases: await store.databases(), container: await store.findContainer('d', 'c') }
+      assert.deepEqual(before.container!.database, before.databases[0], 'a container knows its database as it is now')
+      await store[Symbol.asyncDispose]()
+      if (!opener.isLasting) return
+      const again = await opener.open(new ManualClock(start))
+      assert.deepEqual({ databases: await again.databases(), container: await again.findContainer('d', 'c') }, before)
+      await again[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('names are taken once, deleted containers take no writes, and their namesakes are others', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      assert.equal(await store.createDatabase({ id: 'd', rid: 9, throughput: null }), undefined)
+      assert.equal(await store.createContainer(container.database, { ...container, rid: 10 }), undefined)
+      await store.write(container, put('create', keyOf('a')))
+      assert.equal(await store.deleteContainer(container), true)
+      assert.equal(await store.deleteContainer(container), false)
+      await assert.rejects(store.write(container, put('create', keyOf('b'))), { kind: 'namespace_not_found' })
+      const namesake = await makeContainer(store, 10)
+      assert.notEqual(namesake.number, container.number)
+      assert.equal((await store.read(namesake, keyOf('a'))).item, undefined)
+      await assert.rejects(async () => store.read(container, keyOf('a')), RequestError)
+      while (await store.reclaim(1)) {
+        // Gives back what the deleted container held, row by row.
+      }
+      assert.equal(await store.deleteDatabase(container.database), true)
+      assert.equal(await store.findContainer('d', 'c'), undefined)
+      assert.deepEqual(await store.databases(), [])
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('a refused change of a container leaves it and its neighbours in the commit as they were', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      const refused = store.updateContainer(container, () => {
+        throw new RequestError('malformed', 'no')
+      })
+      const accepted = store.write(container, put('create', keyOf('a')))
+      await assert.rejects(refused, { kind: 'malformed' })
+      assert.equal((await accepted).outcome, 'created')
+      assert.deepEqual(await store.findContainer('d', 'c'), container)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('writes of one turn see each other, in the order in which they were asked for', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const outcomes = await Promise.all([
+        store.write(container, put('create', keyOf('a'))),
+        store.write(container, put('create', keyOf('a'))),
+        store.write(container, put('replace', keyOf('a'))),
+        store.write(container, { kind: 'delete', key: keyOf('a') }),
+        store.write(container, put('replace', keyOf('a'))),
+        store.write(container, put('upsert', keyOf('a'))),
+      ])
+      assert.deepEqual(
+        outcomes.map(({ outcome }) => outcome),
+        ['created', 'exists', 'replaced', 'deleted', 'missing', 'created'],
+      )
+      const versions = outcomes.filter(({ item }) => item).map(({ item }) => item!.version)
+      assert.deepEqual(
+        versions,
+        [...new Set(versions)].sort((a, b) => a - b),
+      )
+      assert.equal((await store.census(container)).rows, 1)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('any text comes back as it was: NUL, astral characters, quotes, two megabytes', async () => {
+      const { opener, store } = await fresh()
+      const container = await makeContainer(store, null)
+      const texts = ['', 'a\u0000b', '😀漢', '"\\', 'x'.repeat(2_000_000)]
+      for (const [index, text] of texts.entries()) {
+        const key = keyOf(`id\u0000${index}😀`, `pk\u0000${index}`)
+        await store.write(container, put('create', key, { text }))
+        assert.equal(JSON.parse((await store.read(container, key)).item!.body).text, text)
+      }
+      assert.equal((await store.census(container)).rows, texts.length)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('cohorts are counted exactly, also over many slices, and the census knows the earliest', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, -1)
+      const writes: Promise<unknown>[] = []
+      for (let index = 0; index < 11_000; index++) {
+        if (index % 1000 === 0) {
+          await Promise.all(writes)
+          clock.advance(1)
+        }
+        writes.push(store.write(container, put('create', keyOf(`i${index}`), index % 2 === 0 ? {} : { ttl: 100 })))
+      }
+      await Promise.all(writes)
+      const count = (lifespan: 'inherited' | 'own', after: number, upTo: number) =>
+        store.count(container, { lifespan, after, upTo })
+      assert.equal(await count('inherited', 0, start + 11), 5500)
+      assert.equal(await count('inherited', start + 1, start + 3), 1000)
+      assert.equal(await count('own', 0, Number.MAX_SAFE_INTEGER), 5500)
+      assert.equal(await count('own', start + 101, start + 102), 500)
+      assert.equal(await count('own', start + 111, start + 500), 0)
+      assert.deepEqual(await store.census(container), {
+        rows: 11_000,
+        earliestInherited: start + 1,
+        earliestOwn: start + 101,
+      })
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+  })
+}
