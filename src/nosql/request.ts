@@ -49,6 +49,8 @@ function decode(segment: string): string {
   }
 }
 
+export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
+
 /** A header that must be a single text. */
 export function headerOf(request: NosqlRequest, name: string): string | undefined {
   const value = request.headers[name]

@@ -16,7 +16,8 @@ import {
   replaceContainer,
 } from './handlers/containers.ts'
 import { deleteDatabase, listDatabases, postDatabase, readDatabase } from './handlers/databases.ts'
-import { deleteItem, listItems, postItem, readItem, replaceItem } from './handlers/items.ts'
+import { listItems } from './handlers/item-feed.ts'
+import { deleteItem, postItem, readItem, replaceItem } from './handlers/items.ts'
 import { listOffers, queryOffers, readOffer, replaceOffer } from './handlers/offers.ts'
 import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
 import type { NosqlRequest } from './request.ts'

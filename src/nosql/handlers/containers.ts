@@ -49,7 +49,12 @@ export async function listContainers(request: NosqlRequest): Promise<NosqlRespon
 export async function postContainer(request: NosqlRequest): Promise<NosqlResponse> {
   if (hasFlag(request, 'x-ms-documentdb-isquery')) {
     const { database, resources } = await containersOf(request)
-    return definitionFeed(request, 'DocumentCollections', databaseRid(database), queryDefinitions(request, resources))
+    return definitionFeed(
+      request,
+      'DocumentCollections',
+      databaseRid(database),
+      await queryDefinitions(request, resources),
+    )
   }
   const { engine } = request.service
   const database = await engine.requireOwner(request.path[1]!)

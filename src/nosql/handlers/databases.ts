@@ -35,7 +35,7 @@ export async function listDatabases(request: NosqlRequest): Promise<NosqlRespons
 
 export async function postDatabase(request: NosqlRequest): Promise<NosqlResponse> {
   if (hasFlag(request, 'x-ms-documentdb-isquery')) {
-    return definitionFeed(request, 'Databases', '', queryDefinitions(request, await databases(request)))
+    return definitionFeed(request, 'Databases', '', await queryDefinitions(request, await databases(request)))
   }
   const id = parseResourceId(readObject(jsonBody(request), 'database').id)
   const database = await request.service.engine.createDatabase(id, requestedThroughput(request) ?? null)

@@ -1,29 +1,15 @@
-/** /docs: one item at a time (create, read, replace, upsert, delete), and the feed of them all. */
+/** /docs: one item at a time: create, read, replace, upsert, delete. */
 
 import { RequestError } from '../../base/error.ts'
-import { pageBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
-import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
-import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey, ScanRange } from '../../storage/port.ts'
-import {
-  type ContainerView,
-  checkPartitionKey,
-  namedPartitionKey,
-  requirePartitionKey,
-  sessionToken,
-  viewOf,
-} from '../container-view.ts'
-import { decodeContinuation, encodeContinuation } from '../continuation.ts'
-import { pageSize } from '../feed.ts'
+import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
+import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
 import { itemDraft, parseItemBody } from '../item-body.ts'
-import { hasFlag, headerOf, type NosqlRequest } from '../request.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf, versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
 import { planQuery, queryItems } from './query.ts'
-
-const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
 
 function containerOf({ service, path }: NosqlRequest): MaybePromise<ContainerRecord> {
   return service.engine.requireContainer(path[1]!, path[3]!)
@@ -120,66 +106,4 @@ function itemHeaders(view: ContainerView, key: ItemKey, version: number, etag?: 
   ]
   if (etag !== undefined) list.push('etag', etag)
   return list
-}
-
-/** A page of everything, in the order of effective partition keys. The bodies are joined as they are stored. */
-export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  if (headerOf(request, 'a-im') !== undefined) {
-    throw new RequestError('unsupported', 'The change feed is not supported yet.')
-  }
-  return andThen(containerOf(request), container => {
-    const view = viewOf(container)
-    const { engine, key } = request.service
-    const range = rangeOf(request, view)
-    const scope = `docs ${view.rid} ${range.min} ${range.maxExclusive} ${range.pk ?? ''}`
-    const token = headerOf(request, 'x-ms-continuation')
-    const after = token === undefined ? undefined : keyOf(decodeContinuation(key, scope, token))
-    const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
-    return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, chargeRu, version }) => {
-      const headers = [
-        'x-ms-session-token',
-        sessionToken(view, version, range.min),
-        'x-ms-item-count',
-        String(items.length),
-        'x-ms-content-path',
-        view.rid,
-      ]
-      if (last !== undefined)
-        headers.push('x-ms-continuation', encodeContinuation(key, scope, [last.epk, last.pk, last.id]))
-      const documents = items.map(({ body }) => body).join(',')
-      const body = `{"_rid":"${view.rid}","Documents":[${documents}],"_count":${items.length}}`
-      return { status: 200, body, chargeRu, headers }
-    })
-  })
-}
-
-function keyOf([epk, pk, id]: readonly string[]): ItemKey {
-  return { epk: epk!, pk: pk!, id: id! }
-}
-
-/** What part of the container a request is about: one partition key, a prefix of it, a physical partition, or all. */
-export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
-  const components = namedPartitionKey(view, headerOf(request, partitionKeyHeader))
-  if (components !== undefined) {
-    if (components.length > view.keyPaths.length) requirePartitionKey(view, headerOf(request, partitionKeyHeader))
-    const range = effectivePartitionKeyPrefixRange(view.record.partitionKey, components)
-    const isWhole = components.length === view.keyPaths.length
-    return isWhole ? { ...range, pk: canonicalPartitionKey(components) } : range
-  }
-  const { min, maxExclusive } = physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
-  const start = headerOf(request, 'x-ms-start-epk')
-  const end = headerOf(request, 'x-ms-end-epk')
-  return {
-    min: start !== undefined && start > min ? start : min,
-    maxExclusive: end !== undefined && end < maxExclusive ? end : maxExclusive,
-  }
-}
-
-function physicalRange(view: ContainerView, id: string | undefined) {
-  if (id === undefined) return { min: '', maxExclusive: 'FF' }
-  const range = view.ranges[Number(id)]
-  if (range === undefined) {
-    throw new RequestError('position_gone', `The partition key range with id ${id.slice(0, 32)} is gone.`)
-  }
-  return range
 }

@@ -65,7 +65,7 @@ export async function listOffers(request: NosqlRequest): Promise<NosqlResponse> 
 }
 
 export async function queryOffers(request: NosqlRequest): Promise<NosqlResponse> {
-  return definitionFeed(request, 'Offers', '', queryDefinitions(request, await offers(request)))
+  return definitionFeed(request, 'Offers', '', await queryDefinitions(request, await offers(request)))
 }
 
 export async function readOffer(request: NosqlRequest): Promise<NosqlResponse> {

@@ -1,0 +1,73 @@
+/**
+ * What a query needs beyond filtering and projecting, by the names the protocol gives these features.
+ *
+ * A partition can filter by itself. Everything here needs the rows of all partitions in one place, so a query that
+ * needs any of it and names no partition is not answered directly: the client gets a plan and does that part itself.
+ */
+
+import { isAggregate } from './aggregate.ts'
+import type { Call, Expression, Query } from './ast.ts'
+import { isExpression, visit } from './walk.ts'
+
+export type QueryFeature =
+  | 'Aggregate'
+  | 'CompositeAggregate'
+  | 'CountIf'
+  | 'Distinct'
+  | 'GroupBy'
+  | 'HybridSearch'
+  | 'ListAndSetAggregate'
+  | 'MultipleAggregates'
+  | 'MultipleOrderBy'
+  | 'NonValueAggregate'
+  | 'OffsetAndLimit'
+  | 'OrderBy'
+  | 'Top'
+
+/** Aggregates that are not their own partial result, and therefore travel as two. */
+const compositeAggregates: ReadonlySet<string> = new Set(['AVG', 'MIN', 'MAX'])
+const listAggregates: ReadonlySet<string> = new Set(['MAKELIST', 'MAKESET'])
+
+export function featuresOf(query: Query): ReadonlySet<QueryFeature> {
+  const aggregates = selectedAggregates(query)
+  const names = aggregates.map(aggregate => aggregate.name.toUpperCase())
+  const isValue = query.selection.kind === 'value'
+  const needs: readonly (readonly [QueryFeature, boolean])[] = [
+    ['Aggregate', names.length > 0],
+    ['CompositeAggregate', names.some(name => compositeAggregates.has(name))],
+    ['CountIf', names.includes('COUNTIF')],
+    ['Distinct', query.distinct],
+    ['GroupBy', query.groupBy !== undefined],
+    ['HybridSearch', query.orderBy?.isRank === true],
+    ['ListAndSetAggregate', names.some(name => listAggregates.has(name))],
+    ['MultipleAggregates', names.length > 1],
+    ['MultipleOrderBy', (query.orderBy?.items.length ?? 0) > 1],
+    ['NonValueAggregate', names.length > 0 && !isValue],
+    ['OffsetAndLimit', query.offset !== undefined],
+    ['OrderBy', query.orderBy !== undefined],
+    ['Top', query.top !== undefined],
+  ]
+  return new Set(needs.filter(([, isNeeded]) => isNeeded).map(([feature]) => feature))
+}
+
+/** The aggregates of the select list itself; those inside its subqueries run within one item. */
+export function selectedAggregates(query: Query): readonly Call[] {
+  const found: Call[] = []
+  for (const expression of selectExpressions(query)) {
+    visit(expression, node => {
+      if (!isExpression(node)) return false
+      if (isAggregateCall(node)) found.push(node)
+      return true
+    })
+  }
+  return found
+}
+
+export function selectExpressions({ selection }: Query): readonly Expression[] {
+  if (selection.kind === 'star') return []
+  return selection.kind === 'value' ? [selection.expression] : selection.items.map(item => item.expression)
+}
+
+export function isAggregateCall(node: Expression | Query): node is Call {
+  return isExpression(node) && node.kind === 'call' && !node.isUserDefined && isAggregate(node.name)
+}

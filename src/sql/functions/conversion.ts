@@ -1,0 +1,53 @@
+/** Between strings and other values, by way of JSON. What is not written as JSON is undefined. */
+
+import { nestingDepthMax, queryStringCharsMax } from '../../base/limits.ts'
+import { type TypeName, typeOf } from '../compare.ts'
+import { checkLength } from '../strings.ts'
+import { approximateBytes, type Value } from '../value.ts'
+import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
+
+/** Parses the string and keeps the result if it is of the wanted type. */
+function parseAs(type: TypeName): BuiltIn {
+  return onString(text => {
+    if (isTooDeep(text)) return undefined
+    const value = parse(text)
+    return typeOf(value) === type ? value : undefined
+  })
+}
+
+function parse(text: string): Value {
+  try {
+    return JSON.parse(text) as Value
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON.parse takes any depth, but nothing that walks the result afterwards does. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let isInString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at)
+    if (isInString && character === '\\') at += 1
+    else if (character === '"') isInString = !isInString
+    else if (isInString) continue
+    else if (character === '[' || character === '{') depth += 1
+    else if (character === ']' || character === '}') depth -= 1
+    if (depth > nestingDepthMax) return true
+  }
+  return false
+}
+
+export const conversionFunctions: FunctionFamily = {
+  'STRINGTOARRAY STRING_TO_ARRAY': parseAs('array'),
+  'STRINGTOBOOLEAN STRING_TO_BOOLEAN': parseAs('boolean'),
+  'STRINGTONULL STRING_TO_NULL': parseAs('null'),
+  'STRINGTONUMBER STRING_TO_NUMBER': parseAs('number'),
+  'STRINGTOOBJECT STRING_TO_OBJECT': parseAs('object'),
+  'TOSTRING TO_STRING': define(1, 1, ([value]) => {
+    if (value === undefined || typeof value === 'string') return value
+    checkLength(approximateBytes(value, queryStringCharsMax))
+    return JSON.stringify(value)
+  }),
+}

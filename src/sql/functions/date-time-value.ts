@@ -1,0 +1,131 @@
+/**
+ * Dates as the language writes them, `YYYY-MM-DDThh:mm:ss.fffffffZ`, and as ticks: hundreds of nanoseconds since 1970.
+ *
+ * Ticks are bigints, because those of our time do not fit the 53 bits of a double. The calendar is computed here and not
+ * asked of JavaScript's Date, which knows milliseconds only and accepts more than ISO 8601.
+ */
+
+export const ticksPerMillisecond = 10_000n
+export const ticksPerSecond = 10_000_000n
+export const ticksPerDay = 864_000_000_000n
+
+export interface DateTimeParts {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+  readonly hour: number
+  readonly minute: number
+  readonly second: number
+  /** Hundreds of nanoseconds within the second. */
+  readonly fraction: number
+}
+
+/** Days since 1970-01-01 of a date of the proleptic Gregorian calendar (Howard Hinnant's algorithm). */
+function daysFromCivil(year: number, month: number, day: number): number {
+  const shifted = month <= 2 ? year - 1 : year
+  const era = Math.floor(shifted / 400)
+  const yearOfEra = shifted - era * 400
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear
+  return era * 146_097 + dayOfEra - 719_468
+}
+
+function civilFromDays(days: number): { year: number; month: number; day: number } {
+  const shifted = days + 719_468
+  const era = Math.floor(shifted / 146_097)
+  const dayOfEra = shifted - era * 146_097
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  )
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const monthIndex = Math.floor((5 * dayOfYear + 2) / 153)
+  const month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  return { year, month, day: dayOfYear - Math.floor((153 * monthIndex + 2) / 5) + 1 }
+}
+
+export function daysInMonth(year: number, month: number): number {
+  const [nextYear, nextMonth] = month === 12 ? [year + 1, 1] : [year, month + 1]
+  return daysFromCivil(nextYear, nextMonth, 1) - daysFromCivil(year, month, 1)
+}
+
+/** The ticks of a date, or undefined when there is no such date. */
+export function ticksOf(parts: DateTimeParts): bigint | undefined {
+  const { year, month, day, hour, minute, second, fraction } = parts
+  if (!Object.values(parts).every(Number.isInteger)) return undefined
+  if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return undefined
+  if (fraction < 0 || fraction > 9_999_999) return undefined
+  const seconds = BigInt(daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+  return seconds * ticksPerSecond + BigInt(fraction)
+}
+
+const ticksMin = ticksOf({ year: 1, month: 1, day: 1, hour: 0, minute: 0, second: 0, fraction: 0 }) as bigint
+const ticksMax = ticksOf({
+  year: 9999,
+  month: 12,
+  day: 31,
+  hour: 23,
+  minute: 59,
+  second: 59,
+  fraction: 9_999_999,
+}) as bigint
+
+/** Division towards minus infinity, so that dates before 1970 fall into the bin they belong to. */
+export function floorDivide(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor
+  return dividend % divisor < 0n ? quotient - 1n : quotient
+}
+
+export function partsOf(ticks: bigint): DateTimeParts {
+  const days = floorDivide(ticks, ticksPerDay)
+  const ofDay = ticks - days * ticksPerDay
+  const seconds = Number(ofDay / ticksPerSecond)
+  return {
+    ...civilFromDays(Number(days)),
+    hour: Math.floor(seconds / 3600),
+    minute: Math.floor(seconds / 60) % 60,
+    second: seconds % 60,
+    fraction: Number(ofDay % ticksPerSecond),
+  }
+}
+
+export function isInRange(ticks: bigint): boolean {
+  return ticks >= ticksMin && ticks <= ticksMax
+}
+
+export function pad(number: number, width: number): string {
+  return String(number).padStart(width, '0')
+}
+
+/** The language's own notation, or undefined for what lies outside the years 1 to 9999. */
+export function formatDateTime(ticks: bigint): string | undefined {
+  if (!isInRange(ticks)) return undefined
+  const { year, month, day, hour, minute, second, fraction } = partsOf(ticks)
+  const date = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
+  return `${date}T${pad(hour, 2)}:${pad(minute, 2)}:${pad(second, 2)}.${pad(fraction, 7)}Z`
+}
+
+/** A fixed pattern of ours over a short string; no user text becomes a pattern. */
+const iso8601 = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,7}))?)?(Z|[+-]\d{2}:\d{2})?)?$/
+
+/** The ticks of an ISO 8601 date, with or without time, fraction and offset; without an offset it is UTC. */
+export function parseDateTime(text: string): bigint | undefined {
+  if (text.length > 33) return undefined
+  const match = iso8601.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset = 'Z'] = match
+  const ticks = ticksOf({
+    year: Number(year),
+    month: Number(month),
+    day: Number(day),
+    hour: Number(hour),
+    minute: Number(minute),
+    second: Number(second),
+    fraction: Number(fraction.padEnd(7, '0')),
+  })
+  if (ticks === undefined || offset === 'Z') return ticks
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6))
+  const utc = ticks - BigInt(offset.startsWith('-') ? -minutes : minutes) * 60n * ticksPerSecond
+  return isInRange(utc) ? utc : undefined
+}

@@ -1,0 +1,59 @@
+/** How built-in functions are declared: arity and implementation, with short forms for the common argument types. */
+
+import type { RunContext } from '../context.ts'
+import type { Value } from '../value.ts'
+
+export interface BuiltIn {
+  readonly argumentsMin: number
+  readonly argumentsMax: number
+  readonly evaluate: (values: readonly Value[], context: RunContext) => Value
+  /** Known to the service and not to us: a query that names it is refused before it runs. */
+  readonly isRefused?: boolean
+}
+
+/** Several spellings of one function stand in one key, separated by blanks. */
+export type FunctionFamily = Readonly<Record<string, BuiltIn>>
+
+export function define(argumentsMin: number, argumentsMax: number, evaluate: BuiltIn['evaluate']): BuiltIn {
+  return { argumentsMin, argumentsMax, evaluate }
+}
+
+/** Any number of arguments, but at least so many. */
+export function defineOpen(argumentsMin: number, evaluate: BuiltIn['evaluate']): BuiltIn {
+  return define(argumentsMin, Number.POSITIVE_INFINITY, evaluate)
+}
+
+export function onNumber(compute: (number: number) => Value): BuiltIn {
+  return define(1, 1, ([number]) => (typeof number === 'number' ? compute(number) : undefined))
+}
+
+export function onTwoNumbers(compute: (left: number, right: number) => Value): BuiltIn {
+  return define(2, 2, ([left, right]) =>
+    typeof left === 'number' && typeof right === 'number' ? compute(left, right) : undefined,
+  )
+}
+
+export function onString(compute: (text: string) => Value): BuiltIn {
+  return define(1, 1, ([text]) => (typeof text === 'string' ? compute(text) : undefined))
+}
+
+export function onTwoStrings(compute: (text: string, other: string) => Value): BuiltIn {
+  return define(2, 2, ([text, other]) =>
+    typeof text === 'string' && typeof other === 'string' ? compute(text, other) : undefined,
+  )
+}
+
+export function onArray(compute: (array: readonly Value[]) => Value): BuiltIn {
+  return define(1, 1, ([array]) => (Array.isArray(array) ? compute(array) : undefined))
+}
+
+export function onTwoArrays(compute: (left: readonly Value[], right: readonly Value[]) => Value): BuiltIn {
+  return define(2, 2, ([left, right]) =>
+    Array.isArray(left) && Array.isArray(right) ? compute(left, right) : undefined,
+  )
+}
+
+/** Whether every value is a string, so that the whole list can be used as one. */
+export function areStrings(values: readonly Value[]): values is readonly string[] {
+  return values.every(value => typeof value === 'string')
+}

@@ -1,0 +1,45 @@
+/**
+ * Arithmetic on signed 64-bit integers, wrapping around as the machine's does.
+ *
+ * Both operands must be whole numbers. A result beyond 2^53 is rounded to the nearest double on its way out, because
+ * that is all a JSON number carries here.
+ */
+
+import type { Value } from '../value.ts'
+import { type BuiltIn, define, type FunctionFamily } from './define.ts'
+
+function toInt64(value: Value): bigint | undefined {
+  return typeof value === 'number' && Number.isInteger(value) ? BigInt.asIntN(64, BigInt(value)) : undefined
+}
+
+function onIntegers(compute: (left: bigint, right: bigint) => bigint | undefined): BuiltIn {
+  return define(2, 2, ([left, right]) => {
+    const [a, b] = [toInt64(left), toInt64(right)]
+    const result = a === undefined || b === undefined ? undefined : compute(a, b)
+    return result === undefined ? undefined : Number(BigInt.asIntN(64, result))
+  })
+}
+
+/** A shift by less than nothing or by the whole width has no meaning the machines agree on. */
+function isShift(count: bigint): boolean {
+  return count >= 0n && count < 64n
+}
+
+const multiply = onIntegers((left, right) => left * right)
+
+export const integerFunctions: FunctionFamily = {
+  INTADD: onIntegers((left, right) => left + right),
+  INTBITAND: onIntegers((left, right) => left & right),
+  INTBITLEFTSHIFT: onIntegers((left, count) => (isShift(count) ? left << count : undefined)),
+  INTBITNOT: define(1, 1, ([value]) => {
+    const integer = toInt64(value)
+    return integer === undefined ? undefined : Number(~integer)
+  }),
+  INTBITOR: onIntegers((left, right) => left | right),
+  INTBITRIGHTSHIFT: onIntegers((left, count) => (isShift(count) ? left >> count : undefined)),
+  INTBITXOR: onIntegers((left, right) => left ^ right),
+  INTDIV: onIntegers((left, right) => (right === 0n ? undefined : left / right)),
+  INTMOD: onIntegers((left, right) => (right === 0n ? undefined : left % right)),
+  'INTMUL INTMULTIPLY': multiply,
+  INTSUB: onIntegers((left, right) => left - right),
+}

@@ -1,0 +1,92 @@
+/** The ST_ functions on GeoJSON values. An argument that is no valid GeoJSON makes the result undefined. */
+
+import type { Value } from '../value.ts'
+import { type BuiltIn, define, type FunctionFamily } from './define.ts'
+import { distanceBetween, distanceToEdge, ringArea } from './earth.ts'
+import {
+  edgesCross,
+  edgesOf,
+  isInPolygon,
+  isOnEdge,
+  type Position,
+  positionsOf,
+  readShape,
+  type Shape,
+} from './geometry.ts'
+
+function onTwoShapes(compute: (left: Shape, right: Shape) => Value): BuiltIn {
+  return define(2, 2, ([left, right]) => {
+    const [first, second] = [readShape(left), readShape(right)]
+    return 'shape' in first && 'shape' in second ? compute(first.shape, second.shape) : undefined
+  })
+}
+
+function isInside(position: Position, shape: Shape): boolean {
+  return shape.polygons.some(polygon => isInPolygon(position, polygon))
+}
+
+function touches(position: Position, shape: Shape): boolean {
+  return (
+    isInside(position, shape) ||
+    edgesOf(shape).some(edge => isOnEdge(position, edge)) ||
+    shape.points.some(point => point[0] === position[0] && point[1] === position[1])
+  )
+}
+
+function anyEdgesCross(left: Shape, right: Shape): boolean {
+  const others = edgesOf(right)
+  return edgesOf(left).some(edge => others.some(other => edgesCross(edge, other)))
+}
+
+function intersects(left: Shape, right: Shape): boolean {
+  return (
+    positionsOf(left).some(position => touches(position, right)) ||
+    positionsOf(right).some(position => touches(position, left)) ||
+    anyEdgesCross(left, right)
+  )
+}
+
+function isWithin(inner: Shape, outer: Shape): boolean {
+  return positionsOf(inner).every(position => isInside(position, outer)) && !anyEdgesCross(inner, outer)
+}
+
+/** From every corner of one shape to every corner and edge of the other, both ways. */
+function distance(left: Shape, right: Shape): number {
+  if (intersects(left, right)) return 0
+  return Math.min(cornersToShape(left, right), cornersToShape(right, left))
+}
+
+function cornersToShape(corners: Shape, shape: Shape): number {
+  const edges = edgesOf(shape)
+  let shortest = Number.POSITIVE_INFINITY
+  for (const position of positionsOf(corners)) {
+    for (const point of shape.points) shortest = Math.min(shortest, distanceBetween(position, point))
+    for (const edge of edges) shortest = Math.min(shortest, distanceToEdge(position, edge))
+  }
+  return shortest
+}
+
+function area(shape: Shape): number {
+  let total = 0
+  for (const [outer, ...holes] of shape.polygons) {
+    total += ringArea(outer!)
+    for (const hole of holes) total -= ringArea(hole)
+  }
+  return total
+}
+
+export const spatialFunctions: FunctionFamily = {
+  ST_AREA: define(1, 1, ([value]) => {
+    const reading = readShape(value)
+    return 'shape' in reading ? area(reading.shape) : undefined
+  }),
+  ST_DISTANCE: onTwoShapes(distance),
+  ST_INTERSECTS: onTwoShapes(intersects),
+  ST_ISVALID: define(1, 1, ([value]) => (value === undefined ? undefined : 'shape' in readShape(value))),
+  ST_ISVALIDDETAILED: define(1, 1, ([value]) => {
+    if (value === undefined) return undefined
+    const reading = readShape(value)
+    return 'shape' in reading ? { valid: true } : { valid: false, reason: reading.reason }
+  }),
+  ST_WITHIN: onTwoShapes(isWithin),
+}

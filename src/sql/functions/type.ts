@@ -1,0 +1,29 @@
+/** Functions that ask what a value is. They answer for undefined too: it is nothing of the kind. */
+
+import { typeOf } from '../compare.ts'
+import { isPrimitive, type Value } from '../value.ts'
+import { parseDateTime } from './date-time-value.ts'
+import { type BuiltIn, define, type FunctionFamily } from './define.ts'
+
+/** Beyond this a number is no 64-bit integer, whatever its fraction. */
+const int64Magnitude = 2 ** 63
+
+function is(holds: (value: Value) => boolean): BuiltIn {
+  return define(1, 1, ([value]) => holds(value))
+}
+
+export const typeFunctions: FunctionFamily = {
+  'IS_ARRAY ISARRAY': is(value => typeOf(value) === 'array'),
+  'IS_BOOL IS_BOOLEAN ISBOOL ISBOOLEAN': is(value => typeof value === 'boolean'),
+  'IS_DATETIME ISDATETIME': is(value => typeof value === 'string' && parseDateTime(value) !== undefined),
+  'IS_DEFINED ISDEFINED': is(value => value !== undefined),
+  'IS_FINITE_NUMBER ISFINITENUMBER': is(value => typeof value === 'number' && Number.isFinite(value)),
+  'IS_INTEGER ISINTEGER': is(
+    value => typeof value === 'number' && Number.isInteger(value) && value >= -int64Magnitude && value < int64Magnitude,
+  ),
+  'IS_NULL ISNULL': is(value => value === null),
+  'IS_NUMBER ISNUMBER': is(value => typeof value === 'number'),
+  'IS_OBJECT ISOBJECT': is(value => typeOf(value) === 'object'),
+  'IS_PRIMITIVE ISPRIMITIVE': is(isPrimitive),
+  'IS_STRING ISSTRING': is(value => typeof value === 'string'),
+}

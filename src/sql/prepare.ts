@@ -1,0 +1,75 @@
+/**
+ * The door of the folder: query text to a prepared query, and a request's parameters to values.
+ *
+ * A prepared query belongs to its text alone. Parameters, the moment and the items come with each run (run.ts).
+ */
+
+import { RequestError } from '../base/error.ts'
+import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
+import type { Query } from './ast.ts'
+import type { CompiledSelect } from './compiled.ts'
+import { parseQuery } from './parser.ts'
+import { compileSelect } from './select.ts'
+import { checkNesting, type Value } from './value.ts'
+
+export interface PreparedQuery {
+  readonly text: string
+  readonly query: Query
+  readonly select: CompiledSelect
+}
+
+export function prepareQuery(text: string): PreparedQuery {
+  const query = parseQuery(text)
+  return { text, query, select: compileSelect(query, text) }
+}
+
+/** Prepared queries by text; the one not used for longest gives way. */
+export class PreparedQueries {
+  readonly #byText = new Map<string, PreparedQuery>()
+
+  prepare(text: string): PreparedQuery {
+    const known = this.#byText.get(text)
+    if (known !== undefined) {
+      // A Map keeps insertion order, so putting it in again makes it the youngest.
+      this.#byText.delete(text)
+      this.#byText.set(text, known)
+      return known
+    }
+    const prepared = prepareQuery(text)
+    if (text.length <= preparedQueryCharsMax) this.#keep(prepared)
+    return prepared
+  }
+
+  get size(): number {
+    return this.#byText.size
+  }
+
+  #keep(prepared: PreparedQuery): void {
+    if (this.#byText.size >= preparedQueriesMax) {
+      const [oldest] = this.#byText.keys()
+      this.#byText.delete(oldest as string)
+    }
+    this.#byText.set(prepared.text, prepared)
+  }
+}
+
+/** The `parameters` of a request body, `[{"name": "@id", "value": 1}]`, by name. */
+export function toParameters(list: unknown): ReadonlyMap<string, Value> {
+  const parameters = new Map<string, Value>()
+  if (list === undefined || list === null) return parameters
+  if (!Array.isArray(list)) throw new RequestError('malformed', 'The parameters of a query must be an array.')
+  for (const entry of list as unknown[]) {
+    const name = isRecord(entry) && Object.hasOwn(entry, 'name') ? entry.name : undefined
+    if (typeof name !== 'string' || !name.startsWith('@')) {
+      throw new RequestError('malformed', 'Every parameter of a query needs a name that begins with @.')
+    }
+    const value = isRecord(entry) && Object.hasOwn(entry, 'value') ? (entry.value as Value) : undefined
+    checkNesting(value, `The parameter ${name}`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+function isRecord(value: unknown): value is { name?: unknown; value?: unknown } {
+  return typeof value === 'object' && value !== null
+}

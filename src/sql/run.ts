@@ -1,0 +1,103 @@
+/**
+ * Running a prepared query over items: the reference executor.
+ *
+ * It takes items from anywhere, one at a time, and gives rows back as soon as they are certain. A planner that reads an
+ * index range hands in only the items of that range; the filter still runs over them and nothing else changes. Whoever
+ * wants less than the whole can use the pieces of `prepared.select` on a frame of their own.
+ */
+
+import { itemSlot } from './compiled.ts'
+import { type Frame, RunContext, type RunOptions } from './context.ts'
+import type { PreparedQuery } from './prepare.ts'
+import { RowPipeline } from './row-pipeline.ts'
+import type { Value } from './value.ts'
+
+export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame {
+  return {
+    values: new Array<Value>(prepared.select.slotCount()).fill(undefined),
+    context: new RunContext(options),
+  }
+}
+
+/** One run, item by item. */
+export class QueryRun {
+  readonly #prepared: PreparedQuery
+  readonly #frame: Frame
+  readonly #pipeline: RowPipeline
+  #rows: Value[] = []
+
+  constructor(prepared: PreparedQuery, options: RunOptions) {
+    this.#prepared = prepared
+    this.#frame = createFrame(prepared, options)
+    this.#pipeline = new RowPipeline(prepared.select, this.#frame, row => {
+      this.#rows.push(row)
+      return true
+    })
+  }
+
+  /** Whether no further item can add a row: TOP or LIMIT is reached, or the query reads no items at all. */
+  get isDone(): boolean {
+    return this.#pipeline.isDone || !this.readsItems
+  }
+
+  /** `SELECT 1` reads no container. */
+  get readsItems(): boolean {
+    return this.#prepared.query.sources.length > 0
+  }
+
+  /** The rows that became certain with this item. */
+  accept(item: Value): Value[] {
+    this.#frame.values[itemSlot] = item
+    this.#bind()
+    return this.#take()
+  }
+
+  /** The rows that waited for the last item: groups and sorted ones. */
+  finish(): Value[] {
+    if (!this.readsItems) this.#bind()
+    this.#frame.context.budget.startItem()
+    this.#pipeline.finish()
+    return this.#take()
+  }
+
+  #bind(): void {
+    this.#frame.context.budget.startItem()
+    this.#prepared.select.bindRows(this.#frame, () => this.#pipeline.push())
+  }
+
+  #take(): Value[] {
+    const rows = this.#rows
+    this.#rows = []
+    return rows
+  }
+}
+
+/** All rows of a query, as a stream. The source is closed as soon as enough rows are found. */
+export async function* runQuery(
+  prepared: PreparedQuery,
+  options: RunOptions,
+  items: Iterable<Value> | AsyncIterable<Value>,
+): AsyncGenerator<Value> {
+  const run = new QueryRun(prepared, options)
+  if (!run.isDone) {
+    for await (const item of items) {
+      yield* run.accept(item)
+      if (run.isDone) break
+    }
+  }
+  yield* run.finish()
+}
+
+/** All rows of a query over items that are already in memory. */
+export function runQueryOver(prepared: PreparedQuery, options: RunOptions, items: Iterable<Value>): Value[] {
+  const run = new QueryRun(prepared, options)
+  const rows: Value[] = []
+  if (!run.isDone) {
+    for (const item of items) {
+      for (const row of run.accept(item)) rows.push(row)
+      if (run.isDone) break
+    }
+  }
+  for (const row of run.finish()) rows.push(row)
+  return rows
+}
