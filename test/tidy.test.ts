@@ -21,6 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/units/'],
   ['src/ttl/'],
   ['src/storage/contract.ts', 'src/storage/sqlite/'],
+  ['src/query/'],
   ['src/sql/'],
   ['src/engine/'],
   ['src/nosql/', 'src/admin/'],

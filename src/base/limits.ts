@@ -150,3 +150,22 @@ export const queryJoinsMax = 10
 
 /** TOP, OFFSET and LIMIT are unsigned 32-bit numbers in the service. */
 export const queryCountMax = 4_294_967_295
+
+/** Items a query reads at a time: fewer than a millisecond's worth, so that a slice can end between two batches. */
+export const scanItemsMax = 250
+export const scanBytesMax = 1 * MiB
+
+/** How long a query may hold the event loop before others get a turn. */
+export const querySliceMsMax = 2
+
+/** After this a page that goes on in source order is given back as it is; the service does so after five seconds. */
+export const queryPageMsMax = 2000
+
+/**
+ * Keys of an index are cut here. A key above a quarter of a page spills to an overflow page of its own (measured at 1000
+ * characters: 3 times the time and 15 times the space), and PostgreSQL refuses keys above 2.7 KB.
+ */
+export const indexKeyBytesMax = 256
+
+/** Entries one item may have in an index of array elements. An entry costs about 10 us, so these hold a write for 10 ms. */
+export const indexEntriesPerItemMax = 1000

@@ -5,11 +5,15 @@
  * counted, paid for or refused here; whether an item is alive is decided below, in the store, at its moment.
  */
 
+import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { newResourceNumber } from '../base/identifier.ts'
 import { partitionsMax, partitionThroughputMax, throughputDefault } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { executePage, type Page, type PageRequest } from '../query/execute.ts'
+import type { Program } from '../query/program.ts'
+import { scanSource } from '../query/source.ts'
 import type {
   ContainerChange,
   ContainerRecord,
@@ -118,6 +122,23 @@ export class Engine implements AsyncDisposable {
       this.ledger.charge(container, chargeRu)
       return { items, last, chargeRu, version }
     })
+  }
+
+  /** One page of a query. The program is made for the page's moment, which is all it may know of time. */
+  async queryPage(
+    container: ContainerRecord,
+    range: ScanRange,
+    makeProgram: (moment: EpochSeconds) => Program,
+    page: Pick<PageRequest, 'position' | 'rowsMax' | 'bytesMax'>,
+  ): Promise<Page & { readonly chargeRu: number }> {
+    this.#operations++
+    const moment = await this.store.moment()
+    const source = scanSource(this.store, container, range)
+    const result = await executePage({ ...page, source, moment, program: makeProgram(moment) })
+    const { itemsRead, bytesOut } = result.statistics
+    const chargeRu = pageRu(itemsRead, bytesOut)
+    this.ledger.charge(container, chargeRu)
+    return { ...result, chargeRu }
   }
 
   requireDatabase(id: string): MaybePromise<DatabaseRecord> {

@@ -14,12 +14,12 @@ function sign(key: string, scope: string, payload: string): string {
   return createHmac('sha256', key).update(`${scope}\n${payload}`).digest('base64url').slice(0, signatureChars)
 }
 
-export function encodeContinuation(key: string, scope: string, position: readonly string[]): string {
+export function encodeContinuation(key: string, scope: string, position: unknown): string {
   const payload = Buffer.from(JSON.stringify(position)).toString('base64url')
   return `${payload}.${sign(key, scope, payload)}`
 }
 
-export function decodeContinuation(key: string, scope: string, token: string): readonly string[] {
+export function decodeContinuation(key: string, scope: string, token: string): unknown {
   const dot = token.indexOf('.')
   const payload = token.slice(0, dot)
   if (dot === -1 || sign(key, scope, payload) !== token.slice(dot + 1)) {

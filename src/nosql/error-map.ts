@@ -1,6 +1,6 @@
 /** Error kinds to the service's status, sub-status and code. */
 
-import { CapacityError, type ErrorKind, MayflyError } from '../base/error.ts'
+import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../base/error.ts'
 
 interface Mapped {
   readonly status: number
@@ -28,10 +28,25 @@ export const errorMap = {
   unavailable: { status: 503, code: 'ServiceUnavailable' },
 } satisfies Record<ErrorKind, Mapped>
 
+/** A query that one partition cannot answer: the client takes the plan and runs it over all of them. */
+export class CrossPartitionError extends RequestError {
+  readonly queryPlan: string
+
+  constructor(queryPlan: object) {
+    super(
+      'malformed',
+      "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served directly by the gateway; the client has to run it partition by partition.",
+    )
+    this.queryPlan = JSON.stringify(queryPlan)
+  }
+}
+
 /** What a client may know of an error: never the cause, never the stack. */
 export interface PublicError extends Mapped {
   readonly message: string
   readonly retryAfterMs?: number
+  /** The plan of a query that the client must run partition by partition. */
+  readonly queryPlan?: string
 }
 
 export function publicError(error: unknown): PublicError {
@@ -40,6 +55,7 @@ export function publicError(error: unknown): PublicError {
   }
   const mapped: Mapped = errorMap[error.kind]
   const { message } = error
+  if (error instanceof CrossPartitionError) return { ...mapped, substatus: 1004, message, queryPlan: error.queryPlan }
   return error instanceof CapacityError
     ? { ...mapped, message, retryAfterMs: error.retryAfterMs }
     : { ...mapped, message }
@@ -49,10 +65,12 @@ export function publicError(error: unknown): PublicError {
  * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped in a list of
  * errors and followed by where they came from.
  */
-export function errorBody({ code, message }: PublicError, activityId: string, uri: string): string {
-  const errors = JSON.stringify({ Errors: [message] })
+export function errorBody({ code, message, queryPlan }: PublicError, activityId: string, uri: string): string {
+  // Errors of the query language are such a list already, with positions.
+  const errors = message.startsWith('{"errors":') ? message : JSON.stringify({ Errors: [message] })
   return JSON.stringify({
     code,
     message: `Message: ${errors}\r\nActivityId: ${activityId}, Request URI: ${uri}, RequestStats: , SDK: Mayfly`,
+    ...(queryPlan === undefined ? {} : { additionalErrorInfo: queryPlan }),
   })
 }

@@ -96,7 +96,7 @@ function authorize(authorizer: Authorizer, req: IncomingMessage, path: readonly 
   const { authorization } = req.headers
   const date = req.headers['x-ms-date'] ?? req.headers.date
   authorizer.check(
-    { verb: (req.method ?? 'GET').toLowerCase(), type, link },
+    { verb: (req.method ?? 'GET').toLowerCase(), type: type.toLowerCase(), link },
     authorization,
     Array.isArray(date) ? date[0] : date,
   )

@@ -29,6 +29,8 @@ const ruPerSecondOfOfferType: ReadonlyMap<string, number> = new Map([
   ['S3', 2500],
 ])
 
+const autopilotHeader = "the header 'x-ms-cosmos-offer-autopilot-settings'"
+
 export function parseThroughput(headers: ThroughputHeaders): ProvisionedThroughput | undefined {
   const { throughput, offerType, autopilot } = headers
   if ([throughput, offerType, autopilot].filter(header => header !== undefined).length > 1) {
@@ -38,7 +40,7 @@ export function parseThroughput(headers: ThroughputHeaders): ProvisionedThroughp
     )
   }
   if (throughput !== undefined) return checkThroughput({ kind: 'manual', ruPerSecond: parseWholeNumber(throughput) })
-  if (autopilot !== undefined) return parseAutopilotSettings(autopilot)
+  if (autopilot !== undefined) return autoscaleThroughput(parseJsonObject(autopilot), autopilotHeader)
   if (offerType !== undefined) {
     const ruPerSecond = ruPerSecondOfOfferType.get(offerType)
     if (ruPerSecond === undefined) {
@@ -64,12 +66,12 @@ export function checkThroughput(throughput: ProvisionedThroughput): ProvisionedT
   malformed(text)
 }
 
-function parseAutopilotSettings(text: string): ProvisionedThroughput {
-  const settings = parseJsonObject(text)
+/** The settings of autoscale as they stand in a header or in an offer; `where` names the place in error texts. */
+export function autoscaleThroughput(settings: JsonObject, where: string): ProvisionedThroughput {
   const maxRuPerSecond = fieldOf(settings, 'maxThroughput')
-  if (typeof maxRuPerSecond !== 'number') refuseAutopilotHeader()
+  if (typeof maxRuPerSecond !== 'number') refuseAutopilotSettings(where)
 
-  const incrementPercent = incrementPercentOf(settings)
+  const incrementPercent = incrementPercentOf(settings, where)
   return checkThroughput(
     incrementPercent === undefined
       ? { kind: 'autoscale', maxRuPerSecond }
@@ -78,14 +80,14 @@ function parseAutopilotSettings(text: string): ProvisionedThroughput {
 }
 
 /** At `autoUpgradePolicy.throughputPolicy.incrementPercent`; 0 is what SDKs write for "do not grow". */
-function incrementPercentOf(settings: JsonObject): number | undefined {
+function incrementPercentOf(settings: JsonObject, where: string): number | undefined {
   let value: unknown = settings
   for (const name of ['autoUpgradePolicy', 'throughputPolicy', 'incrementPercent']) {
-    if (!isJsonObject(value)) refuseAutopilotHeader()
+    if (!isJsonObject(value)) refuseAutopilotSettings(where)
     value = fieldOf(value, name)
     if (value === undefined) return undefined
   }
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) refuseAutopilotHeader()
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) refuseAutopilotSettings(where)
   return value
 }
 
@@ -96,7 +98,7 @@ function parseJsonObject(text: string): JsonObject {
   } catch {
     // Not JSON is as wrong as JSON of another shape.
   }
-  refuseAutopilotHeader()
+  refuseAutopilotSettings(autopilotHeader)
 }
 
 function parseWholeNumber(text: string): number {
@@ -109,8 +111,6 @@ function parseWholeNumber(text: string): number {
 }
 
 /** INFERRED, after the text for x-ms-cosmos-throughput-bucket. */
-function refuseAutopilotHeader(): never {
-  malformed(
-    "The value specified for the header 'x-ms-cosmos-offer-autopilot-settings' is invalid: it must be a JSON object with a number 'maxThroughput'.",
-  )
+function refuseAutopilotSettings(where: string): never {
+  malformed(`The value specified for ${where} is invalid: it must be a JSON object with a number 'maxThroughput'.`)
 }

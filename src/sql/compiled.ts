@@ -31,6 +31,8 @@ export interface CompiledSelect {
   readonly query: Query
   /** Slots a frame needs; the same for all selects of one query. */
   readonly slotCount: () => number
+  /** `FROM (SELECT …)`: the select whose rows take the place of items, and the slot they are handed over in. */
+  readonly derived: { readonly select: CompiledSelect; readonly rowSlot: number } | undefined
   /** The rows of the current item, by its FROM and JOINs. */
   readonly bindRows: RowBinder
   /** Undefined keeps every row; otherwise a row stays when this is exactly true. */

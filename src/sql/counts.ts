@@ -35,5 +35,7 @@ export function resolveCounts(
   const first = resolveCount(offset, 'OFFSET', parameters) ?? 0
   const length = resolveCount(limit, 'LIMIT', parameters) ?? Number.POSITIVE_INFINITY
   const most = resolveCount(top, 'TOP', parameters) ?? Number.POSITIVE_INFINITY
-  return { first, end: Math.min(most, first + length) }
+  const end = Math.min(most, first + length)
+  // An empty window is over before it begins, so that nobody reads up to it.
+  return { first, end: end <= first ? 0 : end }
 }

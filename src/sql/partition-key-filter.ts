@@ -2,7 +2,6 @@
 
 import { aliasOf } from './alias.ts'
 import type { Expression, Query } from './ast.ts'
-import { printExpression } from './print.ts'
 import type { Value } from './value.ts'
 
 /**
@@ -55,8 +54,8 @@ function demandedValues(
 function constantOf(node: Expression, parameters: ReadonlyMap<string, Value>): Value {
   if (node.kind === 'literal') return node.value
   if (node.kind === 'parameter') return parameters.get(node.name)
-  const isNegative = node.kind === 'unary' && node.operator === '-' && node.operand.kind === 'literal'
-  return isNegative ? Number(printExpression(node)) : undefined
+  const isMinus = node.kind === 'unary' && node.operator === '-' && node.operand.kind === 'literal'
+  return isMinus && typeof node.operand.value === 'number' ? -node.operand.value : undefined
 }
 
 /** `c.a["b"]` as `c."a"."b"`, the same for either notation. */

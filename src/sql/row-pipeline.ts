@@ -67,12 +67,12 @@ export class RowPipeline {
       // A single key is looked up in its index, where items without the property do not stand.
       if (keys.length === 1 && keys[0] === undefined) return true
       if (this.#sorter !== undefined) {
-        const row = this.#project()
+        const row = projectRow(this.#select, this.#frame)
         if (row !== undefined) this.#sorter.add(keys, row)
         return true
       }
     }
-    if (groups === undefined) return this.#deliver(this.#project())
+    if (groups === undefined) return this.#deliver(projectRow(this.#select, this.#frame))
     this.#addToGroup(groups)
     return true
   }
@@ -87,14 +87,6 @@ export class RowPipeline {
   /** Gives back what was kept. The pipeline is of no use afterwards. */
   close(): void {
     this.#memory.end()
-  }
-
-  #project(): Value {
-    const row = this.#select.project(this.#frame)
-    if (this.#select.builds && approximateBytes(row, queryRowBytesMax) > queryRowBytesMax) {
-      throw new RequestError('malformed', `A row of the result is larger than ${queryRowBytesMax} bytes.`)
-    }
-    return row
   }
 
   #deliver(row: Value): boolean {
@@ -138,7 +130,16 @@ export class RowPipeline {
     for (const group of this.#groups.values()) {
       for (const [index, { slot }] of plan.keys.entries()) values[slot] = group.keys[index]
       for (const [index, { slot }] of plan.aggregates.entries()) values[slot] = group.accumulators[index]!.result()
-      if (!this.#deliver(this.#project())) return
+      if (!this.#deliver(projectRow(this.#select, this.#frame))) return
     }
   }
+}
+
+/** The row of the result that the frame stands for, within its bounds; undefined is no row. */
+export function projectRow(select: CompiledSelect, frame: Frame): Value {
+  const row = select.project(frame)
+  if (select.builds && approximateBytes(row, queryRowBytesMax) > queryRowBytesMax) {
+    throw new RequestError('malformed', `A row of the result is larger than ${queryRowBytesMax} bytes.`)
+  }
+  return row
 }

@@ -6,10 +6,10 @@
  * wants less than the whole can use the pieces of `prepared.select` on a frame of their own.
  */
 
-import { itemSlot } from './compiled.ts'
+import { type CompiledSelect, itemSlot } from './compiled.ts'
 import { type Frame, RunContext, type RunOptions } from './context.ts'
 import type { PreparedQuery } from './prepare.ts'
-import { RowPipeline } from './row-pipeline.ts'
+import { RowPipeline, type RowSink } from './row-pipeline.ts'
 import type { Value } from './value.ts'
 
 export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame {
@@ -19,17 +19,38 @@ export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame
   }
 }
 
+/** A select and its pipeline. A query has one stage, and one more for each `FROM (SELECT …)` inside it. */
+interface Stage {
+  readonly select: CompiledSelect
+  readonly pipeline: RowPipeline
+}
+
+/** The stages from the innermost, which reads items, to the outermost, which gives the rows of the result. */
+function createStages(select: CompiledSelect, frame: Frame, sink: RowSink): Stage[] {
+  const pipeline = new RowPipeline(select, frame, sink)
+  const stage = { select, pipeline }
+  if (select.derived === undefined) return [stage]
+  const { select: inner, rowSlot } = select.derived
+  const innerStages = createStages(inner, frame, row => {
+    frame.values[rowSlot] = row
+    return pushRows(stage, frame)
+  })
+  return [...innerStages, stage]
+}
+
+function pushRows({ select, pipeline }: Stage, frame: Frame): boolean {
+  return select.bindRows(frame, () => pipeline.push())
+}
+
 /** One run, item by item. */
 export class QueryRun {
-  readonly #prepared: PreparedQuery
   readonly #frame: Frame
-  readonly #pipeline: RowPipeline
+  readonly #stages: readonly Stage[]
   #rows: Value[] = []
 
   constructor(prepared: PreparedQuery, options: RunOptions) {
-    this.#prepared = prepared
     this.#frame = createFrame(prepared, options)
-    this.#pipeline = new RowPipeline(prepared.select, this.#frame, row => {
+    this.#stages = createStages(prepared.select, this.#frame, row => {
       this.#rows.push(row)
       return true
     })
@@ -37,32 +58,34 @@ export class QueryRun {
 
   /** Whether no further item can add a row: TOP or LIMIT is reached, or the query reads no items at all. */
   get isDone(): boolean {
-    return this.#pipeline.isDone || !this.readsItems
+    return this.#stages.at(-1)!.pipeline.isDone || !this.readsItems
   }
 
   /** `SELECT 1` reads no container. */
   get readsItems(): boolean {
-    return this.#prepared.query.sources.length > 0
+    return this.#stages[0]!.select.query.sources.length > 0
   }
 
   /** The rows that became certain with this item. */
   accept(item: Value): Value[] {
     this.#frame.values[itemSlot] = item
-    this.#bind()
+    this.#pushItem()
     return this.#take()
   }
 
   /** The rows that waited for the last item: groups and sorted ones. */
   finish(): Value[] {
-    if (!this.readsItems) this.#bind()
-    this.#frame.context.budget.startItem()
-    this.#pipeline.finish()
+    if (!this.readsItems) this.#pushItem()
+    for (const { pipeline } of this.#stages) {
+      this.#frame.context.budget.startItem()
+      pipeline.finish()
+    }
     return this.#take()
   }
 
-  #bind(): void {
+  #pushItem(): void {
     this.#frame.context.budget.startItem()
-    this.#prepared.select.bindRows(this.#frame, () => this.#pipeline.push())
+    pushRows(this.#stages[0]!, this.#frame)
   }
 
   #take(): Value[] {

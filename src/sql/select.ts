@@ -35,7 +35,8 @@ export function compileSelect(query: Query, text: string): CompiledSelect {
 
 function compileInScope(query: Query, parent: Scope, isOutermost: boolean): CompiledSelect {
   const scope = new Scope(parent.compilation, parent)
-  const { bindRows, slots } = compileSources(query, scope, isOutermost)
+  const derived = isOutermost ? compileDerived(query, scope) : undefined
+  const { bindRows, slots } = compileSources(query, scope, isOutermost ? (derived?.rowSlot ?? itemSlot) : undefined)
   const filter = query.where === undefined ? undefined : compileExpression(query.where, scope)
   const orderKeys = compileOrder(query, scope)
   const isGrouped = query.groupBy !== undefined || selectedAggregates(query).length > 0
@@ -45,6 +46,7 @@ function compileInScope(query: Query, parent: Scope, isOutermost: boolean): Comp
   return {
     query,
     slotCount: () => scope.compilation.slots,
+    derived,
     bindRows,
     filter,
     groups: groups?.plan,
@@ -52,6 +54,18 @@ function compileInScope(query: Query, parent: Scope, isOutermost: boolean): Comp
     project: groups?.project ?? compileProjection(query, scope, starSlot),
     builds: query.selection.kind !== 'star' && !isPathSelection(query),
   }
+}
+
+/**
+ * A subquery right behind FROM sees the whole container and not one item, so that `FROM (SELECT DISTINCT c.x FROM c)`
+ * can be counted. It runs as a stage of its own before this one.
+ */
+function compileDerived(query: Query, scope: Scope): CompiledSelect['derived'] {
+  const collection = query.sources[0]?.collection
+  if (collection?.kind !== 'query') return undefined
+  refuseInSubquery(collection.query, scope)
+  const select = compileInScope(collection.query, new Scope(scope.compilation), true)
+  return { select, rowSlot: scope.allocate() }
 }
 
 function checkSelection(query: Query, scope: Scope): void {

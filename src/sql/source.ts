@@ -3,23 +3,28 @@
 import { RequestError } from '../base/error.ts'
 import { queryJoinsMax } from '../base/limits.ts'
 import { aliasOf } from './alias.ts'
-import type { Expression, Query, Source } from './ast.ts'
-import { itemSlot, type RowBinder } from './compiled.ts'
+import type { Collection, Query, Source } from './ast.ts'
+import type { RowBinder } from './compiled.ts'
 import type { Frame } from './context.ts'
 import { compileExpression } from './evaluate.ts'
-import { Scope } from './scope.ts'
+import { type Evaluator, Scope } from './scope.ts'
 import { isArray, type Value } from './value.ts'
 
-/** Compiles the sources of a query and defines their aliases in its scope. */
+/**
+ * Compiles the sources of a query and defines their aliases in its scope. The first source of the outermost query is
+ * the container, or what was derived from it: its rows come one by one in `containerSlot`.
+ */
 export function compileSources(
   query: Query,
   scope: Scope,
-  isOutermost: boolean,
+  containerSlot: number | undefined,
 ): { bindRows: RowBinder; slots: readonly number[] } {
   if (query.sources.length - 1 > queryJoinsMax) {
     throw new RequestError('unsupported', `A query has at most ${queryJoinsMax} JOINs.`)
   }
-  const sources = query.sources.map((source, index) => compileSource(source, scope, isOutermost && index === 0))
+  const sources = query.sources.map((source, index) =>
+    compileSource(source, scope, index === 0 ? containerSlot : undefined),
+  )
   const binders = sources.map(source => source.bind)
   return {
     bindRows: (frame, next) => bindFrom(binders, 0, frame, next),
@@ -37,14 +42,14 @@ interface CompiledSource {
   readonly slot: number
 }
 
-function compileSource(source: Source, scope: Scope, isContainer: boolean): CompiledSource {
+function compileSource(source: Source, scope: Scope, containerSlot: number | undefined): CompiledSource {
   const { collection, iterates } = source
   const alias = aliasOf(source)
   if (alias !== undefined && scope.definesItself(alias)) {
     const message = `The input alias '${alias}' is specified more than once in the FROM clause.`
     throw scope.error(source, 'SC2011', message)
   }
-  if (collection.kind === 'query') {
+  if (collection.kind === 'query' && containerSlot === undefined) {
     const run = scope.compilation.compileSubquery(collection.query, scope)
     const slot = alias === undefined ? scope.allocate() : scope.define(alias)
     const bindValue = bindTo(slot, iterates)
@@ -58,20 +63,22 @@ function compileSource(source: Source, scope: Scope, isContainer: boolean): Comp
     }
     return { bind, slot }
   }
-  const { expression } = collection
-  const evaluate = compileExpression(expression, isContainer ? containerScope(expression, scope) : scope)
+  const evaluate = compileCollection(collection, scope, containerSlot)
   const slot = alias === undefined ? scope.allocate() : scope.define(alias)
   const bindValue = bindTo(slot, iterates)
   return { bind: (frame, next) => bindValue(frame, evaluate(frame), next), slot }
 }
 
-/** A scope in which the first name of the path, whatever it is, means the item. */
-function containerScope(path: Expression, scope: Scope): Scope {
-  let first = path
+function compileCollection(collection: Collection, scope: Scope, containerSlot: number | undefined): Evaluator {
+  if (collection.kind === 'query') return frame => frame.values[containerSlot as number]
+  const { expression } = collection
+  if (containerSlot === undefined) return compileExpression(expression, scope)
+  // The first name of the path, whatever it is, means the container.
+  let first = expression
   while (first.kind === 'member' || first.kind === 'index') first = first.object
   const container = new Scope(scope.compilation)
-  if (first.kind === 'identifier') container.defineAt(first.name, itemSlot)
-  return container
+  if (first.kind === 'identifier') container.defineAt(first.name, containerSlot)
+  return compileExpression(expression, container)
 }
 
 type ValueBinder = (frame: Frame, value: Value, next: () => boolean) => boolean

@@ -122,6 +122,11 @@ export interface StoredItem extends Stamp {
   readonly body: string
 }
 
+/** An item that was found without being named. */
+export interface ScannedItem extends StoredItem {
+  readonly key: ItemKey
+}
+
 export type ItemWrite = {
   readonly key: ItemKey
   /**
@@ -166,10 +171,12 @@ export interface ScanRange {
   readonly pk?: string | undefined
   /** Resume behind this key. */
   readonly after?: ItemKey | undefined
+  /** The moment of the page this scan is a part of; undefined to take one. */
+  readonly at?: EpochSeconds | undefined
 }
 
 export interface ScanAnswer extends Answer {
-  readonly items: readonly StoredItem[]
+  readonly items: readonly ScannedItem[]
   /** Where to resume, or undefined when the range is exhausted. */
   readonly last: ItemKey | undefined
 }

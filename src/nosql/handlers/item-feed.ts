@@ -28,7 +28,7 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
   const range = rangeOf(request, view)
   const scope = `docs ${view.rid} ${range.min} ${range.maxExclusive} ${range.pk ?? ''}`
   const token = headerOf(request, 'x-ms-continuation')
-  const after = token === undefined ? undefined : keyOf(decodeContinuation(key, scope, token))
+  const after = token === undefined ? undefined : (decodeContinuation(key, scope, token) as ItemKey)
   const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, chargeRu, version }) => {
     const headers = [
@@ -39,16 +39,11 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
       'x-ms-content-path',
       view.rid,
     ]
-    if (last !== undefined)
-      headers.push('x-ms-continuation', encodeContinuation(key, scope, [last.epk, last.pk, last.id]))
+    if (last !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, last))
     const documents = items.map(({ body }) => body).join(',')
     const body = `{"_rid":"${view.rid}","Documents":[${documents}],"_count":${items.length}}`
     return { status: 200, body, chargeRu, headers }
   })
-}
-
-function keyOf([epk, pk, id]: readonly string[]): ItemKey {
-  return { epk: epk!, pk: pk!, id: id! }
 }
 
 /** What part of the container a request is about: one partition key, a prefix of it, a physical partition, or all. */

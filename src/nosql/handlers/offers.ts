@@ -10,7 +10,7 @@ import { definitionFeed } from '../feed.ts'
 import { jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, offerRid } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
-import { checkThroughput } from '../throughput.ts'
+import { autoscaleThroughput, checkThroughput } from '../throughput.ts'
 import { queryDefinitions } from './query.ts'
 
 type Owner = (DatabaseRecord | ContainerRecord) & { readonly throughput: Throughput }
@@ -93,8 +93,7 @@ function parseOffer(input: unknown): Throughput {
   if (settings === undefined || settings === null) {
     return checkThroughput({ kind: 'manual', ruPerSecond: content.offerThroughput as number })
   }
-  const maxRuPerSecond = readObject(settings, 'offerAutopilotSettings').maxThroughput as number
-  return checkThroughput({ kind: 'autoscale', maxRuPerSecond })
+  return autoscaleThroughput(readObject(settings, 'offerAutopilotSettings'), "'offerAutopilotSettings'")
 }
 
 function answer(owner: Owner, chargeRu: number): NosqlResponse {

@@ -1,42 +1,154 @@
-/** Queries: over definitions in memory, and over items. */
+/** Queries: over definitions in memory, over items page by page, and the plans that clients ask for before they fan out. */
 
-import { RequestError } from '../../base/error.ts'
-import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { hash } from 'node:crypto'
+import { pageBytesMax } from '../../base/limits.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
+import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
+import type { PagePosition } from '../../query/execute.ts'
+import { featuresOf } from '../../sql/features.ts'
+import { partitionKeyFilter } from '../../sql/partition-key-filter.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
+import { createProgram } from '../../sql/program.ts'
+import { planQuery as makePlan, type QueryPlan } from '../../sql/query-plan.ts'
 import { runQueryOver } from '../../sql/run.ts'
-import type { Value } from '../../sql/value.ts'
-import type { ContainerRecord } from '../../storage/port.ts'
+import { isPrimitive, type Value } from '../../sql/value.ts'
+import type { ContainerRecord, ScanRange } from '../../storage/port.ts'
+import { checkCompositeOrder } from '../composite-order.ts'
+import type { ContainerDefinition } from '../container-definition.ts'
+import { type ContainerView, sessionToken, viewOf } from '../container-view.ts'
+import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { readObject, readString } from '../definition-input.ts'
-import { jsonBody, type NosqlRequest } from '../request.ts'
+import { CrossPartitionError } from '../error-map.ts'
+import { pageSize } from '../feed.ts'
+import { queryMetrics } from '../query-metrics.ts'
+import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
-import { feedOfItems } from './item-feed.ts'
+import { feedOfItems, rangeOf } from './item-feed.ts'
 
 type Definitions = readonly { readonly number: number; readonly resource: object }[]
 
-const prepared = new PreparedQueries()
+interface QueryRequest {
+  readonly prepared: PreparedQuery
+  readonly parameters: ReadonlyMap<string, Value>
+}
 
-function parseQueryRequest(request: NosqlRequest): { query: PreparedQuery; parameters: ReadonlyMap<string, Value> } {
+const queries = new PreparedQueries()
+
+function parseQueryRequest(request: NosqlRequest): QueryRequest {
   const body = readObject(jsonBody(request), 'query')
-  return { query: prepared.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
+  return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
 }
 
 /** Definitions are few and already in memory. Rows keep their order and are numbered anew for the pages of the feed. */
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
-  const { query, parameters } = parseQueryRequest(request)
+  const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.store.moment()) * 1000
   const items = definitions.map(({ resource }) => resource as Value)
-  const rows = runQueryOver(query, { parameters, momentMs }, items)
+  const rows = runQueryOver(prepared, { parameters, momentMs }, items)
   return rows.map((row, number) => ({ number, resource: row as object }))
 }
 
-export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
-  const { query } = parseQueryRequest(request)
-  if (isWholeFeed(query)) return feedOfItems(request, container)
-  throw new RequestError('unsupported', 'Queries with clauses beyond "SELECT * FROM c" are not supported yet.')
+export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
+  const query = parseQueryRequest(request)
+  return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container => {
+    const body = JSON.stringify(planFor(query, viewOf(container)))
+    return { status: 200, body, chargeRu: 1 }
+  })
 }
 
-export function planQuery(_request: NosqlRequest): NosqlResponse {
-  throw new RequestError('unsupported', 'Query plans are not supported yet.')
+export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
+  const query = parseQueryRequest(request)
+  const view = viewOf(container)
+  checkCompositeOrder(query.prepared.query, (container.definition as ContainerDefinition).indexingPolicy)
+  const range = targetOf(request, query, view)
+  if (range === undefined) throw new CrossPartitionError(planFor(query, view))
+  return isWholeFeed(query.prepared) ? feedOfItems(request, container) : queryPage(request, query, view, range)
+}
+
+async function queryPage(
+  request: NosqlRequest,
+  { prepared, parameters }: QueryRequest,
+  view: ContainerView,
+  range: ScanRange,
+): Promise<NosqlResponse> {
+  const { engine, key } = request.service
+  const { record } = view
+  const scope = scopeOf(prepared, parameters, view, range)
+  const token = headerOf(request, 'x-ms-continuation')
+  const page = await engine.queryPage(
+    record,
+    range,
+    moment => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
+    {
+      position: token === undefined ? undefined : (decodeContinuation(key, scope, token) as PagePosition),
+      rowsMax: pageSize(request),
+      bytesMax: pageBytesMax,
+    },
+  )
+  const headers = [
+    'x-ms-session-token',
+    sessionToken(view, page.version, range.min),
+    'x-ms-item-count',
+    String(page.rows.length),
+    'x-ms-content-path',
+    view.rid,
+  ]
+  if (page.next !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, page.next))
+  if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
+    headers.push('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
+  }
+  const body = `{"_rid":"${view.rid}","Documents":[${page.rows.join(',')}],"_count":${page.rows.length}}`
+  return { status: 200, body, chargeRu: page.chargeRu, headers }
+}
+
+/** A token belongs to one query, its parameters, one container and one part of it. */
+function scopeOf(
+  { text }: PreparedQuery,
+  parameters: ReadonlyMap<string, Value>,
+  { rid }: ContainerView,
+  { min, maxExclusive, pk }: ScanRange,
+): string {
+  const query = hash('sha256', JSON.stringify([text, [...parameters]]), 'base64')
+  return `query ${rid} ${min} ${maxExclusive} ${pk ?? ''} ${query}`
+}
+
+/**
+ * The part of the container a query is about. Undefined when it needs its rows from all partitions brought together, which
+ * the service leaves to the client: whatever sorts, groups, counts or cuts.
+ */
+function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerView): ScanRange | undefined {
+  const isTargeted =
+    headerOf(request, partitionKeyHeader) !== undefined ||
+    headerOf(request, 'x-ms-documentdb-partitionkeyrangeid') !== undefined
+  if (isTargeted) return rangeOf(request, view)
+  const named = namedByFilter(query, view)
+  if (named.length === view.keyPaths.length) {
+    return {
+      ...effectivePartitionKeyPrefixRange(view.record.partitionKey, named),
+      pk: canonicalPartitionKey(named),
+    }
+  }
+  return featuresOf(query.prepared.query).size > 0 ? undefined : rangeOf(request, view)
+}
+
+/** The leading components of the partition key that the filter itself fixes. */
+function namedByFilter({ prepared, parameters }: QueryRequest, view: ContainerView): PartitionKeyComponent[] {
+  const values = partitionKeyFilter(prepared.query, view.keyPaths, parameters)
+  const end = values.findIndex(value => !isPrimitive(value))
+  return (end === -1 ? values : values.slice(0, end)) as PartitionKeyComponent[]
+}
+
+function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
+  const named = namedByFilter(query, view)
+  const { parameters } = query
+  if (named.length === 0) return makePlan(query.prepared.query, { parameters })
+  const { min, maxExclusive } = effectivePartitionKeyPrefixRange(view.record.partitionKey, named)
+  const isSinglePartition = named.length === view.keyPaths.length
+  const range = isSinglePartition
+    ? { min, max: min, isMinInclusive: true, isMaxInclusive: true }
+    : { min, max: maxExclusive, isMinInclusive: true, isMaxInclusive: false }
+  return makePlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
 }
 
 /** `SELECT * FROM c` and nothing else: what the SDKs send to read a whole container. Bodies go out as they are stored. */

@@ -5,7 +5,18 @@ import type { EpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive } from '../../ttl/living.ts'
-import type { Draft, ItemKey, ItemWrite, Living, PageSize, ScanRange, Stamp, StoredItem, WriteAnswer } from '../port.ts'
+import type {
+  Draft,
+  ItemKey,
+  ItemWrite,
+  Living,
+  PageSize,
+  ScannedItem,
+  ScanRange,
+  Stamp,
+  StoredItem,
+  WriteAnswer,
+} from '../port.ts'
 import { itemTable } from './schema.ts'
 import type { Participant } from './turns.ts'
 
@@ -20,7 +31,7 @@ export interface Counters {
 export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
 
 export interface Slice {
-  readonly items: StoredItem[]
+  readonly items: ScannedItem[]
   readonly bytes: number
   /** Nothing more fits on the page. */
   readonly isFull: boolean
@@ -124,19 +135,20 @@ export class ContainerItems implements Participant {
       only: range.pk ?? null,
       rowsMax,
     }) as Iterable<ItemKey & Row & { body: string | null }>
-    const items: StoredItem[] = []
+    const items: ScannedItem[] = []
     let bytes = 0
     let looked = 0
     let last: ItemKey | undefined
     for (const row of rows) {
       const { epk, pk, id, sequence, version, ts, deadline, body } = row
+      const key = { epk, pk, id }
       if (body !== null) {
         if (items.length > 0 && bytes + body.length > page.bytesMax) return { items, bytes, last, isFull: true }
-        items.push({ sequence, version, ts, deadline, body })
+        items.push({ key, sequence, version, ts, deadline, body })
         bytes += body.length
       }
       looked++
-      last = { epk, pk, id }
+      last = key
       if (items.length === page.itemsMax) return { items, bytes, last, isFull: true }
     }
     return { items, bytes, last: looked === rowsMax ? last : undefined, isFull: false }

@@ -8,17 +8,7 @@ import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { livingAt } from '../../ttl/living.ts'
-import type {
-  ContainerRecord,
-  ItemKey,
-  ItemWrite,
-  PageSize,
-  ScanAnswer,
-  ScanRange,
-  Store,
-  StoredItem,
-  TtlPolicy,
-} from '../port.ts'
+import type { ContainerRecord, ItemKey, ItemWrite, PageSize, ScanAnswer, ScanRange, Store, TtlPolicy } from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
 import { translate } from './errors.ts'
 import type { Slice } from './items.ts'
@@ -137,7 +127,8 @@ class SqliteStore implements Store {
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {
     const { record, items } = this.#require(container)
     const { policy } = record
-    const moment = this.#turns.beginRead()
+    const now = this.#turns.beginRead()
+    const moment = range.at ?? now
     const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
     if (slice.isFull || slice.last === undefined) {
       return { moment, policy, version: items.version, items: slice.items, last: slice.last }
@@ -202,7 +193,7 @@ class SqliteStore implements Store {
   ): Promise<ScanAnswer> {
     const { moment, policy } = begun
     const living = livingAt(policy, moment)
-    const items: StoredItem[] = begun.slice.items
+    const { items } = begun.slice
     let { last, bytes, isFull } = begun.slice
     while (last !== undefined && !isFull) {
       await new Promise<void>(resolve => machine.setImmediate(resolve))

@@ -1,0 +1,32 @@
+/**
+ * What a query language makes of items, one at a time: the side of a query that knows the language and not the store.
+ *
+ * A program turns an item into rows. The result is the rows in a certain order, of which a page is a window. The order must be
+ * the same for every page although items die, are removed and are written in between, so it is never "the order in which
+ * they happened to come": either it is the order of the source (which has positions to resume behind), or each row has a
+ * place, bytes that compare like the order, and a page resumes behind the last place it gave.
+ */
+
+export interface Program {
+  /** `source`: rows follow the order of their items. `place`: rows follow their places, whatever the source's order. */
+  readonly order: 'source' | 'place'
+  /** Rows with the same place are one row. */
+  readonly isDistinct: boolean
+  /** When all rows fit on the first page they may as well come in the order in which they were found. */
+  readonly prefersArrival: boolean
+  /** The window of the result: rows before `first` are passed over, the one at `end` is no longer wanted. */
+  readonly first: number
+  readonly end: number
+  /** Makes the item's rows; stops when `emit` answers false. */
+  accept(item: SourceItem, emit: Emit): void
+  /** Makes the rows that had to wait for the last item. */
+  finish(emit: Emit): void
+}
+
+export interface SourceItem {
+  readonly sequence: number
+  readonly document: unknown
+}
+
+/** Rows of a program ordered by its source have no place. */
+export type Emit = (value: unknown, place: Uint8Array | undefined) => boolean

@@ -1,0 +1,68 @@
+/** Preparing queries: the cache and its bounds, and the parameters of a request. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { RequestError } from '../base/error.ts'
+import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
+import { PreparedQueries, toParameters } from './prepare.ts'
+
+describe('prepared queries', () => {
+  test('are kept by text', () => {
+    const queries = new PreparedQueries()
+    assert.equal(queries.prepare('SELECT 1'), queries.prepare('SELECT 1'))
+    assert.notEqual(queries.prepare('SELECT 1'), queries.prepare('SELECT  1'))
+  })
+
+  test('are only so many, and the one in use stays', () => {
+    const queries = new PreparedQueries()
+    const used = queries.prepare('SELECT "used"')
+    for (let index = 0; index < 2 * preparedQueriesMax; index += 1) {
+      queries.prepare(`SELECT ${index}`)
+      queries.prepare('SELECT "used"')
+    }
+    assert.equal(queries.size, preparedQueriesMax)
+    assert.equal(queries.prepare('SELECT "used"'), used)
+  })
+
+  test('of great length are not kept', () => {
+    const queries = new PreparedQueries()
+    queries.prepare(`SELECT "${'x'.repeat(preparedQueryCharsMax)}"`)
+    assert.equal(queries.size, 0)
+  })
+
+  test('that failed are not kept', () => {
+    const queries = new PreparedQueries()
+    assert.throws(() => queries.prepare('SELECT FROM'), RequestError)
+    assert.equal(queries.size, 0)
+  })
+})
+
+describe('parameters', () => {
+  test('come by name', () => {
+    const parameters = toParameters([{ name: '@a', value: 1 }, { name: '@b', value: null }, { name: '@c' }])
+    assert.deepEqual(
+      [...parameters],
+      [
+        ['@a', 1],
+        ['@b', null],
+        ['@c', undefined],
+      ],
+    )
+  })
+
+  test('may be missing', () => {
+    assert.equal(toParameters(undefined).size, 0)
+    assert.equal(toParameters(null).size, 0)
+  })
+
+  test('of another form are refused', () => {
+    for (const list of ['@a', {}, [1], [null], [{}], [{ name: 'a' }], [{ name: 1 }], [['@a', 1]]]) {
+      assert.throws(() => toParameters(list), RequestError, JSON.stringify(list))
+    }
+  })
+
+  test('nested without end are refused', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+    assert.throws(() => toParameters([{ name: '@a', value: deep }]), /nested deeper/)
+  })
+})
