@@ -118,6 +118,13 @@ async function explainItem(context: AdminContext, call: AdminCall) {
   }
   const container = await containerOf(context, call)
   const components = parsePartitionKeyHeader(partitionKey)
+  const { paths } = container.partitionKey
+  if (components.length !== paths.length) {
+    throw new RequestError(
+      'malformed',
+      `The partition key of ${container.id} has ${paths.length} components: ${paths}.`,
+    )
+  }
   return explain(context.engine.store, container, itemKey(container, components, id))
 }
 

@@ -5,7 +5,9 @@ import type { Clock } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { definitionBytesMax } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
+import { printIndexPath } from '../document/index-definition.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { IndexRecord } from '../storage/port.ts'
 import { answerAdminCall } from './api.ts'
 import { publicError } from './error-map.ts'
 import { checkAdmin, checkOrigin, type GuardOptions } from './guard.ts'
@@ -89,14 +91,15 @@ function decode(segment: string): string {
   }
 }
 
+/** A body that is too large is read to its end and dropped: left in the middle, its connection would hang when used again. */
 async function readBody(req: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of req) {
     bytes += chunk.length
-    if (bytes > definitionBytesMax) throw new RequestError('too_large', 'The body is too large.')
-    chunks.push(chunk)
+    if (bytes <= definitionBytesMax) chunks.push(chunk)
   }
+  if (bytes > definitionBytesMax) throw new RequestError('too_large', 'The body is too large.')
   if (bytes === 0) return undefined
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
@@ -110,7 +113,11 @@ async function status({ engine, clock, counters, version, storeName, uptimeMs }:
   for (const database of await engine.store.databases()) {
     const containers = []
     for (const container of await engine.store.containers(database)) {
-      containers.push({ id: container.id, ...(await engine.ttlStatus(container)) })
+      containers.push({
+        id: container.id,
+        ...(await engine.ttlStatus(container)),
+        indexes: container.indexes.map(showIndex),
+      })
     }
     databases.push({ id: database.id, containers })
   }
@@ -125,6 +132,13 @@ async function status({ engine, clock, counters, version, storeName, uptimeMs }:
     requestUnits: counters.chargeRu,
     databases,
   }
+}
+
+function showIndex({ definition, isDeclared, isReady }: IndexRecord): object {
+  const paths = definition.components.map(
+    ({ path, isDescending }) => printIndexPath(path) + (isDescending ? ' DESC' : ''),
+  )
+  return { paths, declared: isDeclared, state: isReady ? 'ready' : 'building' }
 }
 
 function send(res: ServerResponse, status: number, type: string, body: string): void {

@@ -147,6 +147,21 @@ describe('the system clock', () => {
     )
   })
 
+  test('runs no slower when it is looked at rarely', { todo: 'then it follows the wall clock' }, () => {
+    const nows = [1, 100].map(looks => {
+      const source = new Source(5_000_000)
+      const clock = new SystemClock(none, source)
+      clock.now()
+      source.wallMs -= 5000
+      for (let look = 0; look < looks; look++) {
+        source.pass(10_000 / looks)
+        clock.now()
+      }
+      return clock.now()
+    })
+    assert.deepEqual(nows, [5010, 5010])
+  })
+
   test('reads the machine when nobody says otherwise', () => {
     const before = Math.floor(machine.epochMs() / 1000)
     const now = new SystemClock(none).now()

@@ -46,8 +46,11 @@ export const sweepRowsMax = 100
 /** Rows examined between two turns of the event loop by counts and forecasts: each slice stays under two milliseconds. */
 export const sliceRowsMax = 5000
 
-/** How long a backlog may wait for an idle moment while requests keep coming before it gets one sweep anyway. */
-export const sweepStarvationMsMax = 50
+/** How long background work waits for an idle moment while requests keep coming before it gets one step anyway. */
+export const starvationMsMax = 50
+
+/** Long enough that a client in a tight loop would have been heard from. */
+export const idleCheckMs = 5
 
 /** How often the purger looks for work when nothing else wakes it. */
 export const purgeIntervalMs = 1000
@@ -113,8 +116,14 @@ export const queryMemoryBytesMax = 256 * MiB
 /** Groups of a GROUP BY; each holds its accumulators. */
 export const queryGroupsMax = 100_000
 
-/** One row of a result, as JSON. A page holds 4 MB, so a larger row could not be answered anyway. */
+/** Keys of one GROUP BY. Every part of the select list is compared with each of them. */
+export const queryGroupKeysMax = 64
+
+/** A row of a result, or a part of one, as JSON. A page holds 4 MB, so a larger row could not be answered anyway. */
 export const queryRowBytesMax = 16 * MiB
+
+/** Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing reach it. */
+export const queryComparisonStepsMax = 5_000_000
 
 /** A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no longer. */
 export const queryStringCharsMax = 2 * MiB
@@ -169,3 +178,21 @@ export const indexKeyBytesMax = 256
 
 /** Entries one item may have in an index of array elements. An entry costs about 10 us, so these hold a write for 10 ms. */
 export const indexEntriesPerItemMax = 1000
+
+/** Values of an IN that are looked up in an index one by one; more are left to the filter. */
+export const indexBoundsMax = 256
+
+/** Items that one step of an index build enters: about 1.4 ms on the event loop. */
+export const indexBuildRowsMax = 100
+
+/** Below this many items a scan is as good as an index. */
+export const adaptiveIndexRowsMin = 2000
+
+/** An index is made when scans that it would have avoided have read so many times the container: building costs about five. */
+export const adaptiveScansMin = 5
+
+/** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
+export const adaptiveIndexesMax = 4
+
+/** An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last use. */
+export const adaptiveUnusedWritesMin = 10_000

@@ -6,7 +6,7 @@
  * it was. (Quoted names in the policies of users have no escapes; that syntax stays at the edge.)
  */
 
-import { assert } from '../base/error.ts'
+import { InvariantError } from '../base/error.ts'
 
 /** The step to each element of the array that stands there; no property name can equal it. */
 export const anyElement: unique symbol = Symbol('[]')
@@ -25,29 +25,66 @@ export interface IndexDefinition {
   readonly components: readonly IndexComponent[]
 }
 
-const plainName = /^\w+$/
-/** One step; the alternatives begin differently and none contains a repeated choice, so that matching is linear. */
-const stepPattern = /\/(?:(?<array>\[\])|(?<quoted>"(?:[^"\\]|\\.)*")|(?<plain>[\w\u0080-\uffff]+))/y
-
 export function printIndexPath(path: IndexPath): string {
   const steps = path.map(step => {
     if (step === anyElement) return '[]'
-    return plainName.test(step) ? step : JSON.stringify(step)
+    return isPlainName(step) ? step : JSON.stringify(step)
   })
   return `/${[...steps, '?'].join('/')}`
 }
 
-/** Reads what `printIndexPath` wrote, and names beyond ASCII without quotes. Other text never got into the store. */
+/** Reads what `printIndexPath` wrote. Other text never got into the store. */
 export function parseIndexPath(text: string): IndexPath {
   const path: (string | typeof anyElement)[] = []
-  const pattern = new RegExp(stepPattern)
   let at = 0
-  for (let step = pattern.exec(text); step !== null; step = pattern.exec(text)) {
-    const { array, quoted, plain } = step.groups!
-    if (array !== undefined) path.push(anyElement)
-    else path.push(quoted !== undefined ? unquoted(quoted) : plain!)
-    at = pattern.lastIndex
+  while (!(text.startsWith('/?', at) && at + 2 === text.length)) {
+    if (text[at] !== '/') refuse(text)
+    const start = at + 1
+    at = text[start] === '"' ? endOfQuoted(text, start) : endOfPlain(text, start)
+    const step = text.slice(start, at)
+    if (step === '[]') path.push(anyElement)
+    else if (isPlainName(step)) path.push(step)
+    else path.push(unquoted(step, text))
   }
-  assert(path.length > 0 && text.slice(at) === '/?', `the text of an index path is valid: ${text}`)
+  if (path.length === 0) refuse(text)
   return path
+}
+
+function isPlainName(name: string): boolean {
+  for (let at = 0; at < name.length; at += 1) if (!isPlainUnit(name.charCodeAt(at))) return false
+  return name !== ''
+}
+
+function isPlainUnit(unit: number): boolean {
+  if (unit >= 0x30 && unit <= 0x39) return true // 0-9
+  if (unit >= 0x41 && unit <= 0x5a) return true // A-Z
+  if (unit >= 0x61 && unit <= 0x7a) return true // a-z
+  return unit === 0x5f // _
+}
+
+function endOfPlain(text: string, start: number): number {
+  const end = text.indexOf('/', start)
+  return end === -1 ? text.length : end
+}
+
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === '"') return at + 1
+  }
+  return text.length
+}
+
+function unquoted(step: string, text: string): string {
+  try {
+    const name: unknown = JSON.parse(step)
+    if (typeof name === 'string') return name
+  } catch (cause) {
+    refuse(text, { cause })
+  }
+  refuse(text)
+}
+
+function refuse(text: string, options?: ErrorOptions): never {
+  throw new InvariantError(`the text of an index path is valid: ${text}`, options)
 }

@@ -22,7 +22,7 @@
  */
 
 import { assert, RequestError } from '../base/error.ts'
-import { indexKeyBytesMax, nestingDepthMax, queryDepthMax, queryMemoryBytesMax } from '../base/limits.ts'
+import { indexKeyBytesMax, nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
 
 export interface KeyComponent {
   readonly value: unknown
@@ -66,10 +66,13 @@ export function encodeKey(components: readonly KeyComponent[], bytesMax = indexK
   return { key: copyOut(isCut ? bytesMax : end), isCut }
 }
 
-/** The whole key, for sorting. One that exceeds what a sort may hold is refused. */
+/**
+ * The whole key, for sorting. That of any one item fits (`[1,1,…]` grows by 4.5 times, nothing by more), but what a query
+ * builds of shared parts can be astronomical.
+ */
 export function encodeFullKey(components: readonly KeyComponent[]): Uint8Array {
-  write(components, queryMemoryBytesMax)
-  if (end > queryMemoryBytesMax) {
+  write(components, queryRowBytesMax)
+  if (end > queryRowBytesMax) {
     shrink()
     throw new RequestError('too_large', 'A value is too large to be sorted.')
   }

@@ -61,7 +61,9 @@ export function namedPartitionKey(
 
 /** Of a request that concerns one item, the whole partition key must be named. */
 export function requirePartitionKey(view: ContainerView, header: string | undefined): PartitionKeyComponent[] {
-  const components = namedPartitionKey(view, header)
+  // Clients from before partition keys send no header at all where newer ones send an empty list.
+  const { systemKey } = view.record.partitionKey
+  const components = namedPartitionKey(view, header) ?? (systemKey === true ? [undefinedComponent] : undefined)
   if (components === undefined) {
     throw new RequestError('malformed', 'PartitionKey value must be supplied for this operation.')
   }

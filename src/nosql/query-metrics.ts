@@ -1,5 +1,6 @@
-/** The query metrics header, in the service's grammar. */
+/** The query metrics and index utilisation headers, in the service's grammar. */
 
+import { type IndexPath, printIndexPath } from '../document/index-definition.ts'
 import type { PageStatistics } from '../query/execute.ts'
 
 /** We measure a page as a whole; the parts that the service times apart are 0 here. */
@@ -26,4 +27,22 @@ export function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedM
   return Object.entries(metrics)
     .map(([name, value]) => `${name}=${value}`)
     .join(';')
+}
+
+/** JSON, URI-encoded: which indexes the query used, and which would have served it. */
+export function indexUtilization({
+  used,
+  wished,
+}: {
+  used: readonly IndexPath[]
+  wished: readonly IndexPath[]
+}): string {
+  const list = (paths: readonly IndexPath[]) =>
+    paths.map(path => ({ IndexSpec: printIndexPath(path), IndexImpactScore: 'High' }))
+  return encodeURIComponent(
+    JSON.stringify({
+      UtilizedIndexes: { SingleIndexes: list(used), CompositeIndexes: [] },
+      PotentialIndexes: { SingleIndexes: list(wished), CompositeIndexes: [] },
+    }),
+  )
 }

@@ -8,7 +8,7 @@
  */
 
 import { type EpochSeconds, machine } from '../base/clock.ts'
-import { queryPageMsMax, querySliceMsMax } from '../base/limits.ts'
+import { queryPageMsMax, querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import type { Program } from './program.ts'
 import type { Source, SourceBatch, SourcePosition } from './source.ts'
 import { TopRows } from './top-rows.ts'
@@ -23,6 +23,8 @@ export interface PagePosition {
   readonly within?: { readonly sequence: number; readonly rows: number }
   /** In the order of places: behind this one, in base64. */
   readonly place?: string
+  /** In source order: the index whose order it is; without one it is the order of keys. */
+  readonly index?: number
 }
 
 export interface PageRequest {
@@ -76,8 +78,10 @@ class PageUnderWay {
     let behind = position?.after
     let within = position?.within
     let after = behind
+    let itemsMax = firstBatch(rowsMax)
     while (passed < program.end) {
-      const batch = await source.read(after, moment)
+      const batch = await source.read(after, moment, itemsMax)
+      itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item, position: itemPosition } of batch.items) {
         const skip = within?.sequence === item.sequence ? within.rows : 0
@@ -130,21 +134,28 @@ class PageUnderWay {
     // One more than the page holds tells whether there is another page.
     const top = new TopRows(wanted + 1, program.isDistinct)
     let bytesOfItem = 0
+    let added = 0
     const emit = (value: unknown, place: Uint8Array | undefined) => {
-      if (behind === undefined || Buffer.compare(place!, behind) > 0)
-        top.add(place!, value, bytesOfItem + place!.length)
+      if (behind !== undefined && Buffer.compare(place!, behind) <= 0) return true
+      top.add(place!, value, bytesOfItem + place!.length)
+      added++
       return true
     }
-    let after: SourcePosition | undefined
+    // A source in the order of places is read from the last one on, and no further than the page needs.
+    const isOrdered = source.positionBefore !== undefined && !program.isDistinct
+    let after = isOrdered && behind !== undefined ? source.positionBefore!(behind) : undefined
+    let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
     do {
-      const batch = await source.read(after, moment)
+      const batch = await source.read(after, moment, itemsMax)
+      itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item } of batch.items) {
         bytesOfItem = item.body.length
         program.accept({ sequence: item.sequence, document: JSON.parse(item.body) }, emit)
+        if (isOrdered && added > wanted) break
         if (this.#isSliceOver()) await this.#turn()
       }
-      after = batch.next
+      after = isOrdered && added > wanted ? undefined : batch.next
     } while (after !== undefined)
     bytesOfItem = 0
     program.finish(emit)
@@ -214,4 +225,9 @@ class PageUnderWay {
       },
     }
   }
+}
+
+/** Where items come in the order of rows, a small page needs few; if they do not make enough rows, full batches follow. */
+function firstBatch(rows: number): number {
+  return Math.min(scanItemsMax, rows + 1)
 }

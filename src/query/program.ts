@@ -19,6 +19,8 @@ export interface Program {
   readonly end: number
   /** Makes the item's rows; stops when `emit` answers false. */
   accept(item: SourceItem, emit: Emit): void
+  /** Only when every item adds the same to the result, and that is to be counted: stands for so many calls of `accept`. */
+  countItems?(count: number): void
   /** Makes the rows that had to wait for the last item. */
   finish(emit: Emit): void
 }

@@ -1,9 +1,11 @@
 /** Where the items of a query come from, in which order, and how reading them goes on where it stopped. */
 
 import type { EpochSeconds } from '../base/clock.ts'
-import { scanBytesMax, scanItemsMax } from '../base/limits.ts'
+import { scanBytesMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import type { ContainerRecord, ItemKey, ScanRange, Store, StoredItem } from '../storage/port.ts'
+import type { ContainerRecord, IndexPosition, ItemKey, ScanRange, Store, StoredItem } from '../storage/port.ts'
+import type { IndexChoice } from './choose-index.ts'
+import { splitPlace } from './place.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */
 export type SourcePosition = readonly (string | number)[]
@@ -15,23 +17,92 @@ export interface SourceBatch {
   readonly next: SourcePosition | undefined
 }
 
+/**
+ * Items one batch after another. A source whose order is that of the program's places says where a place is, so that reading
+ * can begin there and stop when the page is full.
+ */
 export interface Source {
-  /** Reads a bounded number of items that are living at the moment. */
-  read(after: SourcePosition | undefined, at: EpochSeconds): MaybePromise<SourceBatch>
+  /** Reads items that are living at the moment, as many as asked for or fewer. */
+  read(after: SourcePosition | undefined, at: EpochSeconds, itemsMax: number): MaybePromise<SourceBatch>
+  /** Only when items come in the order of places: the position just before the item of the place. */
+  positionBefore?(place: Uint8Array): SourcePosition
 }
-
-const batch = { itemsMax: scanItemsMax, bytesMax: scanBytesMax }
 
 /** All items of a range, in key order. */
 export function scanSource(store: Store, container: ContainerRecord, range: ScanRange): Source {
   return {
-    read: (after, at) =>
-      andThen(store.scan(container, { ...range, after: keyOf(after), at }, batch), answer => ({
-        version: answer.version,
-        items: answer.items.map(item => ({ item, position: positionOf(item.key) })),
-        next: answer.last === undefined ? undefined : positionOf(answer.last),
-      })),
+    read: (after, at, itemsMax) =>
+      andThen(
+        store.scan(container, { ...range, after: keyOf(after), at }, { itemsMax, bytesMax: scanBytesMax }),
+        answer => ({
+          version: answer.version,
+          items: answer.items.map(item => ({ item, position: positionOf(item.key) })),
+          next: answer.last === undefined ? undefined : positionOf(answer.last),
+        }),
+      ),
   }
+}
+
+/** Items by name, in key order: what a filter on the id asks for within one partition key. */
+export function pointSource(store: Store, container: ContainerRecord, keys: readonly ItemKey[]): Source {
+  const ordered = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
+  return {
+    read: async after => {
+      const behind = keyOf(after)
+      const rest =
+        behind === undefined
+          ? ordered
+          : ordered.filter(({ id }) => Buffer.compare(Buffer.from(id), Buffer.from(behind.id)) > 0)
+      const items: { item: StoredItem; position: SourcePosition }[] = []
+      let version = 0
+      for (const key of rest) {
+        const answer = await store.read(container, key)
+        version = answer.version
+        if (answer.item !== undefined) items.push({ item: answer.item, position: positionOf(key) })
+      }
+      return { version, items, next: undefined }
+    },
+  }
+}
+
+/** A batch that has been read already, and all there is. */
+export function batchSource(batch: SourceBatch): Source {
+  return { read: () => batch }
+}
+
+/**
+ * The items of an index choice, in the order of its keys. Only an index that has no entry twice for an item can be read like
+ * this: ranges of a path through an array are points, and an item has one entry for each different element.
+ */
+export function indexSource(store: Store, container: ContainerRecord, choice: IndexChoice, within: ScanRange): Source {
+  const { index, keys, isReverse, isOrdered } = choice
+  const { number } = index.definition
+  return {
+    read: (after, at, itemsMax) => {
+      const range = { index: number, keys, isReverse, after: entryOf(after), within: { ...within, at } }
+      return andThen(store.scanIndex(container, range, { itemsMax, bytesMax: scanBytesMax }), answer => ({
+        version: answer.version,
+        items: answer.items.map(item => ({ item, position: entryPosition(item.indexKey, item.sequence) })),
+        next: answer.last === undefined ? undefined : entryPosition(answer.last.key, answer.last.sequence),
+      }))
+    },
+    ...(isOrdered && {
+      positionBefore: (place: Uint8Array) => {
+        const { key, sequence } = splitPlace(place, isReverse)
+        return entryPosition(key, isReverse ? sequence + 1 : sequence - 1)
+      },
+    }),
+  }
+}
+
+function entryPosition(key: Uint8Array, sequence: number): SourcePosition {
+  return [Buffer.from(key).toString('base64'), sequence]
+}
+
+function entryOf(position: SourcePosition | undefined): IndexPosition | undefined {
+  if (position === undefined) return undefined
+  const [key, sequence] = position
+  return { key: Buffer.from(key as string, 'base64'), sequence: sequence as number }
 }
 
 function positionOf({ epk, pk, id }: ItemKey): SourcePosition {

@@ -9,7 +9,9 @@
  * every emoji. Arrays are ordered element by element, objects by their sorted names and then values.
  */
 
-import { isArray, isObject, type ObjectValue, type Value } from './value.ts'
+import { RequestError } from '../base/error.ts'
+import { queryComparisonStepsMax } from '../base/limits.ts'
+import { checkSize, isArray, isObject, type ObjectValue, type Value } from './value.ts'
 
 export const typeRanks = {
   undefined: 0,
@@ -90,19 +92,24 @@ function compareObjects(left: ObjectValue, right: ObjectValue): number {
 export function equalValues(left: Value, right: Value): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  return equalParts(left, right, { steps: 0 })
+}
+
+/** The steps are counted over the whole comparison, because parts that a query shares are walked once per mention. */
+function equalParts(left: Value, right: Value, walk: { steps: number }): boolean {
+  if (left === right) return true
+  walk.steps += 1
+  if (walk.steps > queryComparisonStepsMax) {
+    throw new RequestError('malformed', `A comparison takes more than ${queryComparisonStepsMax} steps.`)
+  }
   if (isArray(left)) {
-    return (
-      isArray(right) &&
-      left.length === right.length &&
-      left.every((element, index) => equalValues(element, right[index]))
-    )
+    if (!isArray(right) || left.length !== right.length) return false
+    return left.every((element, index) => equalParts(element, right[index], walk))
   }
   if (!isObject(left) || !isObject(right)) return false
   const names = Object.keys(left)
-  return (
-    names.length === Object.keys(right).length &&
-    names.every(name => Object.hasOwn(right, name) && equalValues(left[name], right[name]))
-  )
+  if (names.length !== Object.keys(right).length) return false
+  return names.every(name => Object.hasOwn(right, name) && equalParts(left[name], right[name], walk))
 }
 
 /**
@@ -118,10 +125,15 @@ export function comparePrimitives(left: Value, right: Value): number | undefined
 
 /** A string that is the same for equal values and for no others: the key under which DISTINCT and GROUP BY remember. */
 export function canonicalKey(value: Value): string {
+  checkSize(value)
+  return keyOf(value)
+}
+
+function keyOf(value: Value): string {
   if (value === undefined) return 'u'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (isArray(value)) return `[${value.map(canonicalKey).join(',')}]`
+  if (isArray(value)) return `[${value.map(keyOf).join(',')}]`
   const object = value as ObjectValue
   const names = Object.keys(object).sort()
-  return `{${names.map(name => `${JSON.stringify(name)}:${canonicalKey(object[name])}`).join(',')}}`
+  return `{${names.map(name => `${JSON.stringify(name)}:${keyOf(object[name])}`).join(',')}}`
 }

@@ -35,12 +35,16 @@ export class QueryError extends RequestError {
   }
 }
 
+/** An error quotes names from the query; a query of half a megabyte should not come back as an error of that size. */
+const diagnosticsMax = 20
+const messageCharsMax = 500
+
 function toServiceJson(diagnostics: readonly Diagnostic[]): string {
-  const errors = diagnostics.map(({ code, message, span }) => ({
+  const errors = diagnostics.slice(0, diagnosticsMax).map(({ code, message, span }) => ({
     severity: 'Error',
     ...(span === undefined ? {} : { location: { start: span.start, end: span.end } }),
     code,
-    message,
+    message: message.length > messageCharsMax ? `${message.slice(0, messageCharsMax)}…` : message,
   }))
   return JSON.stringify({ errors })
 }

@@ -9,19 +9,20 @@ import { RequestError } from '../base/error.ts'
 import { isAggregate } from './aggregate.ts'
 import type { Call, Expression, Identifier, In, Index, Like, Member, Subquery } from './ast.ts'
 import { equalValues } from './compare.ts'
-import { isAggregateCall } from './features.ts'
 import { findFunction } from './functions/table.ts'
 import { compileLike } from './like.ts'
 import { binaryFunctions, unaryFunctions } from './operators.ts'
 import { printExpression } from './print.ts'
+import { sameExpression } from './same-expression.ts'
 import { type Evaluator, Scope } from './scope.ts'
+import { isAggregateCall } from './select-list.ts'
 import { consumeSubquery } from './subquery.ts'
-import { elementAt, isPrimitive, ownProperty, setOwn, type Value } from './value.ts'
+import { checkSize, elementAt, isPrimitive, ownProperty, setOwn, type Value } from './value.ts'
 import { contains, isExpression } from './walk.ts'
 
 export function compileExpression(node: Expression, scope: Scope): Evaluator {
-  const keySlot = scope.grouping?.keySlots.size ? scope.grouping.keySlots.get(printExpression(node)) : undefined
-  if (keySlot !== undefined) return frame => frame.values[keySlot]
+  const key = scope.grouping?.keys.find(key => sameExpression(key.expression, node))
+  if (key !== undefined) return frame => frame.values[key.slot]
   return (compilers[node.kind] as (node: Expression, scope: Scope) => Evaluator)(node, scope)
 }
 
@@ -29,10 +30,8 @@ const compilers: {
   [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>, scope: Scope) => Evaluator
 } = {
   literal: ({ value }) => constant(value),
-  parameter: (node, scope) => frame => {
-    const value = frame.context.parameters.get(node.name)
-    if (value === undefined && !frame.context.parameters.has(node.name)) throw scope.unresolved(node, node.name)
-    return value
+  parameter: ({ name }) => {
+    return frame => frame.context.parameters.get(name)
   },
   identifier: compileIdentifier,
   member: compileMember,
@@ -112,7 +111,9 @@ const compilers: {
     const slot = inner.define(name)
     const evaluateBody = compileExpression(body, inner)
     return frame => {
-      frame.values[slot] = evaluate(frame)
+      const bound = evaluate(frame)
+      checkSize(bound)
+      frame.values[slot] = bound
       return evaluateBody(frame)
     }
   },
@@ -167,8 +168,8 @@ function compileIndex(node: Index, scope: Scope): Evaluator {
 }
 
 /**
- * The object of a path. In a grouped select list a path that meets no group key is reported whole (`s.score`, not `s`),
- * so the parts below are compiled without the check.
+ * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what was noted for
+ * its beginning (`s`) is replaced by the longer path (`s.score`).
  */
 function compilePathObject(node: Member | Index, scope: Scope): Evaluator {
   const { grouping } = scope

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { featuresOf } from './features.ts'
+import { featuresOf, isSplittable } from './features.ts'
 import { parseQuery } from './parser.ts'
 import { partitionKeyFilter } from './partition-key-filter.ts'
 import type { Value } from './value.ts'
@@ -27,6 +27,15 @@ describe('features', () => {
   for (const [text, expected] of Object.entries(cases)) {
     test(text, () => assert.deepEqual([...featuresOf(parseQuery(text))], expected))
   }
+})
+
+test('a count of distinct values cannot be split over partitions', () => {
+  assert.ok(!isSplittable(parseQuery('SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.a FROM c)')))
+  assert.ok(!isSplittable(parseQuery('SELECT * FROM (SELECT VALUE x FROM (SELECT VALUE COUNT(1) FROM c) AS x)')))
+  assert.ok(isSplittable(parseQuery('SELECT VALUE COUNT(1) FROM (SELECT c.a FROM c)')))
+  assert.ok(
+    isSplittable(parseQuery('SELECT VALUE COUNT(1) FROM c JOIN (SELECT DISTINCT VALUE t FROM t IN c.tags) AS s')),
+  )
 })
 
 describe('the partition key of a filter', () => {

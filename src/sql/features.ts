@@ -5,9 +5,8 @@
  * needs any of it and names no partition is not answered directly: the client gets a plan and does that part itself.
  */
 
-import { isAggregate } from './aggregate.ts'
-import type { Call, Expression, Query } from './ast.ts'
-import { isExpression, visit } from './walk.ts'
+import type { Query } from './ast.ts'
+import { selectedAggregates } from './select-list.ts'
 
 export type QueryFeature =
   | 'Aggregate'
@@ -50,24 +49,12 @@ export function featuresOf(query: Query): ReadonlySet<QueryFeature> {
   return new Set(needs.filter(([, isNeeded]) => isNeeded).map(([feature]) => feature))
 }
 
-/** The aggregates of the select list itself; those inside its subqueries run within one item. */
-export function selectedAggregates(query: Query): readonly Call[] {
-  const found: Call[] = []
-  for (const expression of selectExpressions(query)) {
-    visit(expression, node => {
-      if (!isExpression(node)) return false
-      if (isAggregateCall(node)) found.push(node)
-      return true
-    })
-  }
-  return found
-}
-
-export function selectExpressions({ selection }: Query): readonly Expression[] {
-  if (selection.kind === 'star') return []
-  return selection.kind === 'value' ? [selection.expression] : selection.items.map(item => item.expression)
-}
-
-export function isAggregateCall(node: Expression | Query): node is Call {
-  return isExpression(node) && node.kind === 'call' && !node.isUserDefined && isAggregate(node.name)
+/**
+ * Whether partitions can answer their parts of the query at all. They cannot when `FROM (SELECT …)` needs one of the
+ * features itself: the number of distinct values is not the sum of the partitions' numbers.
+ */
+export function isSplittable(query: Query): boolean {
+  const collection = query.sources[0]?.collection
+  if (collection?.kind !== 'query') return true
+  return featuresOf(collection.query).size === 0 && isSplittable(collection.query)
 }

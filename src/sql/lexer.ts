@@ -176,10 +176,3 @@ function isHexadecimal(digits: string): boolean {
   for (const digit of digits) if (!'0123456789abcdefABCDEF'.includes(digit)) return false
   return true
 }
-
-/** Whether a name can stand without quotes, as an identifier or as the key of an object. */
-export function isPlainName(name: string): boolean {
-  if (name === '' || !isWordStart(name.charCodeAt(0))) return false
-  for (let at = 1; at < name.length; at += 1) if (!isWordPart(name.charCodeAt(at))) return false
-  return !exactKeywords.has(name) && !keywords.has(name.toUpperCase())
-}

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { RequestError } from '../base/error.ts'
 import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
-import { PreparedQueries, toParameters } from './prepare.ts'
+import { PreparedQueries, prepareQuery, toParameters } from './prepare.ts'
+import { runQueryOver } from './run.ts'
 
 describe('prepared queries', () => {
   test('are kept by text', () => {
@@ -38,6 +39,14 @@ describe('prepared queries', () => {
 })
 
 describe('parameters', () => {
+  test('must all be there, also when there are no items', () => {
+    const prepared = prepareQuery('SELECT * FROM c WHERE c.a = @a OR EXISTS(SELECT VALUE 1 WHERE c.b = @b)')
+    const options = { momentMs: 0, parameters: new Map([['@a', undefined]]) }
+    assert.throws(() => runQueryOver(prepared, options, []), /SC2001.*Identifier '@b' could not be resolved/)
+    options.parameters.set('@b', undefined)
+    assert.deepEqual(runQueryOver(prepared, options, []), [])
+  })
+
   test('come by name', () => {
     const parameters = toParameters([{ name: '@a', value: 1 }, { name: '@b', value: null }, { name: '@c' }])
     assert.deepEqual(

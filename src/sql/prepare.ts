@@ -6,21 +6,41 @@
 
 import { RequestError } from '../base/error.ts'
 import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
-import type { Query } from './ast.ts'
+import type { Parameter, Query } from './ast.ts'
 import type { CompiledSelect } from './compiled.ts'
+import { QueryError } from './diagnostic.ts'
 import { parseQuery } from './parser.ts'
 import { compileSelect } from './select.ts'
 import { checkNesting, type Value } from './value.ts'
+import { isExpression, visit } from './walk.ts'
 
 export interface PreparedQuery {
   readonly text: string
   readonly query: Query
   readonly select: CompiledSelect
+  /** Where the expressions of the query mention parameters. */
+  readonly parameters: readonly Parameter[]
 }
 
 export function prepareQuery(text: string): PreparedQuery {
   const query = parseQuery(text)
-  return { text, query, select: compileSelect(query, text) }
+  const parameters: Parameter[] = []
+  visit(query, node => {
+    if (isExpression(node) && node.kind === 'parameter') parameters.push(node)
+    return true
+  })
+  return { text, query, select: compileSelect(query, text), parameters }
+}
+
+/** Refuses a run without all its parameters, whether or not there are items for which they would matter. */
+export function checkParameters({ text, parameters }: PreparedQuery, given: ReadonlyMap<string, Value>): void {
+  const missing = parameters.filter(({ name }) => !given.has(name))
+  if (missing.length === 0) return
+  throw new QueryError(
+    'malformed',
+    text,
+    missing.map(({ name, span }) => ({ code: 'SC2001', message: `Identifier '${name}' could not be resolved.`, span })),
+  )
 }
 
 /** Prepared queries by text; the one not used for longest gives way. */

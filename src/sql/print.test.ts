@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Expression, Query } from './ast.ts'
-import { isPlainName } from './lexer.ts'
+import { Lexer } from './lexer.ts'
 import { parseQuery } from './parser.ts'
 import { printQuery } from './print.ts'
 
@@ -19,6 +19,11 @@ function withoutSpans(value: unknown): unknown {
       .filter(([name]) => name !== 'span')
       .map(([name, child]) => [name, withoutSpans(child)]),
   )
+}
+
+/** Whether a name can stand without quotes. */
+function isPlainName(name: string): boolean {
+  return name !== '' && !name.includes(' ') && new Lexer(name).next().type === 'identifier'
 }
 
 const word = fc

@@ -10,6 +10,7 @@
 
 import { hash } from 'node:crypto'
 import { encodeFullKey } from '../document/ordered-key.ts'
+import { tieOf } from '../query/place.ts'
 import type { Emit, Program, SourceItem } from '../query/program.ts'
 import { canonicalKey } from './compare.ts'
 import { itemSlot } from './compiled.ts'
@@ -18,6 +19,7 @@ import { resolveCounts } from './counts.ts'
 import type { PreparedQuery } from './prepare.ts'
 import { projectRow } from './row-pipeline.ts'
 import { createFrame, QueryRun } from './run.ts'
+import { selectedAggregates } from './select-list.ts'
 import type { Value } from './value.ts'
 
 export function createProgram(prepared: PreparedQuery, options: RunOptions): Program {
@@ -65,11 +67,12 @@ function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
   const push = (item: SourceItem, rowOfItem: number, emit: Emit) => {
     if (filter !== undefined && filter(frame) !== true) return true
     const keys = orderKeys.map(({ evaluate, isDescending }) => ({ value: evaluate(frame), isDescending }))
-    // A single key is looked up in its index, where items without the property do not stand.
-    if (keys.length === 1 && keys[0]!.value === undefined) return true
+    // The order is that of an index, where items without any of the properties do not stand.
+    if (keys.length > 0 && keys.every(({ value }) => value === undefined)) return true
     const row = projectRow(select, frame)
     if (row === undefined) return true
-    const tie = query.distinct ? digest(canonicalKey(row)) : itemTie(item.sequence, rowOfItem)
+    const isReverse = keys[0]?.isDescending === true
+    const tie = query.distinct ? digest(canonicalKey(row)) : tieOf(item.sequence, rowOfItem, isReverse)
     return emit(row, keys.length === 0 ? tie : Buffer.concat([encodeFullKey(keys), tie]))
   }
   return {
@@ -86,7 +89,8 @@ function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
 /** The run applies TOP, OFFSET and LIMIT itself: here the window is everything it gives. */
 function collected(prepared: PreparedQuery, options: RunOptions): Program {
   const run = new QueryRun(prepared, options)
-  const rows: Value[] = []
+  let rows: Value[] = []
+  let isCounted = false
   const take = (more: readonly Value[]) => {
     for (const row of more) rows.push(row)
   }
@@ -99,26 +103,44 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
     accept: ({ document }) => {
       if (!run.isDone) take(run.accept(document as Value))
     },
+    ...(countsItems(prepared) && {
+      countItems: (count: number) => {
+        isCounted = true
+        rows = [countedRow(prepared, options, count)]
+      },
+    }),
     finish: emit => {
-      take(run.finish())
+      if (!isCounted) take(run.finish())
       const counts = new Map<string, number>()
       for (const row of rows) {
         const key = canonicalKey(row)
         const count = counts.get(key) ?? 0
         counts.set(key, count + 1)
-        emit(row, Buffer.concat([digest(key), itemTie(count, 0)]))
+        emit(row, Buffer.concat([digest(key), tieOf(count, 0, false)]))
       }
     },
   }
 }
 
-function digest(key: string): Buffer {
-  return hash('sha256', key, 'buffer').subarray(0, 16)
+/** `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. */
+function countsItems({ query, select }: PreparedQuery): boolean {
+  const aggregates = selectedAggregates(query)
+  return (
+    select.groups?.isSingle === true &&
+    query.sources.length === 1 &&
+    select.derived === undefined &&
+    aggregates.every(({ name, arguments: [argument] }) => {
+      return name.toUpperCase() === 'COUNT' && argument?.kind === 'literal' && argument.value !== undefined
+    })
+  )
 }
 
-function itemTie(sequence: number, rowOfItem: number): Buffer {
-  const tie = Buffer.alloc(10)
-  tie.writeUIntBE(sequence, 0, 6)
-  tie.writeUInt32BE(rowOfItem, 6)
-  return tie
+function countedRow(prepared: PreparedQuery, options: RunOptions, count: number): Value {
+  const frame = createFrame(prepared, options)
+  for (const { slot } of prepared.select.groups!.aggregates) frame.values[slot] = count
+  return projectRow(prepared.select, frame)
+}
+
+function digest(key: string): Buffer {
+  return hash('sha256', key, 'buffer').subarray(0, 16)
 }

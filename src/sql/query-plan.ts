@@ -9,8 +9,9 @@ import { RequestError } from '../base/error.ts'
 import { aliasOf, namesOf } from './alias.ts'
 import type { Call, Expression, Identifier, ObjectLiteral, Query } from './ast.ts'
 import { resolveCount } from './counts.ts'
-import { isAggregateCall, selectExpressions, selectedAggregates } from './features.ts'
 import { printExpression, printQuery } from './print.ts'
+import { sameExpression } from './same-expression.ts'
+import { isAggregateCall, selectExpressions, selectedAggregates } from './select-list.ts'
 import type { Value } from './value.ts'
 
 export interface QueryRange {
@@ -130,7 +131,7 @@ function distinctTypeOf({ distinct, selection, orderBy }: Query): QueryInfo['dis
     first !== undefined &&
     others.length === 0 &&
     selection.kind === 'value' &&
-    printExpression(selection.expression) === printExpression(first.expression)
+    sameExpression(selection.expression, first.expression)
   return isOrdered ? 'Ordered' : 'Unordered'
 }
 

@@ -5,8 +5,6 @@
  * grouping and sorting nothing is kept, so a scan of any length runs in constant memory.
  */
 
-import { RequestError } from '../base/error.ts'
-import { queryRowBytesMax } from '../base/limits.ts'
 import type { Accumulator } from './aggregate.ts'
 import { startAggregate } from './aggregate.ts'
 import { canonicalKey } from './compare.ts'
@@ -14,7 +12,7 @@ import type { CompiledSelect, GroupPlan } from './compiled.ts'
 import { type Frame, MemoryLease } from './context.ts'
 import { resolveCounts } from './counts.ts'
 import { RowSorter } from './row-sorter.ts'
-import { approximateBytes, type Value } from './value.ts'
+import { checkSize, type Value } from './value.ts'
 
 export type RowSink = (row: Value) => boolean
 
@@ -64,8 +62,8 @@ export class RowPipeline {
     if (filter !== undefined && filter(frame) !== true) return true
     if (orderKeys.length > 0) {
       const keys = orderKeys.map(key => key.evaluate(frame))
-      // A single key is looked up in its index, where items without the property do not stand.
-      if (keys.length === 1 && keys[0] === undefined) return true
+      // The order is that of an index, where items without any of the properties do not stand.
+      if (keys.every(key => key === undefined)) return true
       if (this.#sorter !== undefined) {
         const row = projectRow(this.#select, this.#frame)
         if (row !== undefined) this.#sorter.add(keys, row)
@@ -138,8 +136,6 @@ export class RowPipeline {
 /** The row of the result that the frame stands for, within its bounds; undefined is no row. */
 export function projectRow(select: CompiledSelect, frame: Frame): Value {
   const row = select.project(frame)
-  if (select.builds && approximateBytes(row, queryRowBytesMax) > queryRowBytesMax) {
-    throw new RequestError('malformed', `A row of the result is larger than ${queryRowBytesMax} bytes.`)
-  }
+  if (select.builds) checkSize(row)
   return row
 }

@@ -177,7 +177,7 @@ describe('budgets end a query with a clear error', () => {
       'a row that is larger than an answer may be',
       `SELECT VALUE [${Array(50).fill('c').join(', ')}] FROM c`,
       () => [{ body: 'x'.repeat(1_000_000) }],
-      /row of the result is larger/,
+      /makes a value larger/,
     ],
   ]
   for (const [name, query, items, message] of cases) {

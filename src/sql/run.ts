@@ -8,15 +8,14 @@
 
 import { type CompiledSelect, itemSlot } from './compiled.ts'
 import { type Frame, RunContext, type RunOptions } from './context.ts'
-import type { PreparedQuery } from './prepare.ts'
+import { checkParameters, type PreparedQuery } from './prepare.ts'
 import { RowPipeline, type RowSink } from './row-pipeline.ts'
 import type { Value } from './value.ts'
 
 export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame {
-  return {
-    values: new Array<Value>(prepared.select.slotCount()).fill(undefined),
-    context: new RunContext(options),
-  }
+  const context = new RunContext(options)
+  checkParameters(prepared, context.parameters)
+  return { values: new Array<Value>(prepared.select.slotCount()).fill(undefined), context }
 }
 
 /** A select and its pipeline. A query has one stage, and one more for each `FROM (SELECT …)` inside it. */

@@ -31,8 +31,7 @@ export interface AggregateUse {
 
 /** Present while the select list of a grouped query is compiled: only aggregates and group keys may be read there. */
 export interface Grouping {
-  /** Group keys by their printed form. */
-  readonly keySlots: ReadonlyMap<string, number>
+  readonly keys: readonly { readonly expression: Expression; readonly slot: number }[]
   readonly aggregates: AggregateUse[]
   readonly violations: Diagnostic[]
 }

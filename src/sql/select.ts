@@ -1,15 +1,15 @@
 /** Queries to compiled pieces (compiled.ts): the one place that knows how the clauses depend on each other. */
 
 import { RequestError } from '../base/error.ts'
+import { queryGroupKeysMax } from '../base/limits.ts'
 import { namesOf } from './alias.ts'
 import type { Expression, Query } from './ast.ts'
 import { type CompiledSelect, type GroupPlan, itemSlot, type OrderKey } from './compiled.ts'
 import { QueryError } from './diagnostic.ts'
 import { compileAll, compileExpression, compileObject } from './evaluate.ts'
-import { selectExpressions, selectedAggregates } from './features.ts'
-import { printExpression } from './print.ts'
 import { RowPipeline } from './row-pipeline.ts'
 import { type Compilation, type Evaluator, type Grouping, Scope } from './scope.ts'
+import { selectExpressions, selectedAggregates } from './select-list.ts'
 import { compileSources } from './source.ts'
 
 export function compileSelect(query: Query, text: string): CompiledSelect {
@@ -112,16 +112,15 @@ function compileProjection(query: Query, scope: Scope, starSlot = itemSlot): Eva
 }
 
 function compileGroups(query: Query, scope: Scope): { plan: GroupPlan; project: Evaluator } {
+  if ((query.groupBy?.length ?? 0) > queryGroupKeysMax) {
+    throw new RequestError('unsupported', `A GROUP BY has at most ${queryGroupKeysMax} keys.`)
+  }
   const keys = (query.groupBy ?? []).map(key => ({
     evaluate: compileExpression(key, scope),
     slot: scope.allocate(),
-    printed: printExpression(key),
+    expression: key,
   }))
-  const grouping: Grouping = {
-    keySlots: new Map(keys.map(({ printed, slot }) => [printed, slot])),
-    aggregates: [],
-    violations: [],
-  }
+  const grouping: Grouping = { keys, aggregates: [], violations: [] }
   const project = compileProjection(query, new Scope(scope.compilation, scope, grouping))
   if (grouping.violations.length > 0) {
     throw new QueryError('malformed', scope.compilation.text, grouping.violations)

@@ -7,8 +7,6 @@
 
 import type { Span } from './diagnostic.ts'
 
-export type TokenClass = 'identifier' | 'number' | 'string' | 'parameter' | 'end'
-
 export interface Token extends Span {
   readonly type: string
   /** The decoded text of a string, the value of a number, the name of an identifier or parameter (with its @). */

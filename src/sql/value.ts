@@ -6,7 +6,7 @@
  */
 
 import { RequestError } from '../base/error.ts'
-import { nestingDepthMax } from '../base/limits.ts'
+import { nestingDepthMax, queryRowBytesMax } from '../base/limits.ts'
 
 export type Value = undefined | null | boolean | number | string | readonly Value[] | ObjectValue
 
@@ -73,6 +73,17 @@ export function approximateBytes(value: Value, bytesMax: number): number {
     }
   }
   return bytes
+}
+
+/**
+ * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through here
+ * before it is given a name or a place, so that sharing can double it only a few times.
+ */
+export function checkSize(value: Value): void {
+  if (typeof value !== 'object' || value === null) return
+  if (approximateBytes(value, queryRowBytesMax) > queryRowBytesMax) {
+    throw new RequestError('malformed', `The query makes a value larger than ${queryRowBytesMax} bytes.`)
+  }
 }
 
 /** Refuses values that recursive functions could not walk. Items are checked when they are written, parameters here. */

@@ -7,7 +7,17 @@ import type { EpochSeconds } from '../base/clock.ts'
 import { assert, InvariantError, MayflyError } from '../base/error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
-import type { Answer, ContainerRecord, ItemKey, ItemWrite, PageSize, ScanRange, Store, StoredItem } from './port.ts'
+import type {
+  Answer,
+  ContainerRecord,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanRange,
+  Store,
+  StoredItem,
+} from './port.ts'
 
 export function withContract(store: Store): Store {
   let latest = 0
@@ -46,6 +56,13 @@ export function withContract(store: Store): Store {
       return answer
     },
 
+    scanIndex: (container: ContainerRecord, range: IndexRange, page: PageSize) =>
+      andThen(store.scanIndex(container, range, page), answer => {
+        assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
+        for (const item of answer.items) checkItem(answer, item)
+        return answer
+      }),
+
     // A page may have been read in slices over several turns, so its moment can lie before the latest.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
@@ -79,6 +96,11 @@ function forward(store: Store): Store {
     read: (container, key) => store.read(container, key),
     write: (container, write) => store.write(container, write),
     scan: (container, range, page) => store.scan(container, range, page),
+    scanIndex: (container, range, page) => store.scanIndex(container, range, page),
+    countEntries: (container, range) => translated(store.countEntries(container, range)),
+    createIndex: (container, index) => translated(store.createIndex(container, index)),
+    buildIndex: (container, index, rowsMax) => translated(store.buildIndex(container, index, rowsMax)),
+    dropIndex: (container, index) => translated(store.dropIndex(container, index)),
     sweep: (container, rowsMax) => store.sweep(container, rowsMax),
     reclaim: rowsMax => translated(store.reclaim(rowsMax)),
     inspect: (container, key) => store.inspect(container, key),

@@ -22,6 +22,7 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { IndexComponent, IndexDefinition } from '../document/index-definition.ts'
 import type { PartitionKeyDefinition } from '../document/partition-key.ts'
 
 /** What decides over life and death in a container; the rules are in `ttl/lifespan.ts`. */
@@ -77,6 +78,20 @@ export interface ContainerRecord {
   readonly policy: TtlPolicy
   /** The definition as the edge that made it understands it. */
   readonly definition: unknown
+  readonly indexes: readonly IndexRecord[]
+}
+
+/** An index: ordered keys of values at paths, kept in the transaction that writes the item. */
+export interface IndexRecord {
+  readonly definition: IndexDefinition
+  /** Asked for by a policy; otherwise made because queries would have used it. */
+  readonly isDeclared: boolean
+  /** Every item has its entries. Until then writes keep up their own, and nobody may read it. */
+  readonly isReady: boolean
+  /** Keys were cut: equal keys may stand for different values, so the index does not know the order of all items. */
+  readonly hasCutKeys: boolean
+  /** Items with more entries than allowed have none, so the index does not know all items. */
+  readonly hasGaps: boolean
 }
 
 export type DatabaseDraft = Pick<DatabaseRecord, 'id' | 'rid' | 'throughput'>
@@ -138,6 +153,8 @@ export type ItemWrite = {
   | {
       readonly kind: 'create' | 'replace' | 'upsert'
       readonly draft: Draft
+      /** The body decoded, for the indexes. */
+      readonly content: unknown
       /** The item's own time to live in seconds, -1 for never, undefined to inherit. */
       readonly ttl: number | undefined
     }
@@ -188,9 +205,33 @@ export interface Cohort {
   readonly upTo: number
 }
 
+/** A part of an index: the entries of these key ranges, which are in order and do not overlap. */
+export interface IndexRange {
+  readonly index: number
+  readonly keys: readonly { readonly low: Uint8Array; readonly high: Uint8Array }[]
+  /** Read from the end. */
+  readonly isReverse: boolean
+  /** Resume behind this entry, in the direction of reading. */
+  readonly after?: IndexPosition | undefined
+  /** Only items of this part of the container; its `after` does not count. */
+  readonly within: ScanRange
+}
+
+export interface IndexPosition {
+  readonly key: Uint8Array
+  readonly sequence: number
+}
+
+export interface IndexScanAnswer extends Answer {
+  readonly items: readonly (ScannedItem & { readonly indexKey: Uint8Array })[]
+  readonly last: IndexPosition | undefined
+}
+
 /** All rows of a container, alive or dead; costs the same however many they are. */
 export interface Census {
   readonly rows: number
+  /** The newest version in the container. */
+  readonly version: number
   /** When the oldest item that inherits was written. */
   readonly earliestInherited: number | null
   /** The earliest own deadline. */
@@ -230,6 +271,19 @@ export interface Store extends AsyncDisposable {
   read(container: ContainerRecord, key: ItemKey): MaybePromise<ReadAnswer>
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer>
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
+
+  /** Living items in the order of an index that is ready. An item may come once for each of its entries. */
+  scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
+  /** How many entries the ranges hold, of items alive or dead. Takes many turns when they are many. */
+  countEntries(container: ContainerRecord, range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>
+  /** Begins an index. From now on every write keeps it up; `buildIndex` brings in what was there before. */
+  createIndex(
+    container: ContainerRecord,
+    index: { readonly components: readonly IndexComponent[]; readonly isDeclared: boolean },
+  ): Promise<ContainerRecord | undefined>
+  /** Enters at most so many items; true when the index is ready. Resumes where it was after a crash. */
+  buildIndex(container: ContainerRecord, index: number, rowsMax: number): Promise<boolean>
+  dropIndex(container: ContainerRecord, index: number): Promise<ContainerRecord | undefined>
 
   /** Removes dead items; `done` when none is left. */
   sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }>

@@ -14,7 +14,8 @@
  */
 
 import { machine } from '../base/clock.ts'
-import { purgeIntervalMs, sweepRowsMax, sweepStarvationMsMax } from '../base/limits.ts'
+import type { IdleWatch } from '../base/idle.ts'
+import { purgeIntervalMs, sweepRowsMax } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { ContainerRecord, Store } from '../storage/port.ts'
 import { deleteRu } from '../units/cost.ts'
@@ -24,15 +25,14 @@ import { livingAt } from './living.ts'
 export interface PurgerOptions {
   readonly store: Store
   readonly ledger: Ledger
-  /** Grows with every request; standing still means idle. */
-  readonly activity: () => number
+  readonly idle: IdleWatch
   readonly log: Log
 }
 
 export class Purger implements AsyncDisposable {
   readonly #store: Store
   readonly #ledger: Ledger
-  readonly #activity: () => number
+  readonly #idle: IdleWatch
   readonly #log: Log
   readonly #purged = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
@@ -40,10 +40,10 @@ export class Purger implements AsyncDisposable {
   #isPaused = false
   #isClosed = false
 
-  constructor({ store, ledger, activity, log }: PurgerOptions) {
+  constructor({ store, ledger, idle, log }: PurgerOptions) {
     this.#store = store
     this.#ledger = ledger
-    this.#activity = activity
+    this.#idle = idle
     this.#log = log
     this.#schedule()
   }
@@ -94,7 +94,7 @@ export class Purger implements AsyncDisposable {
   async #run(): Promise<void> {
     try {
       await this.#sweepInTurns()
-      while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idleMoment()
+      while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idle.moment()
     } catch (error) {
       this.#log.error({ error }, 'purging failed; it goes on with the next interval')
     }
@@ -109,7 +109,7 @@ export class Purger implements AsyncDisposable {
         if (!this.#mayGoOn) return
         const rows = Math.min(sweepRowsMax, Math.floor(this.#ledger.spareRu(container) / deleteRu))
         if (rows < 1) continue
-        if (!this.#ledger.isEnforced) await this.#idleMoment()
+        if (!this.#ledger.isEnforced) await this.#idle.moment()
         const { removed, done } = await this.#sweep(container, rows)
         this.#ledger.spend(container, removed * deleteRu)
         if (!done) again.push(container)
@@ -151,18 +151,4 @@ export class Purger implements AsyncDisposable {
     }
     return found
   }
-
-  /** Resolves when no request has arrived for a moment, or when the backlog has waited long enough. */
-  async #idleMoment(): Promise<void> {
-    const startMs = machine.monotonicMs()
-    let seen = this.#activity()
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
-    while (this.#activity() !== seen && machine.monotonicMs() - startMs < sweepStarvationMsMax) {
-      seen = this.#activity()
-      await new Promise<void>(resolve => machine.setTimeout(resolve, idleCheckMs))
-    }
-  }
 }
-
-/** Long enough that a client in a tight loop would have been heard from. */
-const idleCheckMs = 5

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import { toEpochSeconds } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import type { ContainerRecord, DatabaseRecord, Throughput } from '../storage/port.ts'
-import { newPolicy } from '../ttl/lifespan.ts'
 import { Ledger, ruPerSecond } from './ledger.ts'
 
 const manual = (ruPerSecond: number): Throughput => ({ kind: 'manual', ruPerSecond })
@@ -19,7 +18,7 @@ function container(number: number, owner: DatabaseRecord, throughput: Throughput
   return {
     ...{ number, database: owner, id: `c${number}`, rid: number, version: 1, ts: toEpochSeconds(0), throughput },
     ...{ partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, partitionCount: 1 },
-    ...{ policy: newPolicy(null), definition: {} },
+    ...{ policy: { defaultTtl: null, inheritedDeadAt: -1, ownDeadAt: -1 }, definition: {}, indexes: [] },
   }
 }
 

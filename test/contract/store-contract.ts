@@ -35,7 +35,14 @@ function put(
   key: ItemKey,
   options: { ttl?: number; text?: string; ifVersion?: number } = {},
 ): ItemWrite {
-  return { kind, key, ttl: options.ttl, draft: draft(options.text ?? ''), ifVersion: options.ifVersion }
+  return {
+    kind,
+    key,
+    ttl: options.ttl,
+    draft: draft(options.text ?? ''),
+    content: { text: options.text ?? '' },
+    ifVersion: options.ifVersion,
+  }
 }
 
 export async function makeContainer(store: Store, defaultTtl: number | null, id = 'c'): Promise<ContainerRecord> {
@@ -429,6 +436,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       assert.equal(await count('own', start + 111, start + 500), 0)
       assert.deepEqual(await store.census(container), {
         rows: 11_000,
+        version: 11_000,
         earliestInherited: start + 1,
         earliestOwn: start + 101,
       })

@@ -4,9 +4,12 @@ import { hash } from 'node:crypto'
 import { pageBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
+import type { IndexPath } from '../../document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
+import type { ItemQuery } from '../../engine/query.ts'
 import type { PagePosition } from '../../query/execute.ts'
-import { featuresOf } from '../../sql/features.ts'
+import { demandsOf } from '../../sql/demands.ts'
+import { featuresOf, isSplittable } from '../../sql/features.ts'
 import { partitionKeyFilter } from '../../sql/partition-key-filter.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
@@ -21,7 +24,8 @@ import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { readObject, readString } from '../definition-input.ts'
 import { CrossPartitionError } from '../error-map.ts'
 import { pageSize } from '../feed.ts'
-import { queryMetrics } from '../query-metrics.ts'
+import { isPathIndexed } from '../indexed-paths.ts'
+import { indexUtilization, queryMetrics } from '../query-metrics.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
@@ -60,32 +64,33 @@ export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
 export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
   const query = parseQueryRequest(request)
   const view = viewOf(container)
-  checkCompositeOrder(query.prepared.query, (container.definition as ContainerDefinition).indexingPolicy)
+  const { prepared, parameters } = query
+  const demands = demandsOf(prepared.query, parameters)
+  const { indexingPolicy } = container.definition as ContainerDefinition
+  checkCompositeOrder(prepared.query.orderBy?.items.length ?? 0, demands, indexingPolicy)
   const range = targetOf(request, query, view)
   if (range === undefined) throw new CrossPartitionError(planFor(query, view))
-  return isWholeFeed(query.prepared) ? feedOfItems(request, container) : queryPage(request, query, view, range)
+  if (isWholeFeed(prepared)) return feedOfItems(request, container)
+  const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000 })
+  const mayIndex = (path: IndexPath) => isPathIndexed(indexingPolicy, path)
+  return queryPage(request, query, view, { range, demands, program, mayIndex })
 }
 
 async function queryPage(
   request: NosqlRequest,
   { prepared, parameters }: QueryRequest,
   view: ContainerView,
-  range: ScanRange,
+  query: ItemQuery,
 ): Promise<NosqlResponse> {
   const { engine, key } = request.service
-  const { record } = view
+  const { range } = query
   const scope = scopeOf(prepared, parameters, view, range)
   const token = headerOf(request, 'x-ms-continuation')
-  const page = await engine.queryPage(
-    record,
-    range,
-    moment => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
-    {
-      position: token === undefined ? undefined : (decodeContinuation(key, scope, token) as PagePosition),
-      rowsMax: pageSize(request),
-      bytesMax: pageBytesMax,
-    },
-  )
+  const page = await engine.queryPage(view.record, query, {
+    position: token === undefined ? undefined : (decodeContinuation(key, scope, token) as PagePosition),
+    rowsMax: pageSize(request),
+    bytesMax: pageBytesMax,
+  })
   const headers = [
     'x-ms-session-token',
     sessionToken(view, page.version, range.min),
@@ -97,6 +102,9 @@ async function queryPage(
   if (page.next !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, page.next))
   if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
     headers.push('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
+  }
+  if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2') || hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
+    headers.push('x-ms-cosmos-index-utilization', indexUtilization(page.indexUse))
   }
   const body = `{"_rid":"${view.rid}","Documents":[${page.rows.join(',')}],"_count":${page.rows.length}}`
   return { status: 200, body, chargeRu: page.chargeRu, headers }
@@ -129,7 +137,8 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
       pk: canonicalPartitionKey(named),
     }
   }
-  return featuresOf(query.prepared.query).size > 0 ? undefined : rangeOf(request, view)
+  const { query: tree } = query.prepared
+  return featuresOf(tree).size > 0 && isSplittable(tree) ? undefined : rangeOf(request, view)
 }
 
 /** The leading components of the partition key that the filter itself fixes. */

@@ -11,7 +11,10 @@ function parseAs(type: TypeName): BuiltIn {
   return onString(text => {
     if (isTooDeep(text)) return undefined
     const value = parse(text)
-    return typeOf(value) === type ? value : undefined
+    // JSON.parse reads 1e999 as infinity, which is no JSON value.
+    return typeOf(value) === type && value !== Number.POSITIVE_INFINITY && value !== Number.NEGATIVE_INFINITY
+      ? value
+      : undefined
   })
 }
 

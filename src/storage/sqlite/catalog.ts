@@ -7,6 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
+import { type IndexComponent, parseIndexPath, printIndexPath } from '../../document/index-definition.ts'
 import type {
   ContainerChange,
   ContainerDraft,
@@ -14,7 +15,9 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  IndexRecord,
 } from '../port.ts'
+import { ContainerEntries, type IndexFindings } from './entries.ts'
 import { ContainerItems, type Counters } from './items.ts'
 import { ContainerPurge, reclaim } from './purge.ts'
 import { createItemTableSql } from './schema.ts'
@@ -23,6 +26,7 @@ import type { Participant } from './turns.ts'
 export interface OpenContainer {
   record: ContainerRecord
   readonly items: ContainerItems
+  readonly entries: ContainerEntries
   readonly purge: ContainerPurge
 }
 
@@ -137,7 +141,7 @@ export class Catalog implements Participant {
       definition: JSON.stringify(draft.definition),
     }) as Numbered
     this.#db.exec(createItemTableSql(number))
-    const record: ContainerRecord = { ...draft, number, database: owner.record, version: 1, ts }
+    const record: ContainerRecord = { ...draft, number, database: owner.record, version: 1, ts, indexes: [] }
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
     return record
@@ -172,6 +176,8 @@ export class Catalog implements Participant {
     const open = this.openContainer(container)
     if (open === undefined) return false
     this.#db.prepare('DELETE FROM containers WHERE number = ?').run(container.number)
+    this.#db.prepare('DELETE FROM indexes WHERE container = ?').run(container.number)
+    this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ?').run(container.number)
     this.#db.prepare('INSERT INTO doomed VALUES (?)').run(container.number)
     const owner = this.#databases.get(container.database.id)!
     this.#close(owner, open.record)
@@ -182,11 +188,83 @@ export class Catalog implements Participant {
     return true
   }
 
-  /** Reclaims a part of one deleted container; false when none is left. */
+  createIndex(
+    container: ContainerRecord,
+    components: readonly IndexComponent[],
+    isDeclared: boolean,
+  ): ContainerRecord | undefined {
+    const open = this.openContainer(container)
+    if (open === undefined) return undefined
+    const { last } = this.#db
+      .prepare(
+        `SELECT max(number) AS last FROM
+          (SELECT number FROM indexes WHERE container = :container UNION ALL
+           SELECT number FROM doomed_indexes WHERE container = :container)`,
+      )
+      .get({ container: container.number }) as { last: number | null }
+    const number = (last ?? 0) + 1
+    const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
+    this.#db
+      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, 0, 0, 0, 0)')
+      .run(container.number, number, JSON.stringify(stored), isDeclared ? 1 : 0)
+    const index = { definition: { number, components }, isDeclared, isReady: false, hasCutKeys: false, hasGaps: false }
+    return this.#setIndexes(open, [...open.record.indexes, index])
+  }
+
+  /** Enters a part of the items; true when the index is ready or gone. */
+  buildIndex(container: ContainerRecord, number: number, rowsMax: number, findings: IndexFindings): boolean {
+    const open = this.openContainer(container)
+    const index = open?.record.indexes.find(({ definition }) => definition.number === number)
+    if (open === undefined || index === undefined || index.isReady) return true
+    const where = 'WHERE container = ? AND number = ?'
+    const { builtTo } = this.#db
+      .prepare(`SELECT built_to AS builtTo FROM indexes ${where}`)
+      .get(container.number, number) as { builtTo: number }
+    const reached = open.entries.build(index, builtTo, rowsMax, findings)
+    if (reached !== undefined) {
+      this.#db.prepare(`UPDATE indexes SET built_to = ? ${where}`).run(reached, container.number, number)
+      return false
+    }
+    this.#changeIndexes(open, new Set([number]), 'is_ready', ready => ({ ...ready, isReady: true }))
+    return true
+  }
+
+  dropIndex(container: ContainerRecord, number: number): ContainerRecord | undefined {
+    const open = this.openContainer(container)
+    if (open === undefined) return undefined
+    const { changes } = this.#db
+      .prepare('DELETE FROM indexes WHERE container = ? AND number = ?')
+      .run(container.number, number)
+    if (Number(changes) === 0) return open.record
+    this.#db.prepare('INSERT INTO doomed_indexes VALUES (?, ?)').run(container.number, number)
+    return this.#setIndexes(
+      open,
+      open.record.indexes.filter(({ definition }) => definition.number !== number),
+    )
+  }
+
+  /** What a transaction learned about indexes becomes part of their records. */
+  note(open: OpenContainer, { cut, gaps }: IndexFindings): void {
+    if (cut.size > 0) this.#changeIndexes(open, cut, 'has_cut_keys', index => ({ ...index, hasCutKeys: true }))
+    if (gaps.size > 0) this.#changeIndexes(open, gaps, 'has_gaps', index => ({ ...index, hasGaps: true }))
+  }
+
+  /** Reclaims a part of one deleted container or dropped index; false when none is left. */
   reclaim(rowsMax: number): boolean {
     const doomed = this.#db.prepare('SELECT container FROM doomed LIMIT 1').get() as { container: number } | undefined
-    if (doomed !== undefined) reclaim(this.#db, doomed.container, rowsMax)
-    return doomed !== undefined
+    if (doomed !== undefined) {
+      reclaim(this.#db, doomed.container, rowsMax)
+      return true
+    }
+    const dropped = this.#db.prepare('SELECT container, number FROM doomed_indexes LIMIT 1').get() as
+      | { container: number; number: number }
+      | undefined
+    if (dropped === undefined) return false
+    const { container, number } = dropped
+    if (this.#containers.get(container)!.entries.clear(number, rowsMax)) {
+      this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ? AND number = ?').run(container, number)
+    }
+    return true
   }
 
   beforeCommit(): void {}
@@ -200,6 +278,43 @@ export class Catalog implements Participant {
     this.#undo = []
   }
 
+  #setIndexes(open: OpenContainer, indexes: readonly IndexRecord[]): ContainerRecord {
+    const before = open.record
+    open.record = { ...before, indexes }
+    this.#undo.push(() => {
+      open.record = before
+    })
+    return open.record
+  }
+
+  #changeIndexes(
+    open: OpenContainer,
+    numbers: ReadonlySet<number>,
+    column: 'is_ready' | 'has_cut_keys' | 'has_gaps',
+    change: (index: IndexRecord) => IndexRecord,
+  ): void {
+    for (const number of numbers) {
+      this.#db
+        .prepare(`UPDATE indexes SET ${column} = 1 WHERE container = ? AND number = ?`)
+        .run(open.record.number, number)
+    }
+    this.#setIndexes(
+      open,
+      open.record.indexes.map(index => (numbers.has(index.definition.number) ? change(index) : index)),
+    )
+  }
+
+  #loadIndexes(container: number): IndexRecord[] {
+    const rows = this.#db.prepare('SELECT * FROM indexes WHERE container = ? ORDER BY number').all(container)
+    return (rows as unknown as IndexRow[]).map(row => ({
+      definition: { number: row.number, components: parseComponents(row.components) },
+      isDeclared: row.is_declared === 1,
+      isReady: row.is_ready === 1,
+      hasCutKeys: row.has_cut_keys === 1,
+      hasGaps: row.has_gaps === 1,
+    }))
+  }
+
   #present(database: DatabaseRecord): OpenDatabase | undefined {
     const open = this.#databases.get(database.id)
     return open?.record.number === database.number ? open : undefined
@@ -209,6 +324,7 @@ export class Catalog implements Participant {
     const open = {
       record,
       items: new ContainerItems(this.#db, record.number, counters),
+      entries: new ContainerEntries(this.#db, record.number),
       purge: new ContainerPurge(this.#db, record.number),
     }
     owner.containers.set(record.id, open)
@@ -250,6 +366,7 @@ export class Catalog implements Participant {
           ownDeadAt: row.own_dead_at,
         },
         definition: JSON.parse(row.definition),
+        indexes: this.#loadIndexes(number),
       }
       this.#open(owner, record, { version: row.item_version, rows: row.item_rows })
     }
@@ -277,6 +394,20 @@ interface ContainerRow extends DatabaseRow {
   definition: string
   item_version: number
   item_rows: number
+}
+
+interface IndexRow {
+  number: number
+  components: string
+  is_declared: number
+  is_ready: number
+  has_cut_keys: number
+  has_gaps: number
+}
+
+function parseComponents(text: string): IndexComponent[] {
+  const stored = JSON.parse(text) as { path: string; isDescending: boolean }[]
+  return stored.map(({ path, isDescending }) => ({ path: parseIndexPath(path), isDescending }))
 }
 
 function toJson(value: unknown): string | null {

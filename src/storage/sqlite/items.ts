@@ -17,6 +17,7 @@ import type {
   StoredItem,
   WriteAnswer,
 } from '../port.ts'
+import type { EntryChanges } from './entries.ts'
 import { itemTable } from './schema.ts'
 import type { Participant } from './turns.ts'
 
@@ -42,6 +43,7 @@ export interface Slice {
 export class ContainerItems implements Participant {
   readonly #find: StatementSync
   readonly #read: StatementSync
+  readonly #body: StatementSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
   readonly #delete: StatementSync
@@ -59,6 +61,7 @@ export class ContainerItems implements Participant {
     const where = 'WHERE epk = ? AND pk = ? AND id = ?'
     this.#find = db.prepare(`SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
     this.#read = db.prepare(`SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
+    this.#body = db.prepare(`SELECT body FROM ${table} WHERE sequence = ?`)
     this.#insert = db.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
@@ -92,7 +95,7 @@ export class ContainerItems implements Participant {
   }
 
   /** Must run inside the writer's transaction. */
-  write(write: ItemWrite, living: Living, moment: EpochSeconds): Written {
+  write(write: ItemWrite, living: Living, moment: EpochSeconds, indexes: EntryChanges): Written {
     const { key, ifVersion } = write
     const present = this.#find.get(key.epk, key.pk, key.id) as Row | undefined
     const alive = present !== undefined && isAlive(living, present) ? present : undefined
@@ -104,7 +107,9 @@ export class ContainerItems implements Participant {
 
     const version = ++this.#counters.version
     if (write.kind === 'delete') {
-      this.#delete.run(alive!.sequence)
+      const { sequence } = alive!
+      indexes.change(sequence, () => this.#bodyOf(sequence), undefined)
+      this.#delete.run(sequence)
       this.#counters.rows--
       return { outcome: 'deleted', version }
     }
@@ -112,13 +117,19 @@ export class ContainerItems implements Participant {
     if (alive !== undefined) {
       const stamp = { sequence: alive.sequence, version, ts: moment }
       const body = fill(write.draft, stamp)
+      indexes.change(alive.sequence, () => this.#bodyOf(alive.sequence), write.content)
       this.#update.run(moment, deadline, version, body, alive.sequence)
       return { outcome: 'replaced', version, item: { ...stamp, deadline, body } }
     }
-    if (present !== undefined) this.#delete.run(present.sequence)
-    else this.#counters.rows++
+    if (present === undefined) {
+      this.#counters.rows++
+    } else {
+      indexes.change(present.sequence, () => this.#bodyOf(present.sequence), undefined)
+      this.#delete.run(present.sequence)
+    }
     const stamp = { sequence: version, version, ts: moment }
     const body = fill(write.draft, stamp)
+    indexes.change(stamp.sequence, undefined, write.content)
     this.#insert.run(stamp.sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
     return { outcome: 'created', version, item: { ...stamp, deadline, body } }
   }
@@ -152,6 +163,10 @@ export class ContainerItems implements Participant {
       if (items.length === page.itemsMax) return { items, bytes, last, isFull: true }
     }
     return { items, bytes, last: looked === rowsMax ? last : undefined, isFull: false }
+  }
+
+  #bodyOf(sequence: number): string {
+    return (this.#body.get(sequence) as { body: string }).body
   }
 
   /** Rows were removed by a sweep in the same transaction. */

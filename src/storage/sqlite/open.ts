@@ -8,8 +8,19 @@ import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { livingAt } from '../../ttl/living.ts'
-import type { ContainerRecord, ItemKey, ItemWrite, PageSize, ScanAnswer, ScanRange, Store, TtlPolicy } from '../port.ts'
+import type {
+  ContainerRecord,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanAnswer,
+  ScanRange,
+  Store,
+  TtlPolicy,
+} from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
+import type { EntryChanges } from './entries.ts'
 import { translate } from './errors.ts'
 import type { Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
@@ -47,6 +58,8 @@ export function openSqlite(options: SqliteOptions): Store {
     throw translate(error)
   }
 }
+
+const noIndexes: EntryChanges = { change() {} }
 
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
@@ -117,10 +130,14 @@ class SqliteStore implements Store {
 
   write(container: ContainerRecord, write: ItemWrite) {
     return this.#turns.write(moment => {
-      const { record, items } = this.#require(container)
-      const { policy } = record
-      this.#turns.join(items)
-      return { moment, policy, ...items.write(write, livingAt(policy, moment), moment) }
+      const open = this.#require(container)
+      const { policy } = open.record
+      this.#turns.join(open.items)
+      return this.#withEntries(open, entries => ({
+        moment,
+        policy,
+        ...open.items.write(write, livingAt(policy, moment), moment, entries),
+      }))
     })
   }
 
@@ -136,11 +153,45 @@ class SqliteStore implements Store {
     return this.#scanOn(container, range, page, { moment, policy, slice })
   }
 
+  scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
+    const { record, items, entries } = this.#require(container)
+    const { policy } = record
+    const now = this.#turns.beginRead()
+    const moment = range.within.at ?? now
+    const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax)
+    return { moment, policy, version: items.version, items: found, last }
+  }
+
+  countEntries(...[container, range]: Parameters<Store['countEntries']>) {
+    return this.#require(container).entries.count(range)
+  }
+
+  createIndex(...[container, { components, isDeclared }]: Parameters<Store['createIndex']>) {
+    return this.#changeCatalog(() => this.#catalog.createIndex(container, components, isDeclared))
+  }
+
+  buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
+    return this.#changeCatalog(() => {
+      const findings = { cut: new Set<number>(), gaps: new Set<number>() }
+      const isReady = this.#catalog.buildIndex(container, index, rowsMax, findings)
+      const open = this.#catalog.openContainer(container)
+      if (open !== undefined) this.#catalog.note(open, findings)
+      return isReady
+    })
+  }
+
+  dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
+    return this.#changeCatalog(() => this.#catalog.dropIndex(container, index))
+  }
+
   sweep(container: ContainerRecord, rowsMax: number) {
     return this.#turns.write(moment => {
-      const { record, items, purge } = this.#require(container)
-      const swept = purge.sweep(livingAt(record.policy, moment), rowsMax)
+      const open = this.#require(container)
+      const { record, items, purge } = open
       this.#turns.join(items)
+      const swept = this.#withEntries(open, entries =>
+        purge.sweep(livingAt(record.policy, moment), rowsMax, record.indexes.length > 0 ? entries : undefined),
+      )
       items.forget(swept.removed)
       return swept
     })
@@ -160,7 +211,7 @@ class SqliteStore implements Store {
 
   census(container: ContainerRecord) {
     const { items, purge } = this.#require(container)
-    return { rows: items.rows, ...purge.earliest() }
+    return { rows: items.rows, version: items.version, ...purge.earliest() }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -174,6 +225,25 @@ class SqliteStore implements Store {
       this.#turns.join(this.#catalog)
       return work(moment)
     })
+  }
+
+  /** Runs a write and keeps up the entries of what it writes; what that teaches about indexes is stored with it. */
+  #withEntries<T>(open: OpenContainer, work: (entries: EntryChanges) => T): T {
+    const { indexes } = open.record
+    if (indexes.length === 0) return work(noIndexes)
+    const findings = { cut: new Set<number>(), gaps: new Set<number>() }
+    const result = work({
+      change: (sequence, before, after) => open.entries.change(indexes, sequence, before, after, findings),
+    })
+    for (const { definition, hasCutKeys, hasGaps } of indexes) {
+      if (hasCutKeys) findings.cut.delete(definition.number)
+      if (hasGaps) findings.gaps.delete(definition.number)
+    }
+    if (findings.cut.size > 0 || findings.gaps.size > 0) {
+      this.#turns.join(this.#catalog)
+      this.#catalog.note(open, findings)
+    }
+    return result
   }
 
   #require(container: ContainerRecord): OpenContainer {

@@ -4,7 +4,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { Census, Cohort, Living } from '../port.ts'
-import { itemTable } from './schema.ts'
+import type { EntryChanges } from './entries.ts'
+import { entryTable, itemTable } from './schema.ts'
 
 type Lifespan = Cohort['lifespan']
 const column = { inherited: 'ts', own: 'deadline' } as const
@@ -12,6 +13,8 @@ const condition = { inherited: 'deadline IS NULL', own: 'deadline IS NOT NULL' }
 
 export class ContainerPurge {
   readonly #remove: Record<Lifespan, StatementSync>
+  readonly #victims: Record<Lifespan, StatementSync>
+  readonly #removeOne: StatementSync
   readonly #probe: Record<Lifespan, StatementSync>
   readonly #earliest: Record<Lifespan, StatementSync>
   readonly #sliceEnd: Record<Lifespan, StatementSync>
@@ -24,10 +27,11 @@ export class ContainerPurge {
       inherited: db.prepare(sql('inherited', column.inherited)),
       own: db.prepare(sql('own', column.own)),
     })
-    this.#remove = both(
-      (lifespan, by) => `DELETE FROM ${table} WHERE sequence IN
-        (SELECT sequence FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?)`,
-    )
+    const dead = (columns: string, lifespan: Lifespan, by: string) =>
+      `SELECT ${columns} FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?`
+    this.#remove = both((lifespan, by) => `DELETE FROM ${table} WHERE sequence IN (${dead('sequence', lifespan, by)})`)
+    this.#victims = both((lifespan, by) => dead('sequence, body', lifespan, by))
+    this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
     this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
     const slice = (lifespan: Lifespan, by: string) =>
@@ -38,17 +42,30 @@ export class ContainerPurge {
     this.#rest = both((lifespan, by) => `SELECT count(*) AS count ${slice(lifespan, by)}`)
   }
 
-  /** Must run inside the writer's transaction: the predicate and the removal see one state. */
-  sweep(living: Living, rowsMax: number): { removed: number; done: boolean } {
+  /**
+   * Must run inside the writer's transaction: the predicate and the removal see one state. Without indexes the rows never
+   * leave the store; with them their bodies say which entries go along.
+   */
+  sweep(living: Living, rowsMax: number, entries: EntryChanges | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
     // Both kinds take turns at being first, so that a steady stream of one never starves the other.
     const first = this.#first
     const second = first === 'inherited' ? 'own' : 'inherited'
     this.#first = second
-    let removed = Number(this.#remove[first].run(threshold[first], rowsMax).changes)
-    if (removed < rowsMax) removed += Number(this.#remove[second].run(threshold[second], rowsMax - removed).changes)
+    let removed = this.#removeDead(first, threshold[first], rowsMax, entries)
+    if (removed < rowsMax) removed += this.#removeDead(second, threshold[second], rowsMax - removed, entries)
     const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
     return { removed, done: removed < rowsMax || !(isLeft(first) || isLeft(second)) }
+  }
+
+  #removeDead(lifespan: Lifespan, threshold: number, rowsMax: number, entries: EntryChanges | undefined): number {
+    if (entries === undefined) return Number(this.#remove[lifespan].run(threshold, rowsMax).changes)
+    const victims = this.#victims[lifespan].all(threshold, rowsMax) as { sequence: number; body: string }[]
+    for (const { sequence, body } of victims) {
+      entries.change(sequence, () => body, undefined)
+      this.#removeOne.run(sequence)
+    }
+    return victims.length
   }
 
   earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn'> {
@@ -73,14 +90,18 @@ export class ContainerPurge {
   }
 }
 
-/** Removes rows of a deleted container, and its table once it is empty: dropping a full one would hold the event loop. */
-export function reclaim(db: DatabaseSync, container: number, rowsMax: number): boolean {
-  const table = itemTable(container)
-  const { changes } = db
-    .prepare(`DELETE FROM ${table} WHERE sequence IN (SELECT sequence FROM ${table} LIMIT ?)`)
-    .run(rowsMax)
-  if (Number(changes) === rowsMax) return false
-  db.exec(`DROP TABLE ${table}`)
+/** Empties the tables of a deleted container, then drops them: dropping full ones would hold the event loop. */
+export function reclaim(db: DatabaseSync, container: number, rowsMax: number): void {
+  const tables = [
+    [entryTable(container), 'number, key, sequence'],
+    [itemTable(container), 'sequence'],
+  ]
+  for (const [table, key] of tables) {
+    const removed = db
+      .prepare(`DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT ?)`)
+      .run(rowsMax)
+    if (Number(removed.changes) === rowsMax) return
+  }
+  for (const [table] of tables) db.exec(`DROP TABLE ${table}`)
   db.prepare('DELETE FROM doomed WHERE container = ?').run(container)
-  return true
 }

@@ -41,7 +41,20 @@ const migrations: readonly string[] = [
     UNIQUE (database, id)
   );
 
+  CREATE TABLE indexes (
+    container INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    components TEXT NOT NULL,
+    is_declared INTEGER NOT NULL,
+    is_ready INTEGER NOT NULL,
+    has_cut_keys INTEGER NOT NULL,
+    has_gaps INTEGER NOT NULL,
+    built_to INTEGER NOT NULL,
+    PRIMARY KEY (container, number)
+  );
+
   CREATE TABLE doomed (container INTEGER PRIMARY KEY);
+  CREATE TABLE doomed_indexes (container INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (container, number));
   `,
 ]
 
@@ -60,6 +73,10 @@ export function migrate(db: DatabaseSync): void {
 
 export function itemTable(container: number): string {
   return `items_${container}`
+}
+
+export function entryTable(container: number): string {
+  return `entries_${container}`
 }
 
 /**
@@ -82,5 +99,11 @@ export function createItemTableSql(container: number): string {
   CREATE UNIQUE INDEX ${table}_key ON ${table} (epk, pk, id);
   CREATE INDEX ${table}_inherited ON ${table} (ts) WHERE deadline IS NULL;
   CREATE INDEX ${table}_own ON ${table} (deadline) WHERE deadline IS NOT NULL;
+  CREATE TABLE ${entryTable(container)} (
+    number INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (number, key, sequence)
+  ) WITHOUT ROWID;
   `
 }

@@ -1,0 +1,87 @@
+/**
+ * The entries an item has in an index.
+ *
+ *   one path                       one key, or none when the item has no value there
+ *   one path through an array      one key for each different value among the elements
+ *   several paths                  one key, unless the item has no value at any of them
+ *
+ * Only own properties of objects count. Arrays are entered by `anyElement` alone: they have no property `length` or `0`.
+ */
+
+import { assert } from '../base/error.ts'
+import { indexEntriesPerItemMax } from '../base/limits.ts'
+import { anyElement, type IndexDefinition, type IndexPath } from './index-definition.ts'
+import { encodeKey, type KeyComponent } from './ordered-key.ts'
+
+export interface IndexKeys {
+  /** All different. */
+  readonly keys: readonly Uint8Array[]
+  /** A key is cut: equal keys may stand for different values. */
+  readonly isCut: boolean
+  /**
+   * False when the item would have more than `indexEntriesPerItemMax` entries. It then has none: a part of them would
+   * still leave every reader of the index to look at the item itself.
+   */
+  readonly isComplete: boolean
+}
+
+const noKeys: IndexKeys = { keys: [], isCut: false, isComplete: true }
+
+export function indexKeys(definition: IndexDefinition, document: unknown): IndexKeys {
+  const [first, second] = definition.components
+  assert(first !== undefined, 'an index has a component')
+  if (second === undefined && first.path.includes(anyElement)) {
+    return elementKeys(document, first.path, first.isDescending)
+  }
+  let hasValue = false
+  const components: KeyComponent[] = []
+  for (const { path, isDescending } of definition.components) {
+    const value = indexedValueAt(document, path)
+    if (value !== undefined) hasValue = true
+    components.push({ value, isDescending })
+  }
+  if (!hasValue) return noKeys
+  const { key, isCut } = encodeKey(components)
+  return { keys: [key], isCut, isComplete: true }
+}
+
+/** The value at a path that does not go through arrays. */
+export function indexedValueAt(document: unknown, path: IndexPath): unknown {
+  let value = document
+  for (const step of path) {
+    assert(step !== anyElement, 'a path through an array leads to many values')
+    value = property(value, step)
+  }
+  return value
+}
+
+function property(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+}
+
+function elementKeys(document: unknown, path: IndexPath, isDescending: boolean): IndexKeys {
+  const found = new Map<string, Uint8Array>()
+  let hasCut = false
+  for (const value of valuesAt(document, path, 0)) {
+    const { key, isCut } = encodeKey([{ value, isDescending }])
+    found.set(Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1'), key)
+    if (found.size > indexEntriesPerItemMax) return { keys: [], isCut: false, isComplete: false }
+    if (isCut) hasCut = true
+  }
+  return { keys: [...found.values()], isCut: hasCut, isComplete: true }
+}
+
+/** Recurses as often as the path goes through arrays. */
+function* valuesAt(document: unknown, path: IndexPath, from: number): Generator<unknown> {
+  let value = document
+  for (let at = from; at < path.length; at += 1) {
+    const step = path[at]!
+    if (step === anyElement) {
+      if (Array.isArray(value)) for (const element of value) yield* valuesAt(element, path, at + 1)
+      return
+    }
+    value = property(value, step)
+  }
+  if (value !== undefined) yield value
+}

@@ -1,0 +1,174 @@
+/**
+ * Makes the indexes that queries need, and lets go of those that nobody needs any more.
+ *
+ * The service indexes everything; we index what is read. Declared indexes are built as declared. For the rest, queries report
+ * what they had to scan and which index would have spared them that: when the avoidable scans of a path have read several
+ * times the container, an index of it costs no more than they did, and it is built in the background, a bounded step at a time in
+ * idle moments. An adaptive index that many writes kept up without a single use is dropped. A container that is never
+ * queried pays nothing.
+ */
+
+import { machine } from '../base/clock.ts'
+import type { IdleWatch } from '../base/idle.ts'
+import {
+  adaptiveIndexesMax,
+  adaptiveIndexRowsMin,
+  adaptiveScansMin,
+  adaptiveUnusedWritesMin,
+  indexBuildRowsMax,
+} from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import { type IndexComponent, printIndexPath } from '../document/index-definition.ts'
+import { ascendingFirst, isSamePath } from '../query/choose-index.ts'
+import type { ContainerRecord, IndexRecord, Store } from '../storage/port.ts'
+
+interface Wish {
+  readonly component: IndexComponent
+  rowsScanned: number
+}
+
+/** What is known of a container since the start; a restart begins anew. */
+interface Observed {
+  readonly wishes: Map<string, Wish>
+  /** Index number to the container's version at its last use. */
+  readonly uses: Map<number, number>
+}
+
+export class IndexKeeper implements AsyncDisposable {
+  readonly #store: Store
+  readonly #idle: IdleWatch
+  readonly #log: Log
+  readonly #observed = new Map<number, Observed>()
+  #work: Promise<void> = Promise.resolve()
+  #isWorking = false
+  #isClosed = false
+
+  constructor({ store, idle, log }: { store: Store; idle: IdleWatch; log: Log }) {
+    this.#store = store
+    this.#idle = idle
+    this.#log = log
+    this.wake()
+  }
+
+  /** A query used the index while the container was at this version. */
+  noteUse(container: ContainerRecord, index: number, version: number): void {
+    this.#observe(container).uses.set(index, version)
+  }
+
+  /** A query read so many items which an index on this path would have spared it. */
+  noteScan(container: ContainerRecord, component: IndexComponent, rowsScanned: number, rows: number): void {
+    if (rows < adaptiveIndexRowsMin) return
+    const { wishes } = this.#observe(container)
+    const name = printIndexPath(component.path)
+    const wish = wishes.get(name) ?? { component, rowsScanned: 0 }
+    wish.rowsScanned += rowsScanned
+    wishes.set(name, wish)
+    if (wish.rowsScanned >= adaptiveScansMin * rows) this.wake()
+  }
+
+  /** Makes the indexes a policy declares and drops the declared ones it no longer names. */
+  async declare(container: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
+    const normal = wanted.map(ascendingFirst)
+    const isWanted = (index: IndexRecord) =>
+      normal.some(components => isSameIndex(components, index.definition.components))
+    for (const index of container.indexes) {
+      if (index.isDeclared && !isWanted(index)) await this.#store.dropIndex(container, index.definition.number)
+    }
+    for (const components of normal) {
+      const isThere = container.indexes.some(index => isSameIndex(components, index.definition.components))
+      if (!isThere) await this.#store.createIndex(container, { components, isDeclared: true })
+    }
+    this.wake()
+  }
+
+  /** Looks for work. One index is built at a time. */
+  wake(): void {
+    if (this.#isWorking || this.#isClosed) return
+    this.#isWorking = true
+    this.#work = this.#run().finally(() => {
+      this.#isWorking = false
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    await this.#work
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (const database of await this.#store.databases()) {
+        for (const container of await this.#store.containers(database)) {
+          await this.#grantWishes(container)
+          await this.#dropUnused(container)
+          await this.#build(container)
+          if (this.#isClosed) return
+        }
+      }
+    } catch (error) {
+      this.#log.error({ error }, 'looking after indexes failed; it goes on with the next query')
+    }
+  }
+
+  async #grantWishes(container: ContainerRecord): Promise<void> {
+    const { wishes } = this.#observe(container)
+    const { rows } = await this.#store.census(container)
+    for (const [name, { component, rowsScanned }] of wishes) {
+      if (rowsScanned < adaptiveScansMin * rows) continue
+      wishes.delete(name)
+      const { indexes } = (await this.#present(container)) ?? container
+      const adaptive = indexes.filter(({ isDeclared }) => !isDeclared)
+      const isThere = indexes.some(({ definition }) => isSameIndex([component], definition.components))
+      if (isThere || adaptive.length >= adaptiveIndexesMax) continue
+      await this.#store.createIndex(container, { components: [component], isDeclared: false })
+      this.#log.info({ container: container.id, path: name }, 'queries keep asking for this path: building an index')
+    }
+  }
+
+  async #build(container: ContainerRecord): Promise<void> {
+    for (const { definition, isReady } of (await this.#present(container))?.indexes ?? []) {
+      const startMs = machine.monotonicMs()
+      let isDone = isReady
+      while (!isDone && !this.#isClosed) {
+        await this.#idle.moment()
+        isDone = await this.#store.buildIndex(container, definition.number, indexBuildRowsMax)
+        if (isDone)
+          this.#log.info({ container: container.id, ms: machine.monotonicMs() - startMs }, 'an index is ready')
+      }
+    }
+  }
+
+  async #dropUnused(container: ContainerRecord): Promise<void> {
+    const { uses } = this.#observe(container)
+    const { rows, version } = await this.#store.census(container)
+    for (const { definition, isDeclared } of (await this.#present(container))?.indexes ?? []) {
+      const usedAt = uses.get(definition.number)
+      if (usedAt === undefined) uses.set(definition.number, version)
+      const writesSince = version - (usedAt ?? version)
+      if (isDeclared || writesSince < Math.max(adaptiveUnusedWritesMin, rows / 2)) continue
+      await this.#store.dropIndex(container, definition.number)
+      uses.delete(definition.number)
+    }
+  }
+
+  async #present({ database, id, number }: ContainerRecord): Promise<ContainerRecord | undefined> {
+    const found = await this.#store.findContainer(database.id, id)
+    return found?.number === number ? found : undefined
+  }
+
+  #observe({ number }: ContainerRecord): Observed {
+    let observed = this.#observed.get(number)
+    if (observed === undefined) {
+      observed = { wishes: new Map(), uses: new Map() }
+      this.#observed.set(number, observed)
+    }
+    return observed
+  }
+}
+
+function isSameIndex(a: readonly IndexComponent[], b: readonly IndexComponent[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ path, isDescending }, at) => isSamePath(path, b[at]!.path) && isDescending === b[at]!.isDescending)
+  )
+}

@@ -1,0 +1,168 @@
+/**
+ * Which index serves a query, and which part of it.
+ *
+ * Without statistics the rule is the shape of the bound: a point is narrower than a prefix, a prefix than a range with two
+ * ends, that than one with one end. An index that also gives the wanted order wins among equals, since the page can stop
+ * early; one that gives nothing but the order is better than sorting everything.
+ */
+
+import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
+import { type KeyBound, type KeyComponent, keyRange } from '../document/ordered-key.ts'
+import type { IndexRecord } from '../storage/port.ts'
+import type { Demand, Demands } from './demands.ts'
+
+export interface IndexChoice {
+  readonly index: IndexRecord
+  readonly keys: readonly { readonly low: Uint8Array; readonly high: Uint8Array }[]
+  /** The entries come in the wanted order, read in this direction. */
+  readonly isOrdered: boolean
+  readonly isReverse: boolean
+  /** The keys alone decide: whatever lies in the ranges satisfies all demands. */
+  readonly isExact: boolean
+}
+
+export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): IndexChoice | undefined {
+  let best: IndexChoice | undefined
+  let bestScore = 0
+  for (const index of indexes) {
+    if (!index.isReady || index.hasGaps) continue
+    const candidate = consider(index, demands)
+    if (candidate !== undefined && candidate.score > bestScore) {
+      best = candidate.choice
+      bestScore = candidate.score
+    }
+  }
+  return best
+}
+
+/** The index of one path that would serve the query best, were it there: what to make when such queries keep coming. */
+export function wishedIndex({ demands, order }: Demands): IndexComponent | undefined {
+  const ranked = demands.toSorted((a, b) => demandScore(b) - demandScore(a))
+  const [first] = ranked
+  if (first !== undefined && demandScore(first) > orderScore) return { path: first.path, isDescending: false }
+  if (order.length === 1) return { path: order[0]!.path, isDescending: false }
+  return first === undefined ? undefined : { path: first.path, isDescending: false }
+}
+
+const orderScore = 15
+
+function boundScore(bound: KeyBound): number {
+  if ('equals' in bound) return 100
+  if ('startsWith' in bound) return bound.startsWith === '' ? 10 : 60
+  if ('defined' in bound) return 5
+  return 'min' in bound && 'max' in bound ? 50 : 20
+}
+
+function demandScore({ bounds }: Demand): number {
+  return bounds.length === 0 ? 1000 : Math.min(...bounds.map(boundScore)) - Math.min(20, bounds.length - 1)
+}
+
+function consider(
+  index: IndexRecord,
+  { demands, order, isWholeFilter }: Demands,
+): { choice: IndexChoice; score: number } | undefined {
+  const { components } = index.definition
+  const fixed: KeyComponent[] = []
+  let used = 0
+  let score = 0
+  let bounds: readonly KeyBound[] | undefined
+  let open: IndexComponent | undefined
+  for (const component of components) {
+    const demand = demands.find(({ path }) => isSamePath(path, component.path))
+    const [bound] = demand?.bounds ?? []
+    if (demand !== undefined) {
+      used++
+      score += demandScore(demand)
+    }
+    const isPoint = demand?.bounds.length === 1 && bound !== undefined && 'equals' in bound
+    const isLast = component === components.at(-1)
+    if (isPoint && !isLast) {
+      fixed.push({ value: bound.equals, isDescending: component.isDescending })
+      continue
+    }
+    open = component
+    bounds = demand?.bounds
+    break
+  }
+  const ordering = orderOf(index, components, order)
+  if (ordering !== undefined) score += orderScore
+  if (score === 0 || open === undefined) return undefined
+  // An index of several paths has entries for items without some of them; nothing is known of a path nobody asked about.
+  const isWholeIndex = bounds === undefined && fixed.length === 0
+  const asked: readonly KeyBound[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
+  const { isDescending } = open
+  const ranges =
+    isWholeIndex && components.length > 1
+      ? [everything]
+      : asked.map(bound => keyRange(bound, { isDescending, after: fixed }))
+  const keys = bounds === undefined && fixed.length > 0 ? [prefixRange(fixed)] : ranges
+  return {
+    score,
+    choice: {
+      index,
+      keys: inOrder(keys),
+      isOrdered: ordering !== undefined,
+      isReverse: ordering ?? false,
+      isExact:
+        isWholeFilter &&
+        used === demands.length &&
+        keys.every(range => range.isExact) &&
+        !index.hasCutKeys &&
+        !components.some(({ path }) => path.includes(anyElement)),
+    },
+  }
+}
+
+const everything = { low: new Uint8Array(), high: Uint8Array.of(0xff), isExact: true }
+
+/** All entries that begin with the fixed components. */
+function prefixRange(fixed: readonly KeyComponent[]) {
+  const { value, isDescending = false } = fixed.at(-1)!
+  return keyRange({ equals: value }, { isDescending, after: fixed.slice(0, -1) })
+}
+
+/**
+ * The direction in which the index gives the wanted order, or undefined when it does not. Indexes begin with an ascending
+ * component (`ascendingFirst`), so reading in reverse and a descending first key are one thing, as places expect.
+ */
+function orderOf(
+  { hasCutKeys }: IndexRecord,
+  components: readonly IndexComponent[],
+  order: Demands['order'],
+): boolean | undefined {
+  if (order.length !== components.length || hasCutKeys) return undefined
+  if (!components.every(({ path }, at) => isSamePath(path, order[at]!.path))) return undefined
+  const turned = components.map(({ isDescending }, at) => isDescending !== order[at]!.isDescending)
+  if (turned.every(isTurned => !isTurned)) return false
+  return turned.every(isTurned => isTurned) ? true : undefined
+}
+
+/** An index serves an order and its opposite alike, so the one that begins ascending stands for both. */
+export function ascendingFirst(components: readonly IndexComponent[]): IndexComponent[] {
+  const isTurned = components[0]?.isDescending === true
+  return components.map(({ path, isDescending }) => ({ path, isDescending: isDescending !== isTurned }))
+}
+
+type Range = { readonly low: Uint8Array; readonly high: Uint8Array; readonly isExact: boolean }
+
+/** In ascending order, without empty, repeated or overlapping ones. */
+function inOrder(ranges: readonly Range[]): Range[] {
+  const sorted = ranges
+    .filter(({ low, high }) => Buffer.compare(low, high) < 0)
+    .toSorted((a, b) => Buffer.compare(a.low, b.low))
+  const joined: Range[] = []
+  for (const range of sorted) {
+    const last = joined.at(-1)
+    if (last !== undefined && Buffer.compare(range.low, last.high) < 0) {
+      const high = Buffer.compare(range.high, last.high) > 0 ? range.high : last.high
+      joined[joined.length - 1] = { low: last.low, high, isExact: last.isExact && range.isExact }
+    } else {
+      joined.push(range)
+    }
+  }
+  return joined
+}
+
+export function isSamePath(a: IndexPath, b: IndexPath): boolean {
+  return a.length === b.length && a.every((step, index) => step === b[index])
+}

@@ -1,0 +1,187 @@
+/**
+ * The index entries of one container: kept up with every write, read in order, brought in for items that were there before.
+ *
+ * One table holds the entries of all indexes, (index, key, item). Making an index is therefore no change of the schema, and
+ * an update that moves no key touches no entry.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { machine } from '../../base/clock.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
+import { indexKeys } from '../../document/index-keys.ts'
+import type { IndexPosition, IndexRange, IndexRecord, ItemKey, Living, PageSize, ScannedItem } from '../port.ts'
+import { entryTable, itemTable } from './schema.ts'
+
+export interface IndexSlice {
+  readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]
+  readonly bytes: number
+  readonly isFull: boolean
+  readonly last: IndexPosition | undefined
+}
+
+/** Keeps up the entries of the items that a transaction writes. */
+export interface EntryChanges {
+  /** The old body is asked for only when there is an index. */
+  change(sequence: number, before: (() => string) | undefined, after: unknown): void
+}
+
+/** What writing taught about indexes: those with cut keys, and those with items that have none of their keys. */
+export interface IndexFindings {
+  readonly cut: Set<number>
+  readonly gaps: Set<number>
+}
+
+type Entry = ItemKey & {
+  indexKey: Uint8Array
+  sequence: number
+  version: number
+  ts: ScannedItem['ts']
+  deadline: number | null
+  body: string | null
+}
+
+export class ContainerEntries {
+  readonly #insert: StatementSync
+  readonly #delete: StatementSync
+  readonly #scan: { forward: StatementSync; reverse: StatementSync }
+  readonly #sliceEnd: StatementSync
+  readonly #rest: StatementSync
+  readonly #unbuilt: StatementSync
+  readonly #clear: StatementSync
+
+  constructor(db: DatabaseSync, container: number) {
+    const entries = entryTable(container)
+    const items = itemTable(container)
+    this.#insert = db.prepare(`INSERT OR IGNORE INTO ${entries} VALUES (?, ?, ?)`)
+    this.#delete = db.prepare(`DELETE FROM ${entries} WHERE number = ? AND key = ? AND sequence = ?`)
+    this.#unbuilt = db.prepare(`SELECT sequence, body FROM ${items} WHERE sequence > ? ORDER BY sequence LIMIT ?`)
+    this.#clear = db.prepare(
+      `DELETE FROM ${entries} WHERE (number, key, sequence) IN
+        (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
+    )
+    // Dead items, and items of other partitions, are walked over but their bodies are not fetched. CROSS JOIN keeps the order
+    // of the tables, and so that of the keys.
+    const select = (from: string, order: string) => `
+      SELECT e.key AS indexKey, e.sequence, i.epk, i.pk, i.id, i.version, i.ts, i.deadline,
+        CASE WHEN i.epk >= :min AND i.epk < :maxExclusive AND (:only IS NULL OR i.pk = :only)
+          AND CASE WHEN i.deadline IS NULL THEN i.ts > :inheritedAfter ELSE i.deadline > :ownAfter END
+        THEN i.body END AS body
+      FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
+      WHERE e.number = :index AND ${from} ORDER BY e.key ${order}, e.sequence ${order} LIMIT :rowsMax`
+    this.#scan = {
+      forward: db.prepare(select('(e.key, e.sequence) > (:from, :fromSequence) AND e.key < :to', 'ASC')),
+      reverse: db.prepare(select('(e.key, e.sequence) < (:from, :fromSequence) AND e.key >= :to', 'DESC')),
+    }
+    const slice = `FROM ${entries} WHERE number = ? AND (key, sequence) > (?, ?) AND key < ?`
+    this.#sliceEnd = db.prepare(`SELECT key, sequence ${slice} ORDER BY key, sequence LIMIT 1 OFFSET ?`)
+    this.#rest = db.prepare(`SELECT count(*) AS count ${slice}`)
+  }
+
+  /** Must run in the transaction that writes the item. Only keys that changed are touched. */
+  change(
+    indexes: readonly IndexRecord[],
+    sequence: number,
+    bodyBefore: (() => string) | undefined,
+    after: unknown,
+    findings: IndexFindings,
+  ): void {
+    if (indexes.length === 0) return
+    const before = bodyBefore === undefined ? undefined : JSON.parse(bodyBefore())
+    for (const { definition } of indexes) {
+      const old = before === undefined ? noKeys : indexKeys(definition, before).keys
+      const now = after === undefined ? undefined : indexKeys(definition, after)
+      const keys = now?.keys ?? noKeys
+      if (now?.isCut === true) findings.cut.add(definition.number)
+      if (now?.isComplete === false) findings.gaps.add(definition.number)
+      for (const key of old) if (!includes(keys, key)) this.#delete.run(definition.number, key, sequence)
+      for (const key of keys) if (!includes(old, key)) this.#insert.run(definition.number, key, sequence)
+    }
+  }
+
+  /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
+  build(index: IndexRecord, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
+    const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; body: string }[]
+    for (const { sequence, body } of rows) this.change([index], sequence, undefined, JSON.parse(body), findings)
+    return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
+  }
+
+  /** Removes entries of a dropped index; true when none is left. */
+  clear(number: number, rowsMax: number): boolean {
+    return Number(this.#clear.run(number, rowsMax).changes) < rowsMax
+  }
+
+  scan(range: IndexRange, living: Living, page: PageSize, rowsMax: number): IndexSlice {
+    const { index, isReverse, after, within } = range
+    const statement = isReverse ? this.#scan.reverse : this.#scan.forward
+    const items: IndexSlice['items'] = []
+    let bytes = 0
+    let looked = 0
+    for (const { low, high } of remaining(range)) {
+      const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
+      const rows = statement.iterate({
+        index,
+        // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
+        from: isBegun ? after.key : isReverse ? high : low,
+        fromSequence: isBegun ? after.sequence : -1,
+        to: isReverse ? low : high,
+        min: within.min,
+        maxExclusive: within.maxExclusive,
+        only: within.pk ?? null,
+        inheritedAfter: living.inheritedAfter,
+        ownAfter: living.ownAfter,
+        rowsMax: rowsMax - looked,
+      }) as Iterable<Entry>
+      for (const { indexKey, sequence, epk, pk, id, version, ts, deadline, body } of rows) {
+        if (body !== null) {
+          if (items.length > 0 && bytes + body.length > page.bytesMax)
+            return { items, bytes, isFull: true, last: positionOf(items) }
+          items.push({ indexKey, sequence, key: { epk, pk, id }, version, ts, deadline, body })
+          bytes += body.length
+        }
+        looked++
+        const last = { key: indexKey, sequence }
+        if (items.length === page.itemsMax) return { items, bytes, isFull: true, last }
+        if (looked === rowsMax) return { items, bytes, isFull: false, last }
+      }
+    }
+    return { items, bytes, isFull: false, last: undefined }
+  }
+
+  async count({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
+    let counted = 0
+    for (const { low, high } of keys) {
+      let from: IndexPosition = { key: low, sequence: -1 }
+      while (true) {
+        const end = this.#sliceEnd.get(index, from.key, from.sequence, high, sliceRowsMax - 1) as
+          | IndexPosition
+          | undefined
+        if (end === undefined) break
+        counted += sliceRowsMax
+        from = end
+        await new Promise<void>(resolve => machine.setImmediate(resolve))
+      }
+      counted += (this.#rest.get(index, from.key, from.sequence, high) as { count: number }).count
+    }
+    return counted
+  }
+}
+
+const noKeys: readonly Uint8Array[] = []
+
+function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
+  return keys.some(other => Buffer.compare(other, key) === 0)
+}
+
+/** The key ranges that are still to be read, in the direction of reading. */
+function remaining({ keys, isReverse, after }: IndexRange): IndexRange['keys'] {
+  const ordered = isReverse ? keys.toReversed() : keys
+  if (after === undefined) return ordered
+  return ordered.filter(({ low, high }) =>
+    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
+  )
+}
+
+function positionOf(items: IndexSlice['items']): IndexPosition {
+  const { indexKey, sequence } = items.at(-1)!
+  return { key: indexKey, sequence }
+}
