@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { updated } from '../tools/query-page.ts'
 
 const root = join(import.meta.dirname, '..')
 const sources = globSync('src/**/*.ts', { cwd: root }).map(path => normalize(path).replaceAll('\\', '/'))
@@ -94,4 +95,9 @@ test('no file is called after nothing in particular, and nothing is exported by 
   const vague = code.filter(path => /(utils?|helpers?|common|manager|misc)\.ts$/.test(path))
   const defaults = code.filter(path => /^export default\b/m.test(texts.get(path)!))
   assert.deepEqual({ vague, defaults }, { vague: [], defaults: [] })
+})
+
+test('the page about queries lists the functions there are', () => {
+  const page = readFileSync(join(root, 'docs/query.md'), 'utf8')
+  assert.equal(page, updated(page), 'run "npm run docs"')
 })
