@@ -77,6 +77,9 @@ export const requestTimeoutMs = 30_000
 /** Bytes of headers a request may have: node's default, stated. */
 export const headerBytesMax = 16 * KiB
 
+/** Clients keep connections for minutes; one that is closed just as it is reused costs them a retry. */
+export const keepAliveMs = 65_000
+
 /** How long a stopping server waits for requests under way. */
 export const drainMsMax = 10_000
 

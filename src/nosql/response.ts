@@ -1,7 +1,7 @@
 /** A result and its charge to status, headers and body. */
 
-import type { ServerResponse } from 'node:http'
 import { errorBody, type PublicError } from './error-map.ts'
+import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
   readonly status: number
@@ -22,11 +22,7 @@ const constantHeaders = [
   '1.19',
 ]
 
-/**
- * One `writeHead` with a flat list and one `end` with a string: measured 4 to 6 us cheaper than setting headers one by one,
- * writing a Buffer, or writing and ending apart.
- */
-export function send(res: ServerResponse, activityId: string, response: NosqlResponse): void {
+export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
   const { status, body = '', chargeRu, headers } = response
   const list = [
     'content-type',
@@ -40,14 +36,13 @@ export function send(res: ServerResponse, activityId: string, response: NosqlRes
     ...constantHeaders,
   ]
   if (headers !== undefined) list.push(...headers)
-  res.writeHead(status, list)
-  res.end(body)
+  reply(status, list, body)
 }
 
-export function sendError(res: ServerResponse, activityId: string, uri: string, error: PublicError): void {
+export function sendError(reply: Reply, activityId: string, uri: string, error: PublicError): void {
   const headers: string[] = []
   if (error.substatus !== undefined) headers.push('x-ms-substatus', String(error.substatus))
   if (error.retryAfterMs !== undefined) headers.push('x-ms-retry-after-ms', String(error.retryAfterMs))
   const chargeRu = error.status === 404 || error.status === 409 || error.status === 412 ? 1 : 0
-  send(res, activityId, { status: error.status, body: errorBody(error, activityId, uri), chargeRu, headers })
+  send(reply, activityId, { status: error.status, body: errorBody(error, activityId, uri), chargeRu, headers })
 }

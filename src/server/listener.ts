@@ -1,7 +1,8 @@
 /**
  * http and https on one port: the first byte of a connection tells them apart.
  *
- * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. The certificate is made when the first
+ * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. Plain connections begin in the fast lane and
+ * leave it for node:http with their first request that is out of the ordinary. The certificate is made when the first
  * TLS connection arrives, so that a start costs nothing for those who never need it.
  */
 
@@ -10,14 +11,16 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { drainMsMax, headerBytesMax, headersTimeoutMs, requestTimeoutMs } from '../base/limits.ts'
+import { drainMsMax, headerBytesMax, headersTimeoutMs, keepAliveMs, requestTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from './certificate.ts'
+import { FastLane, type FastLaneOptions } from './fast-lane.ts'
 
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
+  readonly fastLane: Omit<FastLaneOptions, 'handOver'>
   readonly certificate: () => Promise<Certificate>
   readonly log: Log
   readonly holdsProcess: boolean
@@ -33,12 +36,12 @@ const limits = {
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
   maxHeaderSize: headerBytesMax,
-  // Clients keep connections for minutes; one that is closed just as it is reused costs them a retry.
-  keepAliveTimeout: 65_000,
+  keepAliveTimeout: keepAliveMs,
 }
 
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port, handler, certificate, log, holdsProcess } = options
+  const fastLane = new FastLane({ ...options.fastLane, handOver: socket => plain.emit('connection', socket) })
   const plain = createHttpServer(limits, handler)
   let secure: Promise<Server> | undefined
   const secureServer = () => {
@@ -53,19 +56,22 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (!holdsProcess) socket.unref()
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    socket.setTimeout(headersTimeoutMs, () => socket.destroy())
-    socket.once('readable', () => {
-      const first = socket.read(1) as Buffer | null
-      if (first === null) return
-      socket.unshift(first)
+    const onTimeout = () => socket.destroy()
+    socket.setTimeout(headersTimeoutMs, onTimeout)
+    socket.once('data', first => {
+      socket.off('timeout', onTimeout)
       socket.setTimeout(0)
-      socket.removeAllListeners('timeout')
       if (first[0] !== tlsHandshake) {
-        plain.emit('connection', socket)
+        fastLane.serve(socket, first)
         return
       }
+      socket.pause()
+      socket.unshift(first)
       secureServer().then(
-        server => server.emit('connection', socket),
+        server => {
+          server.emit('connection', socket)
+          socket.resume()
+        },
         error => {
           log.error({ error }, 'the certificate for https could not be made')
           socket.destroy()
@@ -85,6 +91,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const closed = new Promise(resolve => gate.close(resolve))
       // Requests under way are answered; idle connections are closed at once, the rest when their answer is out.
       const servers = secure === undefined ? [plain] : [plain, await secure]
+      fastLane.close()
       for (const server of servers) server.close()
       const idle = machine.setInterval(() => {
         for (const server of servers) server.closeIdleConnections()

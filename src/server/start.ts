@@ -6,12 +6,13 @@ import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { type Clock, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
-import { nosqlHandler } from '../nosql/server.ts'
+import { nosqlServer } from '../nosql/server.ts'
 import { withContract } from '../storage/contract.ts'
 import { openSqlite } from '../storage/sqlite/open.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
 import { listen } from './listener.ts'
+import { nodeHttpHandler } from './node-http.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
@@ -59,7 +60,7 @@ export async function startServer(
   const engine = new Engine({ store, rateLimit, partitions, log })
   const counters = new Counters()
   const certificate = certificateSource(config.directory)
-  const nosql = nosqlHandler({
+  const nosql = nosqlServer({
     engine,
     key,
     strict,
@@ -80,14 +81,16 @@ export async function startServer(
     certificate: async () => (await certificate()).cert,
   })
 
-  function handler(req: IncomingMessage, res: ServerResponse): void {
-    const url = req.url ?? '/'
-    if (url.startsWith('/dbs') || !isAdminPath(url)) nosql(req, res, originOf(req))
+  const protocol = nodeHttpHandler(nosql)
+  const isProtocolPath = (url: string) => url.startsWith('/dbs') || !isAdminPath(url)
+  const handler = (req: IncomingMessage, res: ServerResponse) => {
+    if (isProtocolPath(req.url ?? '/')) protocol(req, res)
     else admin(req, res)
   }
 
   try {
-    const listener = await listen({ host, port: config.port, handler, certificate, log, holdsProcess })
+    const fastLane = { nosql, isProtocolPath }
+    const listener = await listen({ host, port: config.port, handler, fastLane, certificate, log, holdsProcess })
     return {
       endpoint: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
       key,
@@ -107,9 +110,3 @@ export async function startServer(
 
 /** Less is ordinary: clocks are corrected all the time. */
 const clockAheadSecondsMax = 60
-
-/** Where the client reached us, so that the account document leads it back here and nowhere else. */
-function originOf(req: IncomingMessage): string {
-  const isEncrypted = 'encrypted' in req.socket && req.socket.encrypted === true
-  return `${isEncrypted ? 'https' : 'http'}://${req.headers.host ?? 'localhost'}`
-}

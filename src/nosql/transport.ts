@@ -1,0 +1,16 @@
+/** What the edge needs of HTTP, whoever speaks it: a whole request in, one answer out. */
+
+import type { IncomingHttpHeaders } from 'node:http'
+
+export interface HttpRequest {
+  readonly method: string
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders
+  /** Where the client reached us: `http://127.0.0.1:8081`. */
+  readonly origin: string
+  readonly body: Buffer
+}
+
+/** Headers are a flat list of names and values; the length and type of the body are among them. */
+export type Reply = (status: number, headers: string[], body: string) => void

@@ -1,0 +1,132 @@
+/**
+ * The fast lane: connections whose requests are all plain are served without node:http.
+ *
+ * One request at a time. The first chunk that is not exactly one plain request (request-parser.ts) moves the connection to
+ * node:http for good, with the chunk put back, so nothing is read twice or lost. Bytes that arrive while an answer is being
+ * made are kept and looked at afterwards.
+ */
+
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { machine } from '../base/clock.ts'
+import { keepAliveMs } from '../base/limits.ts'
+import type { NosqlServer } from '../nosql/server.ts'
+import { parsePlainRequest } from './request-parser.ts'
+
+export interface FastLaneOptions {
+  readonly nosql: NosqlServer
+  /** Whether a path is for the protocol; others belong to node:http. */
+  readonly isProtocolPath: (url: string) => boolean
+  /** Takes over a connection; its unread bytes are put back before. */
+  readonly handOver: (socket: Socket) => void
+}
+
+export class FastLane {
+  readonly #options: FastLaneOptions
+  readonly #busy = new Set<Socket>()
+  readonly #idle = new Set<Socket>()
+  #isClosing = false
+
+  constructor(options: FastLaneOptions) {
+    this.#options = options
+  }
+
+  /** Serves a connection, beginning with bytes that were read from it already. */
+  serve(socket: Socket, first: Buffer): void {
+    const { nosql, isProtocolPath, handOver } = this.#options
+    let waiting: Buffer | undefined
+    let isBusy = false
+
+    const onClose = () => {
+      this.#busy.delete(socket)
+      this.#idle.delete(socket)
+    }
+    const onTimeout = () => {
+      if (!isBusy) socket.destroy()
+    }
+
+    const leave = (bytes: Buffer) => {
+      socket.off('data', onData)
+      socket.off('timeout', onTimeout)
+      socket.off('close', onClose)
+      onClose()
+      socket.setTimeout(0)
+      socket.pause()
+      socket.unshift(bytes)
+      handOver(socket)
+      socket.resume()
+    }
+
+    const answer = (status: number, headers: string[], body: string, isHead: boolean) => {
+      isBusy = false
+      if (socket.destroyed) return
+      const isLast = this.#isClosing
+      socket.write(answerText(status, headers, isHead ? '' : body, isLast))
+      if (isLast) {
+        socket.end()
+        return
+      }
+      this.#busy.delete(socket)
+      this.#idle.add(socket)
+      if (waiting !== undefined) {
+        const bytes = waiting
+        waiting = undefined
+        onData(bytes)
+      }
+    }
+
+    const onData = (chunk: Buffer) => {
+      if (isBusy) {
+        waiting = waiting === undefined ? chunk : Buffer.concat([waiting, chunk])
+        // A client that talks on without listening is stopped until its answer is out.
+        socket.pause()
+        return
+      }
+      if (socket.isPaused()) socket.resume()
+      const plain = parsePlainRequest(chunk)
+      if (plain === undefined || !isProtocolPath(plain.url)) {
+        leave(chunk)
+        return
+      }
+      isBusy = true
+      this.#idle.delete(socket)
+      this.#busy.add(socket)
+      const { method, url, headers, body } = plain
+      const request = { method, url, headers, body, origin: `http://${headers.host}` }
+      nosql.handle(request, (status, list, text) => answer(status, list, text, method === 'HEAD'))
+    }
+
+    socket.on('data', onData)
+    socket.on('close', onClose)
+    socket.setTimeout(keepAliveMs, onTimeout)
+    this.#idle.add(socket)
+    onData(first)
+  }
+
+  /** Ends idle connections now and busy ones with their answer. */
+  close(): void {
+    this.#isClosing = true
+    for (const socket of this.#idle) socket.end()
+  }
+}
+
+function answerText(status: number, headers: readonly string[], body: string, isLast: boolean): string {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return `${text}Date: ${httpDate()}\r\n${isLast ? 'Connection: close' : keepAlive}\r\n\r\n${body}`
+}
+
+const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`
+
+let dateSecond = -1
+let dateText = ''
+
+/** Made once a second. */
+function httpDate(): string {
+  const second = Math.floor(machine.epochMs() / 1000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    dateText = new Date(second * 1000).toUTCString()
+  }
+  return dateText
+}

@@ -1,0 +1,90 @@
+/**
+ * Reads a plain HTTP/1.1 request out of one chunk of bytes, and declines everything that is not plain.
+ *
+ * node:http spends about 15 of a point read's 40 us on what such requests never use: streams, events, chunked bodies, trailers.
+ * This parser knows the requests that clients send all day: one of six methods, printable ASCII headers without repetition, a
+ * body with a length, all in one chunk. It is deliberately narrower than the standard. What it declines (undefined) is handed
+ * to node:http untouched, so it never has to decide about odd or hostile input; it only must not accept any such.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { headerBytesMax } from '../base/limits.ts'
+
+export interface PlainRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])
+
+/** Headers that change how a connection or a body is to be understood. */
+const peculiar = new Set([
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'proxy-connection',
+  'http2-settings',
+])
+
+/** Lines of printable ASCII, nothing else: no tabs, no lone CR or LF, no folded or empty lines. */
+const plainHead = /^[\x21-\x7e][\x20-\x7e]*(?:\r\n[\x21-\x7e][\x20-\x7e]*)*$/
+
+const tokenChar = new Uint8Array(128)
+for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  tokenChar[character.charCodeAt(0)] = 1
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+const version = ' HTTP/1.1'
+const noBody = Buffer.alloc(0)
+
+export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
+  const end = chunk.indexOf(headEnd)
+  if (end === -1 || end > headerBytesMax) return undefined
+  const head = chunk.toString('latin1', 0, end)
+  if (!plainHead.test(head)) return undefined
+
+  let lineEnd = head.indexOf('\r\n')
+  if (lineEnd === -1) return undefined
+  const methodEnd = head.indexOf(' ')
+  const urlEnd = lineEnd - version.length
+  const method = head.slice(0, methodEnd)
+  if (!methods.has(method) || urlEnd <= methodEnd || !head.startsWith(version, urlEnd)) return undefined
+  const url = head.slice(methodEnd + 1, urlEnd)
+  if (url.charCodeAt(0) !== 0x2f || url.includes(' ')) return undefined
+
+  const headers: Record<string, string> = {}
+  while (lineEnd < head.length) {
+    const start = lineEnd + 2
+    lineEnd = head.indexOf('\r\n', start)
+    if (lineEnd === -1) lineEnd = head.length
+    const colon = head.indexOf(':', start)
+    if (colon === -1 || colon >= lineEnd || !isToken(head, start, colon)) return undefined
+    const name = head.slice(start, colon).toLowerCase()
+    if (name === '__proto__' || Object.hasOwn(headers, name) || peculiar.has(name)) return undefined
+    headers[name] = head.slice(colon + 1, lineEnd).trim()
+  }
+  const { connection, host } = headers
+  if (host === undefined || host === '') return undefined
+  if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return undefined
+
+  const body = bodyOf(chunk, end + headEnd.length, headers['content-length'])
+  return body === undefined ? undefined : { method, url, headers, body }
+}
+
+function isToken(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (tokenChar[text.charCodeAt(at)] !== 1) return false
+  return end > start
+}
+
+/** The bytes behind the head, which must be the body and nothing more. */
+function bodyOf(chunk: Buffer, start: number, contentLength: string | undefined): Buffer | undefined {
+  const bytes = chunk.length - start
+  if (contentLength === undefined) return bytes === 0 ? noBody : undefined
+  if (!/^\d{1,8}$/.test(contentLength) || Number(contentLength) !== bytes) return undefined
+  return bytes === 0 ? noBody : chunk.subarray(start)
+}
