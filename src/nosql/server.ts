@@ -3,9 +3,11 @@
 import { MayflyError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
 import type { Log } from '../base/log.ts'
+import { andThen } from '../base/maybe-promise.ts'
 import { Authorizer } from './authorize.ts'
 import { publicError } from './error-map.ts'
 import { type NosqlRequest, parsePath, type Service } from './request.ts'
+import { type Address, resolveAddress } from './resource-address.ts'
 import { type NosqlResponse, send, sendError } from './response.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 import type { HttpRequest, Reply } from './transport.ts'
@@ -49,11 +51,12 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     handle(http, reply) {
       const activityId = newActivityId()
       try {
-        const { method, url, headers, origin, body } = http
-        const path = parsePath(url)
-        authorize(authorizer, http, path)
-        const request: NosqlRequest = { service: options, headers, origin, path, body }
-        const response = findHandler(method, path)(request)
+        const response = andThen(resolveAddress(options.engine, parsePath(http.url)), address => {
+          authorize(authorizer, http, address)
+          const { headers, origin, body } = http
+          const request: NosqlRequest = { service: options, headers, origin, path: address.path, body }
+          return findHandler(http.method, address.path)(request)
+        })
         if (response instanceof Promise) {
           response.then(
             answer => succeed(reply, activityId, answer),
@@ -71,14 +74,10 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 }
 
-/** Feeds are signed with the link of their owner, single resources with their own; offers with their bare id. */
-function authorize(authorizer: Authorizer, { method, headers }: HttpRequest, path: readonly string[]): void {
-  const type = resourceTypeOf(path)
-  const isFeed = path.length % 2 === 1
-  const link = type === 'offers' ? (path[1] ?? '').toLowerCase() : (isFeed ? path.slice(0, -1) : path).join('/')
+function authorize(authorizer: Authorizer, { method, headers }: HttpRequest, { path, signedLink }: Address): void {
   const date = headers['x-ms-date'] ?? headers.date
   authorizer.check(
-    { verb: method.toLowerCase(), type, link },
+    { verb: method.toLowerCase(), type: resourceTypeOf(path), link: signedLink },
     headers.authorization,
     Array.isArray(date) ? date[0] : date,
   )
