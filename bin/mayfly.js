@@ -2,7 +2,7 @@
 // The mayfly command: checks that this Node can run it, then hands over. From a checkout it runs the sources.
 
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import * as nodeModule from 'node:module'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const compiled = new URL('../dist/cli/main.js', import.meta.url)
@@ -20,7 +20,7 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 }
 
 // From the second start on neither types are stripped nor scripts compiled.
-enableCompileCache?.()
+nodeModule.enableCompileCache?.()
 
 process.removeAllListeners('warning')
 process.on('warning', warning => {

@@ -6,7 +6,7 @@ import { RequestError } from './base/error.ts'
 import { silentLog } from './base/log.ts'
 import { parsePartitionKeyHeader } from './document/partition-key.ts'
 import type { ContainerStatus } from './engine/engine.ts'
-import { itemKey } from './engine/item-key.ts'
+import { wholeItemKey } from './engine/item-key.ts'
 import { parseConfig, settings } from './server/config.ts'
 import { startServer } from './server/start.ts'
 import { type Explanation, explain, type Forecast, forecast, type Preview, preview } from './ttl/report.ts'
@@ -87,7 +87,11 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
     return lists.flat()
   }
 
-  const close = async () => server[Symbol.asyncDispose]()
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= Promise.resolve(server[Symbol.asyncDispose]())
+    return closing
+  }
   return {
     endpoint,
     key: server.key,
@@ -109,7 +113,7 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         const components = parsePartitionKeyHeader(
           JSON.stringify(values.map(value => (value === undefined ? {} : value))),
         )
-        return explain(store, container, itemKey(container, components, item.id))
+        return explain(store, container, wholeItemKey(container, components, item.id))
       },
       forecast: async (database, id, { window = '24h', buckets = 24 } = {}) =>
         forecast(store, await engine.requireContainer(database, id), {

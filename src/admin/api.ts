@@ -3,12 +3,10 @@
 import type { Clock, ManualClock } from '../base/clock.ts'
 import { parseDuration } from '../base/duration.ts'
 import { RequestError } from '../base/error.ts'
-import { forecastBucketsMax } from '../base/limits.ts'
 import { parsePartitionKeyHeader } from '../document/partition-key.ts'
 import type { Engine } from '../engine/engine.ts'
-import { itemKey } from '../engine/item-key.ts'
+import { wholeItemKey } from '../engine/item-key.ts'
 import type { ContainerRecord } from '../storage/port.ts'
-import { invalidTtlText, isTtl } from '../ttl/lifespan.ts'
 import { explain, forecast, preview } from '../ttl/report.ts'
 
 export interface AdminContext {
@@ -101,12 +99,6 @@ async function containerOf({ engine }: AdminContext, { path }: AdminCall): Promi
 async function forecastDeaths(context: AdminContext, call: AdminCall) {
   const windowSeconds = parseDuration(call.query.get('window') ?? '24h')
   const bucketCount = Number(call.query.get('buckets') ?? 24)
-  if (!Number.isInteger(bucketCount) || bucketCount < 1 || bucketCount > forecastBucketsMax) {
-    throw new RequestError('malformed', `"buckets" is a whole number from 1 to ${forecastBucketsMax}.`)
-  }
-  if (windowSeconds < bucketCount) {
-    throw new RequestError('malformed', 'The window must have at least a second for each bucket.')
-  }
   return forecast(context.engine.store, await containerOf(context, call), { windowSeconds, bucketCount })
 }
 
@@ -118,20 +110,12 @@ async function explainItem(context: AdminContext, call: AdminCall) {
   }
   const container = await containerOf(context, call)
   const components = parsePartitionKeyHeader(partitionKey)
-  const { paths } = container.partitionKey
-  if (components.length !== paths.length) {
-    throw new RequestError(
-      'malformed',
-      `The partition key of ${container.id} has ${paths.length} components: ${paths}.`,
-    )
-  }
-  return explain(context.engine.store, container, itemKey(container, components, id))
+  return explain(context.engine.store, container, wholeItemKey(container, components, id))
 }
 
 async function previewChange(context: AdminContext, call: AdminCall) {
   const { defaultTtl = null } = bodyFields(call.body)
-  if (defaultTtl !== null && !isTtl(defaultTtl)) throw new RequestError('malformed', invalidTtlText(defaultTtl))
-  return preview(context.engine.store, await containerOf(context, call), defaultTtl)
+  return preview(context.engine.store, await containerOf(context, call), defaultTtl as number | null)
 }
 
 function bodyFields(body: unknown): Readonly<Record<string, unknown>> {

@@ -30,6 +30,8 @@ const realPerformance = performance
 
 export const machine = {
   epochMs: (): number => RealDate.now(),
+  /** What the process believes the time is: the same, unless a test has replaced `Date`. */
+  believedEpochMs: (): number => globalThis.Date.now(),
   monotonicMs: (): number => realPerformance.now(),
   parseHttpDateMs: (text: string): number => RealDate.parse(text),
   setTimeout: (work: () => void, ms: number): NodeJS.Timeout => real.setTimeout(work, ms),

@@ -26,6 +26,8 @@ export type ErrorKind = RequestErrorKind | CapacityErrorKind | 'internal'
 
 export abstract class MayflyError extends Error {
   abstract readonly kind: ErrorKind
+  /** What the operation cost although it came to nothing. */
+  chargeRu = 0
 }
 
 /** The caller must change the request. */

@@ -167,6 +167,12 @@ export const queryCountMax = 4_294_967_295
 export const scanItemsMax = 250
 export const scanBytesMax = 1 * MiB
 
+/**
+ * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients refuse answers
+ * with more than 16 KB of headers.
+ */
+export const placeBytesMax = 512
+
 /** How long a query may hold the event loop before others get a turn. */
 export const querySliceMsMax = 2
 
@@ -193,6 +199,9 @@ export const adaptiveIndexRowsMin = 2000
 
 /** An index is made when scans that it would have avoided have read so many times the container: building costs about five. */
 export const adaptiveScansMin = 5
+
+/** Paths of one container whose scans are counted. Applications ask for few; a client that makes paths up must not fill memory. */
+export const adaptiveWishesMax = 64
 
 /** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
 export const adaptiveIndexesMax = 4

@@ -1,6 +1,7 @@
 /** mayfly exec: a server for the length of one command, which finds it in its environment. */
 
 import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
 import { RequestError } from '../base/error.ts'
 import { type FlagValues, parseConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
@@ -26,6 +27,7 @@ export async function exec(command: readonly string[], values: FlagValues): Prom
     child.once('error', error =>
       reject(new RequestError('not_found', `The command ${command[0]} cannot be started: ${error.message}`)),
     )
-    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+    // As a shell reports it.
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
   })
 }

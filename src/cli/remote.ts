@@ -10,10 +10,13 @@ export interface RemoteFlags {
 async function call(method: string, path: string, flags: RemoteFlags, body?: unknown): Promise<unknown> {
   const endpoint = flags.endpoint ?? process.env.COSMOS_ENDPOINT ?? 'http://127.0.0.1:8081'
   const key = flags.key ?? process.env.COSMOS_KEY
-  const url = new URL(`_mayfly/${path}`, endpoint.endsWith('/') ? endpoint : `${endpoint}/`)
+  const base = endpoint.endsWith('/') ? endpoint : `${endpoint}/`
+  if (!URL.canParse(base) || !/^https?:/.test(base)) {
+    throw new RequestError('malformed', `'${endpoint}' is not an address. Write it like http://127.0.0.1:8081.`)
+  }
   let response: Response
   try {
-    response = await fetch(url, {
+    response = await fetch(new URL(`_mayfly/${path}`, base), {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }),

@@ -1,7 +1,7 @@
 /** mayfly serve: starts a server, says where it listens, and stops it cleanly. */
 
 import { styleText } from 'node:util'
-import { type FlagValues, parseConfig, wellKnownKey } from '../server/config.ts'
+import { type FlagValues, isOn, parseConfig, wellKnownKey } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
 import { version } from '../server/version.ts'
@@ -11,13 +11,6 @@ export async function serve(values: FlagValues): Promise<void> {
   const log = createLog(config.logLevel)
   const server = await startServer(config, log, { holdsProcess: true })
   const { endpoint, key } = server
-
-  if (values.json === true || values.json === 'true') {
-    const ready = { ready: true, endpoint, mongoUri: null, explorer: null }
-    process.stdout.write(`${JSON.stringify(ready)}\n`)
-  } else {
-    process.stdout.write(banner(endpoint, key, config.directory))
-  }
 
   let isStopping = false
   const stop = async (signal: string) => {
@@ -29,6 +22,12 @@ export async function serve(values: FlagValues): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  if (isOn(values.json, '--json')) {
+    const ready = { ready: true, endpoint, mongoUri: null, explorer: null }
+    process.stdout.write(`${JSON.stringify(ready)}\n`)
+  } else {
+    process.stdout.write(banner(endpoint, key, config.directory))
+  }
   await stopOnFailure(server)
 }
 

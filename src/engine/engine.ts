@@ -92,7 +92,7 @@ export class Engine implements AsyncDisposable {
     return andThen(this.store.read(container, key), ({ item, version }) => {
       if (item === undefined) {
         this.ledger.charge(container, readRu(0))
-        throw new RequestError('not_found', entityNotFound)
+        throw charged(new RequestError('not_found', entityNotFound), readRu(0))
       }
       const chargeRu = readRu(item.body.length)
       this.ledger.charge(container, chargeRu)
@@ -108,11 +108,11 @@ export class Engine implements AsyncDisposable {
     const { outcome, item, version } = await this.store.write(container, write)
     switch (outcome) {
       case 'exists':
-        throw new RequestError('already_exists', 'Entity with the specified id already exists in the system.')
+        throw charged(new RequestError('already_exists', entityExists), chargeRu)
       case 'missing':
-        throw new RequestError('not_found', entityNotFound)
+        throw charged(new RequestError('not_found', entityNotFound), chargeRu)
       case 'changed':
-        throw new RequestError('precondition_failed', 'One of the specified pre-condition is not met.')
+        throw charged(new RequestError('precondition_failed', conditionNotMet), chargeRu)
       default:
         return { item, isNew: outcome === 'created', chargeRu, version }
     }
@@ -220,7 +220,14 @@ export class Engine implements AsyncDisposable {
 
 const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
 
+const entityExists = 'Entity with the specified id already exists in the system.'
+const conditionNotMet = 'One of the specified pre-condition is not met.'
 const entityNotFound = 'Entity with the specified id does not exist in the system.'
+
+function charged(error: RequestError, chargeRu: number): RequestError {
+  error.chargeRu = chargeRu
+  return error
+}
 
 function notFound(kind: 'not_found' | 'namespace_not_found'): never {
   throw new RequestError(kind, kind === 'not_found' ? entityNotFound : 'Owner resource does not exist')

@@ -15,12 +15,13 @@ import {
   adaptiveIndexRowsMin,
   adaptiveScansMin,
   adaptiveUnusedWritesMin,
+  adaptiveWishesMax,
   indexBuildRowsMax,
 } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
-import { type IndexComponent, printIndexPath } from '../document/index-definition.ts'
-import { ascendingFirst, isSamePath } from '../query/choose-index.ts'
-import type { ContainerRecord, IndexRecord, Store } from '../storage/port.ts'
+import { anyElement, type IndexComponent } from '../document/index-definition.ts'
+import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
+import type { ContainerRecord, Store } from '../storage/port.ts'
 
 interface Wish {
   readonly component: IndexComponent
@@ -40,7 +41,9 @@ export class IndexKeeper implements AsyncDisposable {
   readonly #log: Log
   readonly #observed = new Map<number, Observed>()
   #work: Promise<void> = Promise.resolve()
+  #declared: Promise<void> = Promise.resolve()
   #isWorking = false
+  #isAsked = false
   #isClosed = false
 
   constructor({ store, idle, log }: { store: Store; idle: IdleWatch; log: Log }) {
@@ -52,42 +55,56 @@ export class IndexKeeper implements AsyncDisposable {
 
   /** A query used the index while the container was at this version. */
   noteUse(container: ContainerRecord, index: number, version: number): void {
-    this.#observe(container).uses.set(index, version)
+    const { uses } = this.#observe(container)
+    uses.set(index, Math.max(version, uses.get(index) ?? 0))
   }
 
   /** A query read so many items which an index on this path would have spared it. */
   noteScan(container: ContainerRecord, component: IndexComponent, rowsScanned: number, rows: number): void {
     if (rows < adaptiveIndexRowsMin) return
     const { wishes } = this.#observe(container)
-    const name = printIndexPath(component.path)
+    const name = describeIndex([component])
     const wish = wishes.get(name) ?? { component, rowsScanned: 0 }
     wish.rowsScanned += rowsScanned
+    // A Map keeps insertion order: the path that was not asked for longest gives way.
+    wishes.delete(name)
     wishes.set(name, wish)
+    if (wishes.size > adaptiveWishesMax) wishes.delete(wishes.keys().next().value!)
     if (wish.rowsScanned >= adaptiveScansMin * rows) this.wake()
   }
 
-  /** Makes the indexes a policy declares and drops the declared ones it no longer names. */
-  async declare(container: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
-    const normal = wanted.map(ascendingFirst)
-    const isWanted = (index: IndexRecord) =>
-      normal.some(components => isSameIndex(components, index.definition.components))
-    for (const index of container.indexes) {
-      if (index.isDeclared && !isWanted(index)) await this.#store.dropIndex(container, index.definition.number)
+  /**
+   * Makes the indexes a policy declares and drops the declared ones it no longer names. One policy after the other: two
+   * that came at once would each miss what the other makes.
+   */
+  declare(container: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
+    const declared = this.#declared.then(() => this.#declare(container, wanted))
+    this.#declared = declared.catch(() => {})
+    return declared
+  }
+
+  async #declare(named: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
+    const container = await this.#present(named)
+    if (container === undefined) return
+    // Several paths make one key, which cannot have several elements of an array in it.
+    const possible = wanted.filter(components => components.every(({ path }) => !path.includes(anyElement)))
+    const normal = new Map(possible.map(ascendingFirst).map(components => [describeIndex(components), components]))
+    for (const { definition, isDeclared } of container.indexes) {
+      const isWanted = normal.delete(describeIndex(definition.components))
+      if (isDeclared && !isWanted) await this.#store.dropIndex(container, definition.number)
     }
-    for (const components of normal) {
-      const isThere = container.indexes.some(index => isSameIndex(components, index.definition.components))
-      if (!isThere) await this.#store.createIndex(container, { components, isDeclared: true })
+    for (const components of normal.values()) {
+      await this.#store.createIndex(container, { components, isDeclared: true })
     }
     this.wake()
   }
 
-  /** Looks for work. One index is built at a time. */
+  /** Looks for work, once more if that is being done already: it may have passed what is new. One index is built at a time. */
   wake(): void {
+    this.#isAsked = true
     if (this.#isWorking || this.#isClosed) return
     this.#isWorking = true
-    this.#work = this.#run().finally(() => {
-      this.#isWorking = false
-    })
+    this.#work = this.#run()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,9 +113,19 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    while (this.#isAsked && !this.#isClosed) {
+      this.#isAsked = false
+      await this.#lookRound()
+    }
+    this.#isWorking = false
+  }
+
+  async #lookRound(): Promise<void> {
     try {
       for (const database of await this.#store.databases()) {
         for (const container of await this.#store.containers(database)) {
+          // It may have been deleted while another one's index was built.
+          if ((await this.#present(container)) === undefined) continue
           await this.#grantWishes(container)
           await this.#dropUnused(container)
           await this.#build(container)
@@ -118,7 +145,7 @@ export class IndexKeeper implements AsyncDisposable {
       wishes.delete(name)
       const { indexes } = (await this.#present(container)) ?? container
       const adaptive = indexes.filter(({ isDeclared }) => !isDeclared)
-      const isThere = indexes.some(({ definition }) => isSameIndex([component], definition.components))
+      const isThere = indexes.some(({ definition }) => describeIndex(definition.components) === name)
       if (isThere || adaptive.length >= adaptiveIndexesMax) continue
       await this.#store.createIndex(container, { components: [component], isDeclared: false })
       this.#log.info({ container: container.id, path: name }, 'queries keep asking for this path: building an index')
@@ -164,11 +191,4 @@ export class IndexKeeper implements AsyncDisposable {
     }
     return observed
   }
-}
-
-function isSameIndex(a: readonly IndexComponent[], b: readonly IndexComponent[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every(({ path, isDescending }, at) => isSamePath(path, b[at]!.path) && isDescending === b[at]!.isDescending)
-  )
 }

@@ -9,16 +9,17 @@
  * Rows in source order must come from the same source on every page: the position names it.
  */
 
+import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import type { IndexPath } from '../document/index-definition.ts'
-import { chooseIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
+import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
 import { executePage, type Page, type PagePosition } from '../query/execute.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, indexSource, pointSource, type Source, scanSource } from '../query/source.ts'
-import type { ContainerRecord, ScanRange, Store } from '../storage/port.ts'
+import type { ContainerRecord, IndexRecord, ScanRange, Store } from '../storage/port.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { IndexKeeper } from './index-keeper.ts'
 
@@ -45,7 +46,7 @@ export type QueriedPage = Page & {
 
 interface Chosen {
   readonly source: Source
-  readonly index?: number
+  readonly index?: IndexRecord
   readonly paths?: readonly IndexPath[]
 }
 
@@ -59,20 +60,23 @@ export async function queryPage(
   const moment = await store.moment()
   const program = query.program(moment)
   const counted = await countFromKeys(store, container, query, program, moment)
-  if (counted !== undefined) program.countItems?.(counted)
-  const chosen: Chosen =
-    counted === undefined
-      ? await chooseSource(store, container, query, page.position, moment, program)
-      : { source: nothing, paths: query.demands.demands.map(({ path }) => path) }
+  if (counted !== undefined) program.countItems?.(counted.count)
+  const chosen = counted ?? (await chooseSource(store, container, query, page.position, moment, program))
   const { source, index, paths = [] } = chosen
   const result = await executePage({ ...page, source, program, moment })
-  if (index !== undefined) keeper.noteUse(container, index, result.version)
+  if (index !== undefined) keeper.noteUse(container, index.definition.number, counted?.version ?? result.version)
   const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, result) : []
-  const next = result.next === undefined || index === undefined ? result.next : { ...result.next, index }
+  const next =
+    result.next === undefined || index === undefined ? result.next : { ...result.next, index: digestOf(index) }
   return { ...result, next, indexUse: { used: paths, wished } }
 }
 
 const nothing: Source = batchSource({ version: 0, items: [], next: undefined })
+
+/** Numbers of indexes are given again, so a position that travels says what its index is about. */
+function digestOf({ definition }: IndexRecord): string {
+  return hash('sha256', describeIndex(definition.components), 'base64').slice(0, 12)
+}
 
 async function chooseSource(
   store: Store,
@@ -85,9 +89,7 @@ async function chooseSource(
   const scan = { source: scanSource(store, container, range) }
   const isBound = position !== undefined && program.order === 'source'
   if (isBound && position.index === undefined) return idsWithin(store, container, range, demands) ?? scan
-  const indexes = isBound
-    ? container.indexes.filter(({ definition }) => definition.number === position.index)
-    : container.indexes
+  const indexes = isBound ? container.indexes.filter(index => digestOf(index) === position.index) : container.indexes
   const choice = chooseIndex(indexes, demands)
   if (isBound) {
     if (choice === undefined) {
@@ -109,7 +111,7 @@ function fromIndex(store: Store, container: ContainerRecord, choice: IndexChoice
   const { definition } = choice.index
   return {
     source: indexSource(store, container, choice, range),
-    index: definition.number,
+    index: choice.index,
     paths: definition.components.map(({ path }) => path),
   }
 }
@@ -145,18 +147,20 @@ async function countFromKeys(
   { range, demands }: ItemQuery,
   program: Program,
   moment: EpochSeconds,
-): Promise<number | undefined> {
+): Promise<(Chosen & { readonly count: number; readonly version: number }) | undefined> {
   const isWhole = range.min === '' && range.maxExclusive === 'FF' && range.pk === undefined
   if (program.countItems === undefined || !isWhole || demands.demands.length === 0) return undefined
   const choice = chooseIndex(container.indexes, demands)
   if (choice === undefined || !choice.isExact) return undefined
   const { inheritedAfter, ownAfter } = livingAt(container.policy, moment)
-  const { earliestInherited, earliestOwn } = await store.census(container)
+  const { earliestInherited, earliestOwn, version } = await store.census(container)
   const hasDead =
     (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
     (earliestOwn !== null && earliestOwn <= ownAfter)
   if (hasDead) return undefined
-  return store.countEntries(container, { index: choice.index.definition.number, keys: choice.keys })
+  const { index, keys } = choice
+  const count = await store.countEntries(container, { index: index.definition.number, keys })
+  return { count, version, index, source: nothing, paths: demands.demands.map(({ path }) => path) }
 }
 
 /** Tells the keeper what a scan cost that an index would have spared, and answers which index that would have been. */

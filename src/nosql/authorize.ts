@@ -57,6 +57,8 @@ export class Authorizer {
     }
     const nowMs = machine.epochMs()
     if (Math.abs(nowMs - this.#lastDateMs) <= signatureSkewMsMax) return
+    // A client in our own process signs with the date that a test made it believe in.
+    if (Math.abs(machine.believedEpochMs() - this.#lastDateMs) <= signatureSkewMsMax) return
     const text = (ms: number) => new Date(ms).toUTCString()
     throw new RequestError(
       'forbidden',

@@ -44,6 +44,7 @@ export class CrossPartitionError extends RequestError {
 /** What a client may know of an error: never the cause, never the stack. */
 export interface PublicError extends Mapped {
   readonly message: string
+  readonly chargeRu: number
   readonly retryAfterMs?: number
   /** The plan of a query that the client must run partition by partition. */
   readonly queryPlan?: string
@@ -51,14 +52,15 @@ export interface PublicError extends Mapped {
 
 export function publicError(error: unknown): PublicError {
   if (!(error instanceof MayflyError) || error.kind === 'internal') {
-    return { ...errorMap.internal, message: 'The server failed. Its log says why, under the activity id.' }
+    return { ...errorMap.internal, message: 'The server failed. Its log says why, under the activity id.', chargeRu: 0 }
   }
   const mapped: Mapped = errorMap[error.kind]
-  const { message } = error
-  if (error instanceof CrossPartitionError) return { ...mapped, substatus: 1004, message, queryPlan: error.queryPlan }
+  const { message, chargeRu } = error
+  if (error instanceof CrossPartitionError)
+    return { ...mapped, substatus: 1004, message, chargeRu, queryPlan: error.queryPlan }
   return error instanceof CapacityError
-    ? { ...mapped, message, retryAfterMs: error.retryAfterMs }
-    : { ...mapped, message }
+    ? { ...mapped, message, chargeRu, retryAfterMs: error.retryAfterMs }
+    : { ...mapped, message, chargeRu }
 }
 
 /**

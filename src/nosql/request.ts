@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { RequestError } from '../base/error.ts'
+import { definitionBytesMax } from '../base/limits.ts'
 import type { Engine } from '../engine/engine.ts'
 import { decodeJson, parseJson } from './item-body.ts'
 
@@ -61,7 +62,8 @@ export function hasFlag(request: NosqlRequest, name: string): boolean {
   return headerOf(request, name)?.toLowerCase() === 'true'
 }
 
-/** The body of a request about definitions. */
-export function jsonBody(request: NosqlRequest): unknown {
+/** The body of a request that is not an item. */
+export function jsonBody(request: NosqlRequest, bytesMax = definitionBytesMax): unknown {
+  if (request.body.length > bytesMax) throw new RequestError('too_large', 'Request size is too large')
   return parseJson(decodeJson(request.body))
 }

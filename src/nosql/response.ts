@@ -43,6 +43,10 @@ export function sendError(reply: Reply, activityId: string, uri: string, error: 
   const headers: string[] = []
   if (error.substatus !== undefined) headers.push('x-ms-substatus', String(error.substatus))
   if (error.retryAfterMs !== undefined) headers.push('x-ms-retry-after-ms', String(error.retryAfterMs))
-  const chargeRu = error.status === 404 || error.status === 409 || error.status === 412 ? 1 : 0
-  send(reply, activityId, { status: error.status, body: errorBody(error, activityId, uri), chargeRu, headers })
+  send(reply, activityId, {
+    status: error.status,
+    body: errorBody(error, activityId, uri),
+    chargeRu: error.chargeRu,
+    headers,
+  })
 }

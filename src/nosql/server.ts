@@ -43,7 +43,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     if (!(error instanceof MayflyError) || error.kind === 'internal') {
       log.error({ error, activityId, method, url }, 'a request failed in a way it should not')
     }
-    onAnswer(shown.status, 0)
+    onAnswer(shown.status, shown.chargeRu)
     sendError(reply, activityId, url, shown)
   }
 
@@ -77,7 +77,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
 function authorize(authorizer: Authorizer, { method, headers }: HttpRequest, { path, signedLink }: Address): void {
   const date = headers['x-ms-date'] ?? headers.date
   authorizer.check(
-    { verb: method.toLowerCase(), type: resourceTypeOf(path), link: signedLink },
+    { verb: method.toLowerCase(), type: resourceTypeOf(path).toLowerCase(), link: signedLink },
     headers.authorization,
     Array.isArray(date) ? date[0] : date,
   )

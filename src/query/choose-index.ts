@@ -6,7 +6,7 @@
  * early; one that gives nothing but the order is better than sorting everything.
  */
 
-import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
+import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
 import { type KeyBound, type KeyComponent, keyRange } from '../document/ordered-key.ts'
 import type { IndexRecord } from '../storage/port.ts'
 import type { Demand, Demands } from './demands.ts'
@@ -161,6 +161,11 @@ function inOrder(ranges: readonly Range[]): Range[] {
     }
   }
   return joined
+}
+
+/** What an index is about, as text: another index under the same number has another. */
+export function describeIndex(components: readonly IndexComponent[]): string {
+  return components.map(({ path, isDescending }) => printIndexPath(path) + (isDescending ? ' DESC' : '')).join(', ')
 }
 
 export function isSamePath(a: IndexPath, b: IndexPath): boolean {

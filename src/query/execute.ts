@@ -9,22 +9,21 @@
 
 import { type EpochSeconds, machine } from '../base/clock.ts'
 import { queryPageMsMax, querySliceMsMax, scanItemsMax } from '../base/limits.ts'
+import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { Source, SourceBatch, SourcePosition } from './source.ts'
-import { TopRows } from './top-rows.ts'
+import { type PlacedRow, TopRows } from './top-rows.ts'
 
 /** Where a result goes on. It is JSON and travels in continuation tokens. */
-export interface PagePosition {
+export interface PagePosition extends PlacePosition {
   /** Rows passed so far, the ones before the window included. */
   readonly passed: number
   /** In source order: behind this item. */
   readonly after?: SourcePosition
   /** In source order: the next item, if it is still this one, has so many of its rows behind it. */
   readonly within?: { readonly sequence: number; readonly rows: number }
-  /** In the order of places: behind this one, in base64. */
-  readonly place?: string
-  /** In source order: the index whose order it is; without one it is the order of keys. */
-  readonly index?: number
+  /** In source order: a digest of what the index is about whose order it is; without one it is the order of keys. */
+  readonly index?: string
 }
 
 export interface PageRequest {
@@ -113,10 +112,7 @@ class PageUnderWay {
         behind = itemPosition
         if (this.#isSliceOver()) await this.#turn()
       }
-      if (batch.next === undefined) {
-        this.#finishStream(passed)
-        return this.#end(undefined)
-      }
+      if (batch.next === undefined) return this.#end(undefined)
       after = batch.next
       behind = batch.next
       const isFull = this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax
@@ -128,65 +124,76 @@ class PageUnderWay {
   async inOrderOfPlaces(): Promise<Page> {
     const { source, program, moment, position, rowsMax, bytesMax } = this.#request
     const passedBefore = position?.passed ?? 0
-    const behind = position?.place === undefined ? undefined : Buffer.from(position.place, 'base64')
+    const behind = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
     const wanted = Math.min(toSkip + rowsMax, program.end - passedBefore)
-    // One more than the page holds tells whether there is another page.
-    const top = new TopRows(wanted + 1, program.isDistinct)
+    // One more than the page holds tells whether there is another page. A row that was given by an earlier page must be known
+    // for its equals behind it.
+    const isRemembering = program.distinct === 'identity'
+    const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct)
+    const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
     let bytesOfItem = 0
     let added = 0
     const emit = (value: unknown, place: Uint8Array | undefined) => {
-      if (behind !== undefined && Buffer.compare(place!, behind) <= 0) return true
-      top.add(place!, value, bytesOfItem + place!.length)
-      added++
+      const side = behind === undefined || isRemembering ? 1 : behind.compare(place!)
+      if (side < 0) return true
+      const rows = side === 0 ? undecided : top
+      rows.add(place!, value, bytesOfItem + place!.length)
+      if (rows === top) added++
       return true
     }
     // A source in the order of places is read from the last one on, and no further than the page needs.
-    const isOrdered = source.positionBefore !== undefined && !program.isDistinct
-    let after = isOrdered && behind !== undefined ? source.positionBefore!(behind) : undefined
+    const isOrdered = source.positionBefore !== undefined && program.distinct === undefined
+    let after = isOrdered && behind?.isWhole === true ? source.positionBefore!(behind.place) : undefined
     let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
-    do {
+    const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
+    let isMore = !isEnough()
+    while (isMore) {
       const batch = await source.read(after, moment, itemsMax)
       itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item } of batch.items) {
         bytesOfItem = item.body.length
         program.accept({ sequence: item.sequence, document: JSON.parse(item.body) }, emit)
-        if (isOrdered && added > wanted) break
+        if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
       }
-      after = isOrdered && added > wanted ? undefined : batch.next
-    } while (after !== undefined)
+      after = batch.next
+      isMore = after !== undefined && !isEnough()
+    }
     bytesOfItem = 0
     program.finish(emit)
 
-    const found = top.rows({ prefersArrival: program.prefersArrival && position === undefined })
+    const all = [...undecided.rows(), ...top.rows()]
+    const found = behind === undefined ? all : behind.rest(all)
+    if (program.prefersArrival && position === undefined && found.length <= wanted && this.#takeInArrival(found)) {
+      return this.#end(undefined)
+    }
     let passed = passedBefore
-    for (const { value, place } of found.slice(0, wanted)) {
+    for (const { value } of found.slice(0, wanted)) {
       const isOut = passed >= program.first
-      if (isOut && this.#bytesOut >= bytesMax)
-        return this.#end(this.#placePosition(passed, found[passed - passedBefore - 1]!.place))
+      const given = passed - passedBefore
+      if (isOut && this.#bytesOut >= bytesMax) return this.#end({ passed, ...positionBehind(found, given, behind) })
       passed++
       if (isOut) this.#take(value, undefined, '')
-      if (passed - passedBefore === wanted && found.length > wanted && passed < program.end) {
-        return this.#end(this.#placePosition(passed, place))
+      if (given + 1 === wanted && found.length > wanted && passed < program.end) {
+        return this.#end({ passed, ...positionBehind(found, wanted, behind) })
       }
     }
     return this.#end(undefined)
   }
 
-  #placePosition(passed: number, place: Uint8Array): PagePosition {
-    return { passed, place: Buffer.from(place).toString('base64') }
-  }
-
-  /** A query without items, such as SELECT 1, makes its rows at the end. */
-  #finishStream(passedBefore: number): void {
-    const { program } = this.#request
-    let passed = passedBefore
-    program.finish(value => {
-      if (passed++ >= program.first && passed <= program.end) this.#take(value, undefined, '')
-      return passed < program.end
-    })
+  /** All rows but those before the window, in the order in which they came; false when the page is too small for them. */
+  #takeInArrival(found: readonly PlacedRow[]): boolean {
+    const { program, bytesMax } = this.#request
+    for (const { value } of found.toSorted((a, b) => a.arrival - b.arrival).slice(program.first)) {
+      this.#take(value, undefined, '')
+      if (this.#bytesOut <= bytesMax) continue
+      this.#rows.length = 0
+      this.#bytesOut = 0
+      return false
+    }
+    return true
   }
 
   /** A row that is the item itself goes out as it is stored. */

@@ -16,6 +16,13 @@ export function tieOf(sequence: number, rowOfItem: number, isReverse: boolean): 
   return tie
 }
 
+/** Where equal rows are one, a place ends in the row's identity instead of its item. */
+export const identityBytes = 16
+
+export function identityOf(place: Uint8Array): string {
+  return Buffer.from(place.buffer, place.byteOffset, place.length).toString('latin1', place.length - identityBytes)
+}
+
 /** The index entry a place stands for. Read in reverse, the index has the key that the place has complemented. */
 export function splitPlace(place: Uint8Array, isReverse: boolean): { key: Uint8Array; sequence: number } {
   const bytes = Buffer.from(place.buffer, place.byteOffset, place.length)

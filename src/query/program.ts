@@ -10,8 +10,11 @@
 export interface Program {
   /** `source`: rows follow the order of their items. `place`: rows follow their places, whatever the source's order. */
   readonly order: 'source' | 'place'
-  /** Rows with the same place are one row. */
-  readonly isDistinct: boolean
+  /**
+   * Equal rows are one row, which stands where the first of them does. `place`: all of them have the same place.
+   * `identity`: they may stand apart, and only the identity at the end of their places is the same.
+   */
+  readonly distinct: 'place' | 'identity' | undefined
   /** When all rows fit on the first page they may as well come in the order in which they were found. */
   readonly prefersArrival: boolean
   /** The window of the result: rows before `first` are passed over, the one at `end` is no longer wanted. */
@@ -19,6 +22,8 @@ export interface Program {
   readonly end: number
   /** Makes the item's rows; stops when `emit` answers false. */
   accept(item: SourceItem, emit: Emit): void
+  /** Whether no further item can change the result; such a program may not need any item at all. */
+  isDone?(): boolean
   /** Only when every item adds the same to the result, and that is to be counted: stands for so many calls of `accept`. */
   countItems?(count: number): void
   /** Makes the rows that had to wait for the last item. */

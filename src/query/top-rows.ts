@@ -2,46 +2,47 @@
 
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
+import { identityOf } from './place.ts'
+import type { Program } from './program.ts'
 
 export interface PlacedRow {
   readonly place: Uint8Array
+  /** The how manieth it was to come. */
+  readonly arrival: number
   readonly value: unknown
   readonly bytes: number
 }
 
 export class TopRows {
   readonly #rowsMax: number
-  readonly #isDistinct: boolean
-  #rows: (PlacedRow & { readonly arrival: number })[] = []
+  readonly #distinct: Program['distinct']
+  #rows: PlacedRow[] = []
   #arrivals = 0
   #bytes = 0
-  #isCut = false
+  #cutAt = 64
 
-  constructor(rowsMax: number, isDistinct: boolean) {
+  constructor(rowsMax: number, distinct: Program['distinct']) {
     this.#rowsMax = rowsMax
-    this.#isDistinct = isDistinct
+    this.#distinct = distinct
   }
 
   add(place: Uint8Array, value: unknown, bytes: number): void {
     this.#rows.push({ place, value, bytes, arrival: this.#arrivals++ })
     this.#bytes += bytes
-    // Cutting at twice the size makes the cost of sorting per row constant, without a heap.
-    if (this.#rows.length >= 2 * this.#rowsMax + 64 || this.#bytes > queryMemoryBytesMax) this.#cut()
+    if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#cut()
   }
 
-  /** By place; or in the order in which they came, if that is preferred and no row had to go. */
-  rows({ prefersArrival }: { prefersArrival: boolean }): readonly PlacedRow[] {
+  /** By place. */
+  rows(): readonly PlacedRow[] {
     this.#cut()
-    return prefersArrival && !this.#isCut ? this.#rows.toSorted((a, b) => a.arrival - b.arrival) : this.#rows
+    return this.#rows
   }
 
   #cut(): void {
     const sorted = this.#rows.toSorted((left, right) => Buffer.compare(left.place, right.place))
-    const kept = this.#isDistinct
-      ? sorted.filter(({ place }, index) => index === 0 || Buffer.compare(sorted[index - 1]!.place, place) !== 0)
-      : sorted
-    this.#isCut ||= kept.length > this.#rowsMax
-    this.#rows = kept.slice(0, this.#rowsMax)
+    this.#rows = this.#withoutDuplicates(sorted).slice(0, this.#rowsMax)
+    // Cutting at twice the size makes the cost of sorting per row constant, without a heap.
+    this.#cutAt = 2 * this.#rows.length + 64
     this.#bytes = this.#rows.reduce((sum, { bytes }) => sum + bytes, 0)
     if (this.#bytes > queryMemoryBytesMax) {
       throw new RequestError(
@@ -49,5 +50,17 @@ export class TopRows {
         `Sorting or removing duplicates needs more than ${queryMemoryBytesMax} bytes of memory. Narrow the filter, select less, or ask for fewer rows.`,
       )
     }
+  }
+
+  #withoutDuplicates(sorted: PlacedRow[]): PlacedRow[] {
+    if (this.#distinct === undefined) return sorted
+    if (this.#distinct === 'place') {
+      return sorted.filter(({ place }, index) => index === 0 || Buffer.compare(sorted[index - 1]!.place, place) !== 0)
+    }
+    const seen = new Set<string>()
+    return sorted.filter(({ place }) => {
+      const identity = identityOf(place)
+      return !seen.has(identity) && seen.add(identity) !== undefined
+    })
   }
 }

@@ -162,7 +162,7 @@ function oneOf<T extends string>(value: unknown, choices: readonly T[], flag: st
 }
 
 /** A switch: given as a flag it is true, given by a variable it is a word. */
-function isOn(value: unknown, flag: string): boolean {
+export function isOn(value: unknown, flag: string): boolean {
   if (value === undefined || value === false) return false
   if (value === true) return true
   return ['true', '1', 'on', 'yes'].includes(oneOf(value, ['true', '1', 'on', 'yes', 'false', '0', 'off', 'no'], flag))

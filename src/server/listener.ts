@@ -51,14 +51,21 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   prepare(plain)
 
   const sockets = new Set<Socket>()
+  /** Connections that have not said anything yet. */
+  const silent = new Set<Socket>()
   const gate = createNetServer({ noDelay: true }, socket => {
     sockets.add(socket)
     if (!holdsProcess) socket.unref()
-    socket.once('close', () => sockets.delete(socket))
+    silent.add(socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      silent.delete(socket)
+    })
     socket.on('error', () => socket.destroy())
     const onTimeout = () => socket.destroy()
     socket.setTimeout(headersTimeoutMs, onTimeout)
     socket.once('data', first => {
+      silent.delete(socket)
       socket.off('timeout', onTimeout)
       socket.setTimeout(0)
       if (first[0] !== tlsHandshake) {
@@ -92,6 +99,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       // Requests under way are answered; idle connections are closed at once, the rest when their answer is out.
       const servers = secure === undefined ? [plain] : [plain, await secure]
       fastLane.close()
+      for (const socket of silent) socket.destroy()
       for (const server of servers) server.close()
       const idle = machine.setInterval(() => {
         for (const server of servers) server.closeIdleConnections()

@@ -24,7 +24,8 @@ export function partitionKeyFilter(
   for (const path of paths) {
     const value = demanded.get([alias, ...path.map(name => JSON.stringify(name))].join('.'))
     if (value === undefined) break
-    values.push(value)
+    // Adding zero makes 0 of -0, which equals it but would lead to another place.
+    values.push(typeof value === 'number' ? value + 0 : value)
   }
   return values
 }

@@ -3,15 +3,17 @@
  *
  *   plain               rows in the order of their items
  *   ORDER BY            placed by the order keys, then by item and by row within it
- *   DISTINCT            placed by a digest of the row (behind the order keys, if there are any), equal places being one row
- *   GROUP BY, aggregates, FROM (SELECT …)
- *                       run to the end, then placed by a digest of the row and its count among equals
+ *   DISTINCT            placed by a digest of the row (behind the order keys, if there are any), equal ones being one row
+ *   GROUP BY, aggregates, FROM (SELECT …), no FROM
+ *                       run to the end, then placed by a digest of the row (behind the order keys, if there are any) and its
+ *                       count among equals
  */
 
 import { hash } from 'node:crypto'
 import { encodeFullKey } from '../document/ordered-key.ts'
-import { tieOf } from '../query/place.ts'
+import { identityBytes, tieOf } from '../query/place.ts'
 import type { Emit, Program, SourceItem } from '../query/program.ts'
+import type { Expression, Query } from './ast.ts'
 import { canonicalKey } from './compare.ts'
 import { itemSlot } from './compiled.ts'
 import type { Frame, RunOptions } from './context.ts'
@@ -19,46 +21,56 @@ import { resolveCounts } from './counts.ts'
 import type { PreparedQuery } from './prepare.ts'
 import { projectRow } from './row-pipeline.ts'
 import { createFrame, QueryRun } from './run.ts'
-import { selectedAggregates } from './select-list.ts'
+import { sameExpression } from './same-expression.ts'
+import { selectExpressions, selectedAggregates } from './select-list.ts'
 import type { Value } from './value.ts'
 
 export function createProgram(prepared: PreparedQuery, options: RunOptions): Program {
   const { select, query } = prepared
-  const isCollected = select.groups !== undefined || select.derived !== undefined
+  const isCollected = select.groups !== undefined || select.derived !== undefined || query.sources.length === 0
   if (isCollected) return collected(prepared, options)
   const window = resolveCounts(query, options.parameters ?? new Map())
   const frame = createFrame(prepared, options)
   return select.orderKeys.length === 0 && !query.distinct
-    ? { order: 'source', isDistinct: false, prefersArrival: false, ...window, ...plain(prepared, frame) }
+    ? { order: 'source', distinct: undefined, prefersArrival: false, ...window, ...plain(prepared, frame) }
     : {
         order: 'place',
-        isDistinct: query.distinct,
+        distinct: distinctOf(query),
         prefersArrival: select.orderKeys.length === 0,
         ...window,
         ...placed(prepared, frame),
       }
 }
 
+/** Equal rows have equal order keys when all of these are part of the row. */
+function distinctOf(query: Query): Program['distinct'] {
+  if (!query.distinct) return undefined
+  const { selection, orderBy } = query
+  const selected = selectExpressions(query)
+  const isPart = (expression: Expression): boolean => {
+    if (selected.some(each => sameExpression(each, expression))) return true
+    return (expression.kind === 'member' || expression.kind === 'index') && isPart(expression.object)
+  }
+  const isDetermined = selection.kind === 'star' || (orderBy?.items ?? []).every(({ expression }) => isPart(expression))
+  return isDetermined ? 'place' : 'identity'
+}
+
 type Steps = Pick<Program, 'accept' | 'finish'>
 
-function plain({ select, query }: PreparedQuery, frame: Frame): Steps {
+function plain({ select }: PreparedQuery, frame: Frame): Steps {
   const { filter, bindRows } = select
   const push = (emit: Emit) => {
     if (filter !== undefined && filter(frame) !== true) return true
     const row = projectRow(select, frame)
     return row === undefined || emit(row, undefined)
   }
-  const readsItems = query.sources.length > 0
   return {
     accept: ({ document }, emit) => {
-      if (!readsItems) return
       frame.values[itemSlot] = document as Value
       frame.context.budget.startItem()
       bindRows(frame, () => push(emit))
     },
-    finish: emit => {
-      if (!readsItems) bindRows(frame, () => push(emit))
-    },
+    finish: () => {},
   }
 }
 
@@ -88,44 +100,46 @@ function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
 
 /** The run applies TOP, OFFSET and LIMIT itself: here the window is everything it gives. */
 function collected(prepared: PreparedQuery, options: RunOptions): Program {
-  const run = new QueryRun(prepared, options)
-  let rows: Value[] = []
+  const { orderKeys } = prepared.select
+  const rows: { readonly row: Value; readonly orderKey: Uint8Array }[] = []
   let isCounted = false
-  const take = (more: readonly Value[]) => {
-    for (const row of more) rows.push(row)
-  }
+  const run = new QueryRun(prepared, options, (row, keys) => {
+    const components = keys.map((value, index) => ({ value, isDescending: orderKeys[index]!.isDescending }))
+    rows.push({ row, orderKey: encodeFullKey(components) })
+    return true
+  })
   return {
     order: 'place',
-    isDistinct: false,
+    distinct: undefined,
     prefersArrival: true,
     first: 0,
     end: Number.POSITIVE_INFINITY,
-    accept: ({ document }) => {
-      if (!run.isDone) take(run.accept(document as Value))
-    },
+    accept: ({ document }) => run.accept(document as Value),
+    isDone: () => run.isDone || isCounted,
     ...(countsItems(prepared) && {
       countItems: (count: number) => {
         isCounted = true
-        rows = [countedRow(prepared, options, count)]
+        rows.push({ row: countedRow(prepared, options, count), orderKey: Buffer.alloc(0) })
       },
     }),
     finish: emit => {
-      if (!isCounted) take(run.finish())
+      if (!isCounted) run.finish()
       const counts = new Map<string, number>()
-      for (const row of rows) {
+      for (const { row, orderKey } of rows) {
         const key = canonicalKey(row)
         const count = counts.get(key) ?? 0
         counts.set(key, count + 1)
-        emit(row, Buffer.concat([digest(key), tieOf(count, 0, false)]))
+        emit(row, Buffer.concat([orderKey, digest(key), tieOf(count, 0, false)]))
       }
     },
   }
 }
 
-/** `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. */
+/** `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. ORDER BY drops some of them. */
 function countsItems({ query, select }: PreparedQuery): boolean {
   const aggregates = selectedAggregates(query)
   return (
+    [query.orderBy, query.top, query.offset].every(clause => clause === undefined) &&
     select.groups?.isSingle === true &&
     query.sources.length === 1 &&
     select.derived === undefined &&
@@ -142,5 +156,5 @@ function countedRow(prepared: PreparedQuery, options: RunOptions, count: number)
 }
 
 function digest(key: string): Buffer {
-  return hash('sha256', key, 'buffer').subarray(0, 16)
+  return hash('sha256', key, 'buffer').subarray(0, identityBytes)
 }

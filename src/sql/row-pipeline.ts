@@ -14,7 +14,10 @@ import { resolveCounts } from './counts.ts'
 import { RowSorter } from './row-sorter.ts'
 import { checkSize, type Value } from './value.ts'
 
-export type RowSink = (row: Value) => boolean
+/** Takes a row and the order keys it was sorted by; without ORDER BY there are none. */
+export type RowSink = (row: Value, keys: readonly Value[]) => boolean
+
+const noKeys: readonly Value[] = []
 
 interface Group {
   readonly keys: readonly Value[]
@@ -79,7 +82,7 @@ export class RowPipeline {
     const { groups } = this.#select
     if (groups !== undefined) this.#finishGroups(groups)
     if (this.#sorter === undefined) return
-    for (const row of this.#sorter.rows()) if (!this.#deliver(row)) return
+    for (const { row, keys } of this.#sorter.rows()) if (!this.#deliver(row, keys)) return
   }
 
   /** Gives back what was kept. The pipeline is of no use afterwards. */
@@ -87,13 +90,13 @@ export class RowPipeline {
     this.#memory.end()
   }
 
-  #deliver(row: Value): boolean {
+  #deliver(row: Value, keys = noKeys): boolean {
     if (this.isDone) return false
     if (row === undefined || this.#isDuplicate(row)) return true
     const position = this.#delivered
     this.#delivered += 1
     if (position < this.#first) return true
-    return this.#sink(row) && !this.isDone
+    return this.#sink(row, keys) && !this.isDone
   }
 
   #isDuplicate(row: Value): boolean {

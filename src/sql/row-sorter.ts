@@ -5,7 +5,7 @@ import type { OrderKey } from './compiled.ts'
 import type { MemoryLease } from './context.ts'
 import type { Value } from './value.ts'
 
-interface SortedRow {
+export interface SortedRow {
   readonly keys: readonly Value[]
   readonly row: Value
   readonly bytes: number
@@ -44,9 +44,9 @@ export class RowSorter {
     if (this.#rows.length >= 2 * this.#rowsMax + 64) this.#cut()
   }
 
-  rows(): Value[] {
+  rows(): readonly SortedRow[] {
     this.#cut()
-    return this.#rows.map(({ row }) => row)
+    return this.#rows
   }
 
   #cut(): void {

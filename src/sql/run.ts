@@ -47,12 +47,11 @@ export class QueryRun {
   readonly #stages: readonly Stage[]
   #rows: Value[] = []
 
-  constructor(prepared: PreparedQuery, options: RunOptions) {
+  /** With a sink, `accept` and `finish` answer no rows: they all go there. */
+  constructor(prepared: PreparedQuery, options: RunOptions, sink?: RowSink) {
     this.#frame = createFrame(prepared, options)
-    this.#stages = createStages(prepared.select, this.#frame, row => {
-      this.#rows.push(row)
-      return true
-    })
+    const keep: RowSink = row => this.#rows.push(row) > 0
+    this.#stages = createStages(prepared.select, this.#frame, sink ?? keep)
   }
 
   /** Whether no further item can add a row: TOP or LIMIT is reached, or the query reads no items at all. */

@@ -12,7 +12,8 @@ import {
   setDefault,
 } from '../../test/simulation/fixture.ts'
 import { machine } from '../base/clock.ts'
-import { purgeIntervalMs, sweepRowsMax, sweepStarvationMsMax } from '../base/limits.ts'
+import { IdleWatch } from '../base/idle.ts'
+import { purgeIntervalMs, starvationMsMax, sweepRowsMax } from '../base/limits.ts'
 import { type Log, silentLog } from '../base/log.ts'
 import type { ContainerRecord, Store } from '../storage/port.ts'
 import { deleteRu } from '../units/cost.ts'
@@ -67,12 +68,8 @@ class Bench {
       },
     }
     const log: Log = { ...silentLog, error: details => this.errors.push(details) }
-    this.purger = new Purger({
-      store: recording,
-      ledger,
-      activity: () => (this.isBusy ? ++this.#requests : this.#requests),
-      log,
-    })
+    const idle = new IdleWatch(() => (this.isBusy ? ++this.#requests : this.#requests))
+    this.purger = new Purger({ store: recording, ledger, idle, log })
     return this
   }
 
@@ -293,7 +290,7 @@ describe('without enforced throughput', () => {
     assert.equal(await bench.rows(container), 0)
     const waits = bench.sweeps.map(({ atMs }, index) => atMs - (bench.sweeps[index - 1]?.atMs ?? 6000))
     assert.deepEqual(waits, [50, 50, 50, 50])
-    assert.equal(sweepStarvationMsMax, 50)
+    assert.equal(starvationMsMax, 50)
   })
 })
 
@@ -444,7 +441,7 @@ describe('closing', () => {
     assert.equal(bench.isWaiting, false)
   })
 
-  test('in the middle of a pass waits for the sweep under way and begins no other', async t => {
+  test('in the middle of a pass waits for the sweep under way and begins no other', { timeout: 10_000 }, async t => {
     const bench = new Bench(t).start()
     const a = await withBacklog(bench, 'a', 250)
     const b = await withBacklog(bench, 'b', 250)

@@ -1,6 +1,8 @@
 /** What can be said about life and death in a container: status, forecast, preview of a change, and one item explained. */
 
 import type { EpochSeconds } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
+import { forecastBucketsMax } from '../base/limits.ts'
 import {
   type Cohort,
   type ContainerRecord,
@@ -11,7 +13,7 @@ import {
   type StoredItem,
   type TtlPolicy,
 } from '../storage/port.ts'
-import { changeDefault } from './lifespan.ts'
+import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 
 export interface TtlStatus {
@@ -63,6 +65,12 @@ export async function forecast(
   container: ContainerRecord,
   { windowSeconds, bucketCount }: { windowSeconds: number; bucketCount: number },
 ): Promise<Forecast> {
+  if (!Number.isInteger(bucketCount) || bucketCount < 1 || bucketCount > forecastBucketsMax) {
+    throw new RequestError('malformed', `"buckets" is a whole number from 1 to ${forecastBucketsMax}.`)
+  }
+  if (windowSeconds < bucketCount) {
+    throw new RequestError('malformed', 'The window must have at least a second for each bucket.')
+  }
   const moment = await store.moment()
   const edges = Array.from({ length: bucketCount }, (_, index) =>
     Math.round(moment + (windowSeconds * (index + 1)) / bucketCount),
@@ -85,6 +93,7 @@ export interface Preview {
 
 /** How many would die when, if the default were changed now. The spans do not overlap. */
 export async function preview(store: Store, container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
+  if (defaultTtl !== null && !isTtl(defaultTtl)) throw new RequestError('malformed', invalidTtlText(defaultTtl))
   const moment = await store.moment()
   const changed = changeDefault(container.policy, defaultTtl, moment)
   const { spans, later, never } = await deaths(store, container, changed, moment, [moment + hourS, moment + dayS])

@@ -1,7 +1,7 @@
 /** Queries: over definitions in memory, over items page by page, and the plans that clients ask for before they fan out. */
 
 import { hash } from 'node:crypto'
-import { pageBytesMax } from '../../base/limits.ts'
+import { pageBytesMax, requestBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
@@ -40,7 +40,7 @@ interface QueryRequest {
 const queries = new PreparedQueries()
 
 function parseQueryRequest(request: NosqlRequest): QueryRequest {
-  const body = readObject(jsonBody(request), 'query')
+  const body = readObject(jsonBody(request, requestBytesMax), 'query')
   return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
 }
 

@@ -1,0 +1,106 @@
+/** mayfly exec: a server for the length of one command. */
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { temporaryDirectory } from '../support/start-server.ts'
+
+const exec = (script: string, flags: string[] = [], env: Record<string, string> = {}) =>
+  runCli(['exec', ...flags, '--', process.execPath, '-e', script], { env })
+
+test('The command finds the server in its environment, and the server is gone afterwards', async () => {
+  const script = `
+    const { COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING } = process.env
+    fetch(COSMOS_ENDPOINT + '/_mayfly/clock').then(async response => {
+      console.log(JSON.stringify({ COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING, clock: await response.json() }))
+    })`
+  const { code, stdout, stderr } = await exec(script, ['--clock', 'manual'])
+  assert.equal(code, 0, stderr)
+  const { COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING, clock } = JSON.parse(stdout)
+  assert.match(COSMOS_ENDPOINT, /^http:\/\/127\.0\.0\.1:\d+$/)
+  assert.equal(COSMOS_CONNECTION_STRING, `AccountEndpoint=${COSMOS_ENDPOINT}/;AccountKey=${COSMOS_KEY};`)
+  assert.equal(clock.mode, 'manual')
+  await assert.rejects(fetch(`${COSMOS_ENDPOINT}/alive`))
+})
+
+test('The SDK works with what the command finds', async () => {
+  const path = join(temporaryDirectory(), 'sdk.mjs')
+  writeFileSync(
+    path,
+    `import { CosmosClient } from ${JSON.stringify(import.meta.resolve('@azure/cosmos'))}
+const client = new CosmosClient(process.env.COSMOS_CONNECTION_STRING)
+console.log((await client.databases.create({ id: 'shop' })).statusCode)
+`,
+  )
+  const { code, stdout, stderr } = await runCli(['exec', '--', process.execPath, path])
+  assert.equal(code, 0, stderr)
+  assert.equal(stdout, '201\n')
+})
+
+test('The exit code of the command is passed on', async () => {
+  for (const wanted of [0, 7]) assert.equal((await exec(`process.exit(${wanted})`)).code, wanted)
+})
+
+test('A command that ends by a signal does not count as a success', async () => {
+  assert.notEqual((await exec(`process.kill(process.pid, 'SIGKILL')`)).code, 0)
+})
+
+test('The arguments and the streams of the command are its own', async () => {
+  const script = 'console.log(JSON.stringify(process.argv.slice(1))); console.error("to stderr")'
+  const args = ['exec', '--', process.execPath, '-e', script, '--', '--port', '5', '', 'a b', '--help']
+  const { stdout, stderr } = await runCli(args)
+  assert.equal(stdout, `${JSON.stringify(['--port', '5', '', 'a b', '--help'])}\n`)
+  assert.match(stderr, /to stderr/)
+})
+
+test('A command that cannot be started is said to be, with code 1', async () => {
+  const { code, stderr } = await runCli(['exec', '--', 'no-such-command-anywhere'])
+  assert.equal(code, 1)
+  assert.match(stderr, /no-such-command-anywhere cannot be started/)
+  const none = await runCli(['exec'])
+  assert.equal(none.code, 1)
+  assert.match(none.stderr, /missing required argument/)
+})
+
+test('It takes a free port and memory, whatever variables say for servers', async () => {
+  const cwd = temporaryDirectory()
+  const script = `
+    console.log(process.env.COSMOS_ENDPOINT)
+    console.log(JSON.stringify(require('node:fs').readdirSync('.')))`
+  const args = ['exec', '--', process.execPath, '-e', script]
+  const { code, stdout, stderr } = await runCli(args, { cwd, env: { MAYFLY_PORT: '1' } })
+  assert.equal(code, 0, stderr)
+  const [endpoint, files] = stdout.trim().split('\n')
+  assert.notEqual(new URL(endpoint!).port, '1')
+  assert.deepEqual(JSON.parse(files!), [])
+})
+
+test('With --data what one command wrote the next one finds', async () => {
+  const data = temporaryDirectory()
+  const path = join(data, 'step.mjs')
+  writeFileSync(
+    path,
+    `import { CosmosClient } from ${JSON.stringify(import.meta.resolve('@azure/cosmos'))}
+const client = new CosmosClient(process.env.COSMOS_CONNECTION_STRING)
+console.log((await client.databases.createIfNotExists({ id: 'shop' })).statusCode)
+`,
+  )
+  const step = () => runCli(['exec', '--data', data, '--', process.execPath, path])
+  assert.equal((await step()).stdout, '201\n')
+  assert.equal((await step()).stdout, '200\n')
+})
+
+test('A signal to stop is passed to the command, which decides how it ends', async () => {
+  const script = `
+    process.on('SIGTERM', () => { console.log('told'); process.exit(5) })
+    setInterval(() => {}, 1000)
+    console.log('waiting')`
+  const running = startCli(['exec', '--', process.execPath, '-e', script])
+  await running.said(/^waiting\n/)
+  running.process.kill('SIGTERM')
+  const { code, stdout } = await running.ended
+  assert.equal(stdout, 'waiting\ntold\n')
+  assert.equal(code, 5)
+})

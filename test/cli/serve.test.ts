@@ -1,0 +1,222 @@
+/** mayfly serve: what it says, where its settings come from, and what it refuses. */
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { parseConfig, settings, wellKnownKey } from '../../src/server/config.ts'
+import { runCli, serveCli, startCli } from '../support/run-cli.ts'
+import { failureOf } from '../support/service-error.ts'
+import { call } from '../support/signed-request.ts'
+import { newClient, temporaryDirectory } from '../support/start-server.ts'
+
+const ownKey = Buffer.from('a key of our own, long enough').toString('base64')
+const quick = ['--memory', '--port', '0', '--json']
+
+const clockOf = async (endpoint: string) => (await call(endpoint, 'GET', '/_mayfly/clock')).json
+
+test('With --json the server says one line of JSON on standard output when it is ready, and ends well when told', async () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    await using server = await serveCli(quick)
+    assert.deepEqual(Object.keys(server.ready), ['ready', 'endpoint', 'mongoUri', 'explorer'])
+    assert.equal(server.ready.ready, true)
+    assert.match(server.endpoint, /^http:\/\/127\.0\.0\.1:\d+$/)
+    assert.equal((await call(server.endpoint, 'GET', '/ready')).status, 200)
+    const { code, stdout } = await server.stop(signal)
+    assert.equal(code, 0)
+    assert.equal(stdout, `${JSON.stringify(server.ready)}\n`)
+  }
+})
+
+test('Without --json the server greets with its address, its key and where the data is', async () => {
+  const server = startCli(['--memory', '--port', '0'])
+  const [endpoint] = await server.said(/http:\/\/127\.0\.0\.1:\d+/)
+  assert.equal((await call(endpoint, 'GET', '/ready')).status, 200)
+  server.process.kill('SIGTERM')
+  const { code, stdout } = await server.ended
+  assert.equal(code, 0)
+  assert.match(stdout, /ready/)
+  assert.ok(stdout.includes(wellKnownKey))
+  assert.match(stdout, /in memory/)
+})
+
+test('A key of one’s own is not shown', async () => {
+  const server = startCli(['--memory', '--port', '0', '--key', ownKey])
+  await server.said(/AccountKey=.*\n/)
+  server.process.kill('SIGTERM')
+  const { stdout, stderr } = await server.ended
+  assert.ok(!stdout.includes(ownKey) && !stderr.includes(ownKey))
+})
+
+test('An unknown flag is refused with the one that was meant', async () => {
+  for (const [flag, meant] of [
+    ['--prot', '--port'],
+    ['--clok', '--clock'],
+    ['--ratelimit', '--rate-limit'],
+  ]) {
+    const { code, stderr, stdout } = await runCli([flag!, '1'])
+    assert.equal(code, 1)
+    assert.match(stderr, new RegExp(`unknown option '${flag}'`))
+    assert.match(stderr, new RegExp(`Did you mean ${meant}\\?`))
+    assert.equal(stdout, '')
+  }
+})
+
+test('Values that cannot be are refused in a sentence and without a stack', async () => {
+  for (const [args, text] of [
+    [['--port', 'x'], /^mayfly: --port takes a whole number from 0 to 65535, not 'x'\.\n$/],
+    [['--key-file', '/no/such/file'], /^mayfly: The key file \/no\/such\/file cannot be read\.\n$/],
+    [
+      ['--host', '192.0.2.1', '--key', ownKey, ...quick],
+      /^mayfly: 192\.0\.2\.1 is not an address of this machine\.\n$/,
+    ],
+  ] as const) {
+    const { code, stderr } = await runCli(args)
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, text)
+  }
+})
+
+test('Each flag says what it takes', () => {
+  for (const [flags, text] of [
+    [{ port: '65536' }, /--port takes a whole number/],
+    [{ port: '-1' }, /--port takes a whole number/],
+    [{ port: '80 ' }, /--port takes a whole number/],
+    [{ mongoPort: 'x' }, /--mongo-port takes a whole number/],
+    [{ clock: 'lunar' }, /--clock takes system, manual, not 'lunar'/],
+    [{ rateLimit: 'perhaps' }, /--rate-limit takes on, off/],
+    [{ partitions: '0' }, /--partitions takes a whole number from 1 to 100/],
+    [{ partitions: '101' }, /--partitions takes a whole number from 1 to 100/],
+    [{ logLevel: 'loud' }, /--log-level takes silent/],
+    [{ key: 'short' }, /at least 16 bytes/],
+    [{ key: 'not base64 at all, but long' }, /base64/],
+    [{ key: ownKey, keyFile: 'x' }, /not with both/],
+    [{ memory: 'maybe' }, /--memory takes true, 1, on, yes/],
+  ] as const) {
+    assert.throws(() => parseConfig(settings(flags, {})), { message: text })
+  }
+})
+
+test('Every setting can come from a variable', async () => {
+  const data = temporaryDirectory()
+  const env = {
+    MAYFLY_PORT: '0',
+    MAYFLY_JSON: 'true',
+    MAYFLY_DATA: data,
+    MAYFLY_CLOCK: 'manual',
+    MAYFLY_KEY: ownKey,
+    MAYFLY_RATE_LIMIT: 'on',
+    MAYFLY_STRICT: 'yes',
+    MAYFLY_PARTITIONS: '3',
+    MAYFLY_LOG_LEVEL: 'silent',
+  }
+  await using server = await serveCli([], { env })
+  const headers = { authorization: `Bearer ${ownKey}` }
+  const { json } = await call(server.endpoint, 'GET', '/status', { headers })
+  assert.equal(json.clock.mode, 'manual')
+  assert.equal(json.rateLimit, true)
+  assert.equal(json.store, 'sqlite')
+  const { database } = await newClient({ endpoint: server.endpoint, key: ownKey }).databases.create({ id: 'shop' })
+  const { container } = await database.containers.create({ id: 'carts', partitionKey: '/pk' })
+  assert.equal((await container.readPartitionKeyRanges().fetchAll()).resources.length, 3)
+  assert.equal(await failureOf(container.items.create({ id: '1', pk: 'a', ttl: null } as never)), 400, 'strict')
+  assert.equal((await server.stop()).stderr, '')
+})
+
+test('A flag counts before a variable, and a variable of ours before one of the emulator', async () => {
+  const env = { MAYFLY_CLOCK: 'system', PORT: '1', MAYFLY_PORT: '0', LOG_LEVEL: 'quiet' }
+  await using server = await serveCli(['--memory', '--json', '--clock', 'manual'], { env })
+  assert.equal((await clockOf(server.endpoint)).mode, 'manual')
+})
+
+test('The variables of the emulator are understood, and an empty variable is none', async () => {
+  const data = temporaryDirectory()
+  const keyFile = join(data, 'key')
+  writeFileSync(keyFile, `${ownKey}\n`)
+  const env = { PORT: '0', DATA_PATH: data, KEY_FILE: keyFile, LOG_LEVEL: 'quiet', MAYFLY_CLOCK: '' }
+  await using server = await serveCli(['--json'], { env })
+  assert.equal(
+    (await newClient({ endpoint: server.endpoint, key: ownKey }).databases.create({ id: 'x' })).statusCode,
+    201,
+  )
+})
+
+test('A switch is on by any of its words, as a variable', async () => {
+  await using server = await serveCli([], { env: { MAYFLY_PORT: '0', MAYFLY_MEMORY: '1', MAYFLY_JSON: '1' } })
+  assert.equal(server.ready.ready, true)
+})
+
+test('A variable that cannot be is refused by the name of its flag', async () => {
+  const { code, stderr } = await runCli([], { env: { MAYFLY_PORT: 'zero' } })
+  assert.equal(code, 1)
+  assert.match(stderr, /--port takes a whole number/)
+})
+
+test('The well-known key is refused where others can reach the server, unless that is said to be fine', async () => {
+  const { code, stderr } = await runCli(['--host', '0.0.0.0', ...quick])
+  assert.equal(code, 1)
+  assert.match(stderr, /The well-known key protects nothing/)
+  assert.match(stderr, /--key-file/)
+  for (const host of ['0.0.0.0', '::', '192.168.0.1', 'example.com', '127.example.com']) {
+    for (const key of [{}, { key: wellKnownKey }]) {
+      assert.throws(() => parseConfig(settings({ host, ...key }, {})), { message: /well-known key protects nothing/ })
+    }
+    assert.equal(parseConfig(settings({ host, key: ownKey }, {})).host, host)
+  }
+  for (const host of ['127.0.0.1', '127.1.2.3', 'localhost', '::1']) {
+    assert.equal(parseConfig(settings({ host }, {})).host, host)
+  }
+  await using own = await serveCli(['--host', '0.0.0.0', '--key', ownKey, ...quick])
+  assert.equal((await call(own.endpoint, 'GET', '/ready')).status, 200)
+  await using allowed = await serveCli(['--host', '0.0.0.0', '--insecure-allow-well-known-key', ...quick])
+  assert.equal((await call(allowed.endpoint, 'GET', '/ready')).status, 200)
+})
+
+test('A port that is taken is said to be', async () => {
+  await using server = await serveCli(quick)
+  const { code, stderr } = await runCli(['--memory', '--port', new URL(server.endpoint).port])
+  assert.equal(code, 1)
+  assert.match(stderr, /is taken by another program\. Choose another with --port/)
+})
+
+test('Data is kept in the directory that is named, and in ./mayfly-data otherwise', async () => {
+  const cwd = temporaryDirectory()
+  for (const args of [['--data', 'elsewhere'], []]) {
+    const start = () => serveCli(['--port', '0', '--json', '--log-level', 'silent', ...args], { cwd })
+    const client = ({ endpoint }: { endpoint: string }) => newClient({ endpoint, key: wellKnownKey })
+    {
+      await using server = await start()
+      await client(server).databases.create({ id: 'kept' })
+    }
+    await using server = await start()
+    assert.equal((await client(server).database('kept').read()).statusCode, 200)
+  }
+})
+
+test('A second server on the same data is refused', async () => {
+  const data = temporaryDirectory()
+  await using _server = await serveCli(['--data', data, '--port', '0', '--json'])
+  const { code, stderr } = await runCli(['--data', data, '--port', '0'])
+  assert.equal(code, 1)
+  assert.match(stderr, /is in use by another Mayfly/)
+})
+
+test('The version and the help are shown', async () => {
+  const version = await runCli(['--version'])
+  assert.equal(version.code, 0)
+  assert.match(version.stdout, /^\d+\.\d+\.\d+/)
+  const help = await runCli(['serve', '--help'])
+  assert.equal(help.code, 0)
+  for (const flag of [
+    '--port',
+    '--data',
+    '--memory',
+    '--clock',
+    '--rate-limit',
+    '--strict',
+    '--partitions',
+    '--json',
+  ]) {
+    assert.ok(help.stdout.includes(flag), flag)
+  }
+})

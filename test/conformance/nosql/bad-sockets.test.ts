@@ -1,0 +1,193 @@
+/** Bytes that are no request, requests that never end and clients that leave: others do not notice. */
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import test from 'node:test'
+import { signature } from '../../support/signed-request.ts'
+import { pathOf, startServer } from '../../support/start-server.ts'
+
+const server = await startServer()
+const container = await server.newContainer()
+await container.items.create({ id: 'one', pk: 'a' })
+const port = Number(new URL(server.db.endpoint).port)
+
+async function open(): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Sends bytes and collects what comes back until the server closes. */
+async function talk(bytes: string | Buffer): Promise<string> {
+  const socket = await open()
+  let heard = ''
+  socket.on('data', chunk => {
+    heard += chunk.toString('latin1')
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return heard
+}
+
+async function assertAnswers(): Promise<void> {
+  assert.equal((await container.item('one', 'a').read()).statusCode, 200)
+}
+
+const garbage: Readonly<Record<string, string | Buffer>> = {
+  words: 'this is not http\r\n\r\n',
+  'a broken request line': 'GET\r\n\r\n',
+  'another protocol': 'GET / FTP/9.9\r\n\r\n',
+  'zero bytes': Buffer.alloc(64),
+  'random bytes': Buffer.concat([Buffer.from([0x01]), randomBytes(2000)]),
+  'a header without a colon': 'GET / HTTP/1.1\r\nhost: x\r\nbroken header\r\n\r\n',
+  'two lengths': 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!',
+  'a length and chunks':
+    'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a length that is no number': 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n',
+  'headers of 100 KB': `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`,
+}
+
+for (const [name, bytes] of Object.entries(garbage)) {
+  test(`A connection that sends ${name} is told so and closed`, async () => {
+    assert.match(await talk(bytes), /^HTTP\/1\.1 400 /)
+    await assertAnswers()
+  })
+}
+
+test('A connection that begins like TLS and goes on like nothing is closed', async () => {
+  const bytes = Buffer.concat([Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]), randomBytes(600)])
+  assert.doesNotMatch(await talk(bytes), /HTTP/)
+  await assertAnswers()
+})
+
+/** The head of a signed write of 1,000 bytes, of which only a few follow. */
+function beginningOfWrite(): string {
+  const date = new Date().toUTCString()
+  const path = pathOf(container, 'docs')
+  return [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `authorization: ${signature(server.db.key, 'POST', path, date)}`,
+    `x-ms-date: ${date}`,
+    'x-ms-documentdb-partitionkey: ["a"]',
+    'content-length: 1000',
+    '',
+    '{"id":"slow","pk":"a"',
+  ].join('\r\n')
+}
+
+test('Requests that do not end hold up nobody', async () => {
+  const slow = await Promise.all(Array.from({ length: 50 }, open))
+  for (const socket of slow) socket.write(beginningOfWrite())
+  const silent = await Promise.all(Array.from({ length: 50 }, open))
+  for (let at = 0; at < 20; at++) await assertAnswers()
+  assert.equal((await container.items.create({ id: 'two', pk: 'a' })).statusCode, 201)
+  for (const socket of [...slow, ...silent]) socket.destroy()
+  await assertAnswers()
+})
+
+test('A client that leaves in the middle of its request has written nothing', async () => {
+  for (const leave of ['destroy', 'end', 'resetAndDestroy'] as const) {
+    const socket = await open()
+    socket.write(beginningOfWrite())
+    await assertAnswers()
+    const closed = once(socket, 'close')
+    socket[leave]()
+    socket.resume()
+    await closed
+  }
+  await assertAnswers()
+  assert.equal((await container.item('slow', 'a').read()).statusCode, 404)
+})
+
+test('A client that leaves before its answer does no harm', async () => {
+  for (let at = 0; at < 20; at++) {
+    const socket = await open()
+    socket.write(beginningOfWrite().replace('content-length: 1000', 'content-length: 21'))
+    socket.resetAndDestroy()
+  }
+  await assertAnswers()
+})
+
+/** A signed request as its bytes. */
+function requestText(method: string, path: string, { body = '', connection = 'keep-alive' } = {}): string {
+  const date = new Date().toUTCString()
+  return [
+    `${method} ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `authorization: ${signature(server.db.key, method, path, date)}`,
+    `x-ms-date: ${date}`,
+    'x-ms-documentdb-partitionkey: ["a"]',
+    `connection: ${connection}`,
+    ...(body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
+    '',
+    body,
+  ].join('\r\n')
+}
+
+const statusesIn = (heard: string) => [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+const docs = pathOf(container, 'docs')
+
+test('Several requests in one go are answered in order, ours and those of the admin API', async () => {
+  const requests = [
+    requestText('GET', '/'),
+    requestText('GET', '/dbs/none'),
+    `GET /_mayfly/nothing/here HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`,
+    requestText('POST', docs, { body: '{"id":"one","pk":"a"}' }),
+    requestText('GET', '/dbs', { connection: 'close' }),
+  ]
+  assert.deepEqual(statusesIn(await talk(requests.join(''))), ['200', '404', '404', '409', '200'])
+})
+
+test('A request may arrive in pieces of any size', async () => {
+  const text = requestText('POST', docs, { body: '{"id":"pieces","pk":"a","s":"日本語"}', connection: 'close' })
+  const bytes = Buffer.from(text)
+  for (const [size, status] of [
+    [7, '201'],
+    [64, '409'],
+    [bytes.length - 1, '409'],
+  ] as const) {
+    const socket = await open()
+    socket.setNoDelay(true)
+    let heard = ''
+    socket.on('data', chunk => {
+      heard += chunk
+    })
+    for (let at = 0; at < bytes.length; at += size) {
+      socket.write(bytes.subarray(at, at + size))
+      // A turn of the event loop, in which the server, which shares it, reads what was sent.
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await once(socket, 'close')
+    assert.deepEqual(statusesIn(heard), [status])
+  }
+  assert.equal((await container.item('pieces', 'a').read()).resource?.s, '日本語')
+})
+
+test('A connection serves plain and odd requests in turn', async () => {
+  const socket = await open()
+  const chunked = `transfer-encoding: chunked\r\n\r\n15\r\n{"id":"odd","pk":"a"}\r\n0\r\n\r\n`
+  const odd = requestText('POST', docs).replace(/\r\n$/, '').replace(/\r\n$/, `\r\n${chunked}`)
+  const statuses: string[] = []
+  for (const text of [requestText('GET', '/dbs'), odd, requestText('GET', '/'), requestText('HEAD', '/'), odd]) {
+    socket.write(text)
+    const [answer] = await once(socket, 'data')
+    statuses.push(...(statusesIn(String(answer)) as string[]))
+  }
+  assert.deepEqual(statuses, ['200', '201', '200', '200', '409'])
+  socket.destroy()
+})
+
+test('A client that says that it is done still gets its answer', async () => {
+  const socket = await open()
+  let heard = ''
+  socket.on('data', chunk => {
+    heard += chunk
+  })
+  socket.end(requestText('POST', docs, { body: '{"id":"last words","pk":"a"}' }))
+  await once(socket, 'close')
+  assert.deepEqual(statusesIn(heard), ['201'])
+})

@@ -1,0 +1,71 @@
+/** A script that starts a server and forgets it ends by itself. */
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { temporaryDirectory } from '../support/start-server.ts'
+
+const library = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
+const sdk = JSON.stringify(import.meta.resolve('@azure/cosmos'))
+const directory = temporaryDirectory()
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The script must end before the limit, or it is killed and its code is not 0. */
+function run(name: string, script: string): Promise<Ended> {
+  const path = join(directory, `${name}.mjs`)
+  writeFileSync(path, script)
+  return new Promise(resolve => {
+    execFile(process.execPath, [path], { timeout: 10_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr })
+    })
+  })
+}
+
+const start = (options: string) => `import { mayfly } from ${library}
+const db = await mayfly(${options})
+console.log(db.endpoint)
+`
+
+test('A script that starts a server and never closes it ends with code 0', async () => {
+  const { code, stdout, stderr } = await run('start', start(`{ clock: 'manual' }`))
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\n$/)
+})
+
+test('So does one with the clock of the system and data in a directory', async () => {
+  const data = JSON.stringify(join(directory, 'data'))
+  const { code, stderr } = await run('data', start(`{ data: ${data} }`))
+  assert.equal(code, 0, stderr)
+  const again = await run('again', start(`{ data: ${data} }`))
+  assert.equal(again.code, 0, 'the directory can be used again')
+})
+
+test('So does one that used the server with the SDK, which keeps its connections', async () => {
+  const { code, stdout, stderr } = await run(
+    'sdk',
+    `import { CosmosClient } from ${sdk}
+${start(`{ clock: 'manual' }`)}
+const client = new CosmosClient({ endpoint: db.endpoint, key: db.key })
+const { database } = await client.databases.create({ id: 'shop' })
+const { container } = await database.containers.create({ id: 'carts', partitionKey: '/pk', defaultTtl: 60 })
+await container.items.create({ id: 'one', pk: 'a' })
+await db.clock.advance('60s')
+console.log((await container.item('one', 'a').read()).statusCode)
+`,
+  )
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /\n404\n$/)
+})
+
+test('A script that fails beside a running server still ends, with its error', async () => {
+  const { code, stderr } = await run('fails', `${start('{}')}\nthrow new Error('as it should')`)
+  assert.equal(code, 1)
+  assert.match(stderr, /as it should/)
+})

@@ -1,0 +1,230 @@
+/** The library as tests use it: a whole server in the process, gone at the end of the block. */
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import test from 'node:test'
+import { CosmosClient } from '@azure/cosmos'
+import { type Mayfly, mayfly } from '../../src/index.ts'
+import { failureOf } from '../support/service-error.ts'
+import { idsOf, newClient, readFeed, temporaryDirectory, testServer } from '../support/start-server.ts'
+
+async function newCarts(db: Mayfly, defaultTtl = 60) {
+  const { database } = await newClient(db).databases.create({ id: 'shop' })
+  const { container } = await database.containers.create({ id: 'carts', partitionKey: '/pk', defaultTtl })
+  return container
+}
+
+async function useItWithTheSdk(db: Mayfly): Promise<void> {
+  const carts = await newCarts(db)
+  await carts.items.create({ id: 'one', pk: 'a' })
+  assert.equal((await carts.item('one', 'a').read()).statusCode, 200)
+  const before = db.clock.now()
+  assert.equal(await db.clock.advance('59s'), before + 59)
+  assert.equal((await carts.item('one', 'a').read()).statusCode, 200)
+  assert.equal(await db.clock.set(before + 60), before + 60)
+  assert.equal((await carts.item('one', 'a').read()).statusCode, 404)
+  assert.equal((await db.ttl.status('shop', 'carts')).living, 0)
+}
+
+test('A server in a block works with the SDK and a clock turned by hand', async () => {
+  let endpoint: string
+  {
+    await using db = await mayfly({ clock: 'manual' })
+    endpoint = db.endpoint
+    await useItWithTheSdk(db)
+  }
+  await assert.rejects(fetch(`${endpoint}/alive`), 'it is gone at the end of the block')
+})
+
+const mocked = ['setTimeout', 'setInterval', 'setImmediate', 'Date'] as const
+
+test('A test that mocks timers and Date before the start can use the server', async context => {
+  context.mock.timers.enable({ apis: [...mocked], now: Date.now() })
+  await using db = await mayfly({ clock: 'manual' })
+  await useItWithTheSdk(db)
+})
+
+test('A test that mocks timers and Date after the start can use the server, and purge and reset it', async context => {
+  await using db = await mayfly({ clock: 'manual' })
+  context.mock.timers.enable({ apis: [...mocked], now: Date.now() })
+  await useItWithTheSdk(db)
+  await db.purge()
+  assert.equal((await db.ttl.status('shop', 'carts')).backlog, 0)
+  await db.reset()
+})
+
+test('Mocked time that is turned on does not move the clock of the items', async context => {
+  await using db = await mayfly({ clock: 'manual' })
+  context.mock.timers.enable({ apis: [...mocked], now: Date.now() })
+  const carts = await newCarts(db)
+  await carts.items.create({ id: 'one', pk: 'a' })
+  const before = db.clock.now()
+  context.mock.timers.tick(10 * 60_000)
+  assert.equal(db.clock.now(), before)
+  assert.equal((await carts.item('one', 'a').read()).statusCode, 200)
+})
+
+test('The clock of the system goes on by itself under mocked timers', async context => {
+  await using db = await mayfly()
+  const real = Math.floor(Date.now() / 1000)
+  context.mock.timers.enable({ apis: [...mocked], now: 0 })
+  assert.ok(Math.abs(db.clock.now() - real) <= 2)
+})
+
+test('A client that signs with a Date mocked far from the present is understood', async context => {
+  await using db = await mayfly({ clock: 'manual' })
+  context.mock.timers.enable({ apis: ['Date'], now: 0 })
+  assert.equal((await newClient(db).databases.create({ id: 'shop' })).statusCode, 201)
+})
+
+test('Two servers in one process do not see each other', async () => {
+  await using first = await mayfly({ clock: 'manual' })
+  await using second = await mayfly({ clock: 'manual' })
+  assert.notEqual(first.endpoint, second.endpoint)
+  const carts = await newCarts(first)
+  await carts.items.create({ id: 'one', pk: 'a' })
+  assert.equal(await failureOf(newClient(second).database('shop').read()), 404)
+  const others = await newCarts(second)
+  assert.equal((await others.item('one', 'a').read()).statusCode, 404)
+  const before = second.clock.now()
+  await first.clock.advance('1d')
+  assert.equal(second.clock.now(), before)
+  await first.reset()
+  assert.equal((await others.read()).statusCode, 200)
+})
+
+test('A reset leaves nothing behind, and everything can be made anew', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const server = testServer(db)
+  const carts = await newCarts(db)
+  await carts.items.create({ id: 'one', pk: 'a' })
+  await server.newContainer()
+  await db.reset()
+  assert.deepEqual((await server.client.databases.readAll().fetchAll()).resources, [])
+  assert.deepEqual((await server.client.offers.readAll().fetchAll()).resources, [])
+  assert.deepEqual(await readFeed(server, await newCarts(db)), [])
+  await db.reset()
+  await db.reset()
+})
+
+test('A purge removes what is dead and says how much', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const carts = await newCarts(db)
+  for (const id of ['1', '2', '3']) await carts.items.create({ id, pk: 'a' })
+  assert.deepEqual(await db.purge(), { removed: 0 })
+  await db.clock.advance('1m')
+  const { removed } = await db.purge()
+  const { purged, backlog } = await db.ttl.status('shop', 'carts')
+  assert.deepEqual([purged, backlog], [3, 0])
+  assert.ok(removed <= 3)
+})
+
+test('The library explains, forecasts and previews', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const carts = await newCarts(db)
+  await carts.items.create({ id: 'one', pk: 'a' })
+  await carts.items.create({ id: 'none' })
+  const explained = await db.ttl.explain('shop', 'carts', { id: 'one', partitionKey: 'a' })
+  assert.deepEqual([explained.state, explained.rule, explained.secondsLeft], ['alive', 'inherited', 60])
+  assert.equal((await db.ttl.explain('shop', 'carts', { id: 'one', partitionKey: ['a'] })).state, 'alive')
+  assert.equal((await db.ttl.explain('shop', 'carts', { id: 'none', partitionKey: undefined })).state, 'alive')
+  assert.equal((await db.ttl.explain('shop', 'carts', { id: 'two', partitionKey: 'a' })).state, 'unknown')
+  const { buckets } = await db.ttl.forecast('shop', 'carts', { window: '2m', buckets: 2 })
+  assert.deepEqual(
+    buckets.map(({ inherited }) => inherited),
+    [2, 0],
+  )
+  assert.equal((await db.ttl.preview('shop', 'carts', null)).never, 2)
+  await assert.rejects(db.ttl.status('shop', 'none'), { kind: 'namespace_not_found' })
+})
+
+test('The connection string opens the server', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const client = new CosmosClient(db.connectionString)
+  assert.equal((await client.databases.create({ id: 'shop' })).statusCode, 201)
+})
+
+test('Data in a directory is there after a restart, and so is the time', async () => {
+  const data = temporaryDirectory()
+  let now: number
+  {
+    await using db = await mayfly({ clock: 'manual', data })
+    const carts = await newCarts(db, 7 * 86_400)
+    for (const id of ['1', '2']) await carts.items.create({ id, pk: 'a', text: 'ünïcødé' })
+    now = await db.clock.advance('1d')
+    assert.equal((await carts.item('1', 'a').read()).statusCode, 200)
+  }
+  {
+    await using db = await mayfly({ clock: 'manual', data })
+    const server = testServer(db)
+    const carts = server.client.database('shop').container('carts')
+    assert.ok(db.clock.now() >= now)
+    assert.deepEqual(idsOf(await readFeed(server, carts)), ['1', '2'])
+    assert.equal((await carts.item('1', 'a').read()).resource?.text, 'ünïcødé')
+    assert.equal((await carts.read()).resource?.defaultTtl, 7 * 86_400)
+    await db.clock.advance('6d')
+    assert.deepEqual(await readFeed(server, carts), [])
+  }
+})
+
+test('A data directory has one user at a time, and the second is told so', async () => {
+  const data = temporaryDirectory()
+  await using db = await mayfly({ data })
+  await assert.rejects(mayfly({ data }), /in use by another Mayfly/)
+  assert.ok(db.clock.now() > 0)
+})
+
+test('The clock of the system cannot be moved', async () => {
+  await using db = await mayfly()
+  await assert.rejects(db.clock.advance('1s'), /Only a manual clock can be moved/)
+  await assert.rejects(db.clock.set(2 ** 40), /Only a manual clock can be moved/)
+})
+
+test('A manual clock refuses what it does not understand and never goes back', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const before = db.clock.now()
+  for (const duration of ['', '1', '1w', '-1s', '1.5h', 's']) {
+    await assert.rejects(db.clock.advance(duration), { kind: 'malformed' })
+  }
+  for (const second of [before - 1, before + 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    await assert.rejects(db.clock.set(second), { kind: 'malformed' })
+  }
+  assert.equal(db.clock.now(), before)
+})
+
+test('Options that cannot be are refused with a sentence', async () => {
+  await using db = await mayfly()
+  const port = Number(new URL(db.endpoint).port)
+  await assert.rejects(mayfly({ port }), /is taken by another program/)
+  await assert.rejects(mayfly({ partitions: 0 }), /from 1 to 100/)
+  await assert.rejects(mayfly({ partitions: 1.5 }), /from 1 to 100/)
+  await assert.rejects(mayfly({ port: 70_000 }), /from 0 to 65535/)
+  await assert.rejects(mayfly({ key: 'short' }), /at least 16 bytes/)
+})
+
+test('A server that was closed by hand can be closed again, as a block does', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  await db.close()
+})
+
+test('A server closes while clients keep their connections, and answers what is under way', async () => {
+  const db = await mayfly({ clock: 'manual' })
+  const carts = await newCarts(db)
+  const writes = Array.from({ length: 50 }, (_, at) => carts.items.create({ id: String(at), pk: 'a' }))
+  await writes[0]
+  const [outcomes] = await Promise.all([Promise.allSettled(writes), db.close()])
+  const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
+  assert.ok(answered >= 1)
+})
+
+test('A server that closes cuts a connection that was opened and never used', async () => {
+  const db = await mayfly({ clock: 'manual' })
+  const silent = connect(Number(new URL(db.endpoint).port), '127.0.0.1')
+  silent.on('error', () => {})
+  await once(silent, 'connect')
+  assert.equal((await fetch(`${db.endpoint}/alive`)).status, 200)
+  const cut = once(silent, 'close')
+  await db.close()
+  await cut
+})
