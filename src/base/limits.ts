@@ -208,3 +208,22 @@ export const adaptiveIndexesMax = 4
 
 /** An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last use. */
 export const adaptiveUnusedWritesMin = 10_000
+
+/** Connections of a gateway to PostgreSQL: pipelined ones for point reads, and a pool for what takes longer. */
+export const postgresReadersMax = 2
+export const postgresPoolMax = 10
+
+/** PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a bucket. */
+export const postgresStatementMsMax = 10_000
+
+/** A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session after this. */
+export const postgresIdleTransactionMsMax = 2000
+
+export const postgresConnectMsMax = 5000
+
+/** How often something is tried that lost its connection or lost against another transaction, and the first wait between. */
+export const postgresAttemptsMax = 5
+export const postgresRetryMs = 20
+
+/** Bodies in one group of writes: what one statement carries, and the bucket is locked for. At least one write goes. */
+export const groupBytesMax = 8 * MiB

@@ -25,10 +25,9 @@ const constantHeaders = [
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
   const { status, body = '', chargeRu, headers } = response
   const list = [
-    'content-type',
-    'application/json',
-    'content-length',
-    String(Buffer.byteLength(body)),
+    ...(hasNoBody(status)
+      ? []
+      : ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))]),
     'x-ms-request-charge',
     String(chargeRu),
     'x-ms-activity-id',
@@ -37,6 +36,11 @@ export function send(reply: Reply, activityId: string, response: NosqlResponse):
   ]
   if (headers !== undefined) list.push(...headers)
   reply(status, list, body)
+}
+
+/** These statuses say so themselves. */
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304
 }
 
 export function sendError(reply: Reply, activityId: string, uri: string, error: PublicError): void {

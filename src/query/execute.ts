@@ -20,8 +20,8 @@ export interface PagePosition extends PlacePosition {
   readonly passed: number
   /** In source order: behind this item. */
   readonly after?: SourcePosition
-  /** In source order: the next item, if it is still this one, has so many of its rows behind it. */
-  readonly within?: { readonly sequence: number; readonly rows: number }
+  /** In source order: an item that is still to come has so many of its rows behind it. New ones may come before it. */
+  readonly within?: readonly (readonly [sequence: number, rows: number])[]
   /** In source order: a digest of what the index is about whose order it is; without one it is the order of keys. */
   readonly index?: string
 }
@@ -75,7 +75,7 @@ class PageUnderWay {
     const { source, program, moment, position, rowsMax, bytesMax } = this.#request
     let passed = position?.passed ?? 0
     let behind = position?.after
-    let within = position?.within
+    const within = new Map(position?.within)
     let after = behind
     let itemsMax = firstBatch(rowsMax)
     while (passed < program.end) {
@@ -83,7 +83,7 @@ class PageUnderWay {
       itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item, position: itemPosition } of batch.items) {
-        const skip = within?.sequence === item.sequence ? within.rows : 0
+        const skip = within.get(item.sequence) ?? 0
         let rowsOfItem = 0
         let isStopped = false
         const document = JSON.parse(item.body)
@@ -101,14 +101,11 @@ class PageUnderWay {
           return passed < program.end
         })
         if (isStopped) {
-          return this.#end({
-            passed,
-            ...(behind && { after: behind }),
-            within: { sequence: item.sequence, rows: rowsOfItem },
-          })
+          within.set(item.sequence, rowsOfItem)
+          return this.#end({ passed, ...(behind && { after: behind }), ...withinPosition(within) })
         }
         if (passed >= program.end) return this.#end(undefined)
-        within = undefined
+        within.delete(item.sequence)
         behind = itemPosition
         if (this.#isSliceOver()) await this.#turn()
       }
@@ -116,7 +113,9 @@ class PageUnderWay {
       after = batch.next
       behind = batch.next
       const isFull = this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax
-      if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) return this.#end({ passed, after })
+      if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) {
+        return this.#end({ passed, after, ...withinPosition(within) })
+      }
     }
     return this.#end(undefined)
   }
@@ -232,6 +231,11 @@ class PageUnderWay {
       },
     }
   }
+}
+
+/** Those that were deleted are never met; more than a few of them must not make the token long. */
+function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition, 'within'> {
+  return within.size === 0 ? {} : { within: [...within].slice(-4) }
 }
 
 /** Where items come in the order of rows, a small page needs few; if they do not make enough rows, full batches follow. */

@@ -49,6 +49,13 @@ export function featuresOf(query: Query): ReadonlySet<QueryFeature> {
   return new Set(needs.filter(([, isNeeded]) => isNeeded).map(([feature]) => feature))
 }
 
+/** `SELECT 1` reads no items, nor does a query over one that reads none. */
+export function readsItems({ sources }: Query): boolean {
+  const [source] = sources
+  if (source === undefined) return false
+  return source.collection.kind !== 'query' || readsItems(source.collection.query)
+}
+
 /**
  * Whether partitions can answer their parts of the query at all. They cannot when `FROM (SELECT …)` needs one of the
  * features itself: the number of distinct values is not the sum of the partitions' numbers.

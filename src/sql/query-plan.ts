@@ -9,6 +9,7 @@ import { RequestError } from '../base/error.ts'
 import { aliasOf, namesOf } from './alias.ts'
 import type { Call, Expression, Identifier, ObjectLiteral, Query } from './ast.ts'
 import { resolveCount } from './counts.ts'
+import { readsItems } from './features.ts'
 import { printExpression, printQuery } from './print.ts'
 import { sameExpression } from './same-expression.ts'
 import { isAggregateCall, selectExpressions, selectedAggregates } from './select-list.ts'
@@ -47,6 +48,9 @@ export interface QueryPlan {
 
 export const wholeRange: QueryRange = { min: '', max: 'FF', isMinInclusive: true, isMaxInclusive: false }
 
+/** Any one partition can answer what reads no items, and only one may. */
+const anyPoint: QueryRange = { min: '', max: '', isMinInclusive: true, isMaxInclusive: true }
+
 export interface PlanOptions {
   readonly parameters: ReadonlyMap<string, Value>
   readonly queryRanges?: readonly QueryRange[]
@@ -59,7 +63,7 @@ export function planQuery(query: Query, options: PlanOptions): QueryPlan {
   return {
     partitionedQueryExecutionInfoVersion: 2,
     queryInfo: planInfo(query, options),
-    queryRanges: options.queryRanges ?? [wholeRange],
+    queryRanges: options.queryRanges ?? [readsItems(query) ? wholeRange : anyPoint],
   }
 }
 
@@ -67,10 +71,10 @@ function planInfo(query: Query, { parameters, isSinglePartition = false }: PlanO
   const aggregates = selectedAggregates(query)
   const isGrouped = aggregates.length > 0 || query.groupBy !== undefined
   refuseCompositions(query, aggregates)
-  const readsItems = query.sources.length > 0
-  const cutsItself = !readsItems || (isSinglePartition && !isGrouped && !query.distinct)
+  const isAboutItems = readsItems(query)
+  const cutsItself = !isAboutItems || (isSinglePartition && !isGrouped && !query.distinct)
   const counts = {
-    top: readsItems ? (resolveCount(query.top, 'TOP', parameters) ?? null) : null,
+    top: isAboutItems ? (resolveCount(query.top, 'TOP', parameters) ?? null) : null,
     offset: cutsItself ? null : (resolveCount(query.offset, 'OFFSET', parameters) ?? null),
     limit: cutsItself ? null : (resolveCount(query.limit, 'LIMIT', parameters) ?? null),
   }
@@ -119,8 +123,7 @@ function aggregateTypesByAlias({ selection }: Query): (readonly [string, string 
 /** A client can add up partial sums, but not the results of expressions over them. */
 function refuseCompositions(query: Query, aggregates: readonly Call[]): void {
   if (aggregates.length === selectExpressions(query).filter(isAggregateCall).length) return
-  const message = 'Compositions of aggregates and other expressions are not allowed.'
-  throw new RequestError('malformed', JSON.stringify({ Errors: [message] }))
+  throw new RequestError('malformed', 'Compositions of aggregates and other expressions are not allowed.')
 }
 
 /** Ordered means that equal values come next to each other, so that a client need only compare neighbours. */

@@ -8,7 +8,8 @@
  *       skips a living item, whatever was written, died or was removed in between.
  *   P5  A sweep removes dead items only, at most `rowsMax`. The predicate is evaluated inside the deleting transaction.
  *   P6  Moments never decrease, also not across reopening the store.
- *   P7  Versions increase with every write to a container and are never given twice, also not after a crash.
+ *   P7  A version is given once in a container, also not after a crash, and versions of one partition key increase with
+ *       every write.
  *   P8  Changing a container's policy costs the same however many items it has, and no item row is written.
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
  *

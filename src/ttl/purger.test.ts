@@ -178,6 +178,27 @@ describe('a pass', () => {
   })
 })
 
+test('in one container, those that inherit and those with a deadline of their own take turns', async t => {
+  const bench = new Bench(t)
+  const container = await withBacklog(bench, 'a', 3)
+  await putMany(bench.store, container, 3, 10)
+  bench.clock.advance(10)
+  const left = async () => {
+    const all = { after: -1, upTo: Number.MAX_SAFE_INTEGER }
+    return Promise.all(
+      (['inherited', 'own'] as const).map(lifespan => bench.store.count(container, { lifespan, ...all })),
+    )
+  }
+  for (const expected of [
+    [2, 2],
+    [1, 1],
+    [0, 0],
+  ]) {
+    for (let sweep = 0; sweep < 2; sweep++) await bench.store.sweep(container, 1)
+    assert.deepEqual(await left(), expected)
+  }
+})
+
 describe('containers take turns', () => {
   test('so that none waits for the whole backlog of another', async t => {
     const bench = new Bench(t).start()

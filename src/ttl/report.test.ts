@@ -166,19 +166,23 @@ describe('the forecast', () => {
     assert.deepEqual({ later, never }, { later: 1, never: 1 })
   })
 
-  test('of more buckets than seconds leaves some empty and counts nobody twice', async () => {
+  test('of buckets that are no number of them, too many, or shorter than a second is refused', async () => {
     const { store, container } = await fresh(1)
-    await put(store, container, 'a')
-    const { buckets } = await forecast(store, container, { windowSeconds: 2, bucketCount: 10 })
-    assert.equal(
-      buckets.reduce((sum, { inherited }) => sum + inherited, 0),
-      1,
-    )
+    for (const [windowSeconds, bucketCount] of [
+      [100, 0],
+      [100, -1],
+      [100, 1.5],
+      [100_000, 1001],
+      [2, 3],
+    ] as const) {
+      await assert.rejects(forecast(store, container, { windowSeconds, bucketCount }), { kind: 'malformed' })
+    }
+    assert.equal((await forecast(store, container, { windowSeconds: 1000, bucketCount: 1000 })).buckets.length, 1000)
   })
 
   test('accounts for every living item once, and comes true', async () => {
     await fc.assert(
-      fc.asyncProperty(events, fc.integer({ min: 1, max: 300_000 }), async (list, windowSeconds) => {
+      fc.asyncProperty(events, fc.integer({ min: 5, max: 300_000 }), async (list, windowSeconds) => {
         const { clock, store, container } = await happened(list)
         const before = await ttlStatus(store, container)
         const { buckets, later, never } = await forecast(store, container, { windowSeconds, bucketCount: 5 })
@@ -218,6 +222,13 @@ describe('the preview of a change', () => {
     assert.deepEqual(none, { now: 1, within1h: 1, within24h: 0, later: 0, never: 2 })
     assert.deepEqual(some, { now: 1, within1h: 1, within24h: 0, later: 1, never: 1 })
     assert.deepEqual(await preview(store, container, null), { now: 0, within1h: 0, within24h: 0, later: 0, never: 4 })
+  })
+
+  test('of something that is no default is refused', async () => {
+    const { store, container } = await fresh(10)
+    for (const value of [0, -2, 1.5, 2_147_483_648]) {
+      await assert.rejects(preview(store, container, value), { kind: 'malformed' })
+    }
   })
 
   test('does not promise to revive the dead', async () => {

@@ -1,6 +1,7 @@
 /** Queries: over definitions in memory, over items page by page, and the plans that clients ask for before they fan out. */
 
 import { hash } from 'node:crypto'
+import { RequestError } from '../../base/error.ts'
 import { pageBytesMax, requestBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
@@ -56,9 +57,22 @@ export async function queryDefinitions(request: NosqlRequest, definitions: Defin
 export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   const query = parseQueryRequest(request)
   return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container => {
-    const body = JSON.stringify(planFor(query, viewOf(container)))
+    const view = viewOf(container)
+    const plan = planFor(query, view)
+    checkSplittable(query, plan, view)
+    const body = JSON.stringify(plan)
     return { status: 200, body, chargeRu: 1 }
   })
+}
+
+/** A client that follows a plan asks every partition, and what these answer must be what it can put together. */
+function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
+  const isPoint = queryRanges.every(({ min, max }) => min === max)
+  if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
+  throw new RequestError(
+    'unsupported',
+    'DISTINCT, GROUP BY and aggregates inside FROM (SELECT …) cannot be put together from the answers of several partitions. Send the query without asking for a plan, or for one partition key.',
+  )
 }
 
 export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {

@@ -1,7 +1,7 @@
 /** Opens the embedded store, in a directory or in memory, and puts its parts behind the port. */
 
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
@@ -49,13 +49,26 @@ const pragmas = `
 export function openSqlite(options: SqliteOptions): Store {
   const { directory } = options
   if (directory === undefined) return new SqliteStore(new DatabaseSync(':memory:'), undefined, options)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const lock = lockDirectory(directory)
+  let lock: Disposable | undefined
   try {
+    makeDirectory(directory)
+    lock = lockDirectory(directory)
     return new SqliteStore(new DatabaseSync(join(directory, 'mayfly.db')), lock, options)
   } catch (error) {
-    lock[Symbol.dispose]()
+    lock?.[Symbol.dispose]()
     throw translate(error)
+  }
+}
+
+/** Not `mkdirSync` with `recursive`: it never returns where a file system answers ENOENT to every mkdir, as /proc does. */
+function makeDirectory(directory: string): void {
+  try {
+    const parent = dirname(directory)
+    if (!existsSync(parent)) makeDirectory(parent)
+    if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if (error instanceof RequestError) throw error
+    throw new RequestError('malformed', `The data directory ${directory} cannot be made.`, { cause: error })
   }
 }
 

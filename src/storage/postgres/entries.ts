@@ -1,0 +1,270 @@
+/**
+ * The entries of indexes: read in order, counted, and brought in for items that were there before the index.
+ *
+ * One table holds the entries of all indexes, so making one is no change of the schema. An entry carries the key of its item
+ * because items are found by their keys alone: an index on their sequence would cost every write of every container.
+ */
+
+import type {
+  ContainerRecord,
+  IndexPosition,
+  IndexRange,
+  IndexRecord,
+  IndexScanAnswer,
+  PageSize,
+  ScannedItem,
+} from '../port.ts'
+import { bump, type IndexFindings, loadIndexes, noteFindings, touchIndexes } from './catalog.ts'
+import type { Connections, Session } from './connections.ts'
+import { entriesOf } from './group.ts'
+import { answerOf, hasItem, type ItemRow, isAliveSql, type PageRow, pageSql, required, scannedItem } from './items.ts'
+import { bucketCount, pkColumn } from './keys.ts'
+import type { Moments } from './moments.ts'
+
+type EntryRow = ItemRow & { index_key: Buffer }
+
+function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
+  const order = (table: string, key: string) => `${table}.${key} ${direction}, ${table}.sequence ${direction}`
+  return pageSql(
+    `SELECT e.key AS index_key, e.sequence, i.epk, i.pk, i.long_pk, i.id, i.version, i.ts, i.deadline, i.body
+     FROM mayfly.entries e JOIN mayfly.items i ON i.container = e.container AND i.bucket = e.bucket
+       AND i.epk = e.epk AND i.pk = e.pk AND i.id = e.id AND i.sequence = e.sequence
+     WHERE e.container = $1 AND e.number = $2 AND ${from}
+       AND e.epk >= $6 AND e.epk < $7 AND ($8::bytea IS NULL OR e.pk = $8)
+       AND ${isAliveSql('coalesce($11::bigint, k.now)')}
+     ORDER BY ${order('e', 'key')} LIMIT $9`,
+    order('r', 'index_key'),
+    { at: '$11', bytesMax: '$10' },
+  )
+}
+
+const scanForward = {
+  name: 'scan_index',
+  text: scanSql('(e.key, e.sequence) > ($3::bytea, $4::bigint) AND e.key < $5', 'ASC'),
+}
+const scanReverse = {
+  name: 'scan_index_reverse',
+  text: scanSql('(e.key, e.sequence) < ($3::bytea, $4::bigint) AND e.key >= $5', 'DESC'),
+}
+
+const countStatement = {
+  name: 'count_entries',
+  text: `
+    SELECT coalesce(sum((SELECT count(*) FROM mayfly.entries e
+      WHERE e.container = c.number AND e.number = $2 AND e.key >= r.low AND e.key < r.high)), 0)::bigint AS count
+    FROM mayfly.containers c LEFT JOIN unnest($3::bytea[], $4::bytea[]) r(low, high) ON true
+    WHERE c.number = $1 GROUP BY c.number`,
+}
+
+export class Entries {
+  readonly #connections: Connections
+  readonly #moments: Moments
+
+  constructor(connections: Connections, moments: Moments) {
+    this.#connections = connections
+    this.#moments = moments
+  }
+
+  /** A page over several key ranges is read in one snapshot, range by range until it is full. */
+  async scan(container: ContainerRecord, range: IndexRange, page: PageSize): Promise<IndexScanAnswer> {
+    await this.#moments.tick()
+    const parts = remaining(range)
+    const [only] = parts
+    if (parts.length <= 1) {
+      const statement = statementFor(range)
+      const values = scanValues(container, range, only ?? emptyRange, page)
+      return scanAnswer(await this.#connections.readLong<PageRow<EntryRow>>(statement, values), container, page)
+    }
+    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+    return this.#connections.transaction(session => this.#scanParts(session, container, range, parts, page), begin)
+  }
+
+  async #scanParts(
+    session: Session,
+    container: ContainerRecord,
+    range: IndexRange,
+    parts: IndexRange['keys'],
+    page: PageSize,
+  ): Promise<IndexScanAnswer> {
+    const items: (ScannedItem & { indexKey: Uint8Array })[] = []
+    let bytes = 0
+    let answer: IndexScanAnswer | undefined
+    for (const part of parts) {
+      const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
+      const values = scanValues(container, range, part, rest)
+      answer = scanAnswer((await session.query({ ...statementFor(range), values })).rows, container, rest)
+      const [next] = answer.items
+      if (items.length > 0 && next !== undefined && bytes + Buffer.byteLength(next.body) > page.bytesMax) {
+        return { ...answer, items, last: positionOf(items) }
+      }
+      for (const item of answer.items) {
+        items.push(item)
+        bytes += Buffer.byteLength(item.body)
+      }
+      if (answer.last !== undefined) return { ...answer, items }
+    }
+    return { ...answer!, items }
+  }
+
+  async count(container: ContainerRecord, { index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
+    const lows = keys.map(({ low }) => Buffer.from(low))
+    const highs = keys.map(({ high }) => Buffer.from(high))
+    const rows = await this.#connections.readLong<{ count: number }>(countStatement, [
+      container.number,
+      index,
+      lows,
+      highs,
+    ])
+    return required(rows, container).count
+  }
+
+  /** Enters items until there are no more or `rowsMax` are in; true when the index is ready or gone. */
+  async build(container: ContainerRecord, number: number, rowsMax: number): Promise<boolean> {
+    for (let left = rowsMax; left > 0; ) {
+      const step = await this.#connections.transaction(session => buildStep(session, container.number, number, left))
+      if (step === 'ready') return true
+      left -= step
+    }
+    return false
+  }
+}
+
+/**
+ * Enters a part of one bucket, under the bucket's lock: an item that is written meanwhile would otherwise keep the entries of
+ * what it was before. Buckets that are empty now need no visit, because whoever writes there knows of the index.
+ */
+async function buildStep(
+  session: Session,
+  container: number,
+  number: number,
+  rowsMax: number,
+): Promise<number | 'ready'> {
+  const index = (await loadIndexes(session, container)).find(({ definition }) => definition.number === number)
+  if (index === undefined || index.isReady) return 'ready'
+  const where = 'WHERE container = $1 AND number = $2'
+  const { rows } = await session.query(`SELECT * FROM mayfly.indexes ${where} FOR UPDATE`, [container, number])
+  if (rows.length === 0) return 'ready'
+  const built = rows[0]
+  const next = await session.query(
+    'SELECT min(bucket) AS bucket FROM mayfly.counters WHERE container = $1 AND bucket >= $2 AND rows > 0',
+    [container, built.built_bucket],
+  )
+  const bucket: number | null = next.rows[0].bucket
+  if (bucket === null) {
+    await bump(session)
+    await session.query(`UPDATE mayfly.indexes SET is_ready = true ${where}`, [container, number])
+    await touchIndexes(session, container)
+    return 'ready'
+  }
+  await session.query('SELECT 1 FROM mayfly.counters WHERE container = $1 AND bucket = $2 FOR UPDATE', [
+    container,
+    bucket,
+  ])
+  const isBegun = bucket === built.built_bucket
+  const { rows: found } = await session.query(
+    `SELECT epk, pk, id, sequence, body FROM mayfly.items
+     WHERE container = $1 AND bucket = $2 AND (epk, pk, id) > ($3, $4, $5) ORDER BY epk, pk, id LIMIT $6`,
+    [
+      container,
+      bucket,
+      isBegun ? built.built_epk : '',
+      isBegun ? built.built_pk : nothing,
+      isBegun ? built.built_id : nothing,
+      rowsMax,
+    ],
+  )
+  const findings: IndexFindings = { cut: new Set(), gaps: new Set() }
+  await enter(session, { container, bucket, index, rows: found, findings })
+  const isLast = found.length < rowsMax
+  const last = isLast ? { epk: '', pk: nothing, id: nothing } : found.at(-1)
+  await session.query(
+    `UPDATE mayfly.indexes SET built_bucket = $3, built_epk = $4, built_pk = $5, built_id = $6 ${where}`,
+    [container, number, isLast ? Math.min(bucket + 1, bucketCount) : bucket, last.epk, last.pk, last.id],
+  )
+  if (findings.cut.size > 0 || findings.gaps.size > 0) await noteFindings(session, container, findings)
+  return found.length
+}
+
+async function enter(
+  session: Session,
+  step: {
+    container: number
+    bucket: number
+    index: IndexRecord
+    rows: readonly { epk: string; pk: Buffer; id: Buffer; sequence: number; body: string }[]
+    findings: IndexFindings
+  },
+): Promise<void> {
+  const { container, bucket, index, rows, findings } = step
+  const entries = rows.flatMap(row =>
+    entriesOf([index], JSON.parse(row.body), findings).map(({ key }) => ({ row, key: Buffer.from(key) })),
+  )
+  if (entries.length === 0) return
+  await session.query(
+    `INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
+     SELECT $1, $2, $3, w.* FROM unnest($4::bytea[], $5::bigint[], $6::text[], $7::bytea[], $8::bytea[]) w
+     ON CONFLICT DO NOTHING`,
+    [
+      container,
+      bucket,
+      index.definition.number,
+      entries.map(({ key }) => key),
+      entries.map(({ row }) => row.sequence),
+      entries.map(({ row }) => row.epk),
+      entries.map(({ row }) => row.pk),
+      entries.map(({ row }) => row.id),
+    ],
+  )
+}
+
+const nothing = Buffer.alloc(0)
+const emptyRange = { low: nothing, high: nothing }
+
+function statementFor({ isReverse }: IndexRange) {
+  return isReverse ? scanReverse : scanForward
+}
+
+function scanValues(
+  container: ContainerRecord,
+  { index, isReverse, after, within }: IndexRange,
+  { low, high }: IndexRange['keys'][number],
+  page: PageSize,
+): unknown[] {
+  const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
+  // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
+  const from = isBegun ? after.key : isReverse ? high : low
+  return [
+    container.number,
+    index,
+    Buffer.from(from),
+    isBegun ? after.sequence : -1,
+    Buffer.from(isReverse ? low : high),
+    within.min,
+    within.maxExclusive,
+    within.pk === undefined ? null : pkColumn(within.pk),
+    page.itemsMax,
+    page.bytesMax,
+    within.at ?? null,
+  ]
+}
+
+function scanAnswer(rows: readonly PageRow<EntryRow>[], container: ContainerRecord, page: PageSize): IndexScanAnswer {
+  const first = required(rows, container)
+  const items = rows.filter(hasItem).map(row => ({ ...scannedItem(row), indexKey: row.index_key }))
+  const isCut = items.length < first.found || items.length === page.itemsMax
+  return { ...answerOf(first), items, last: isCut && items.length > 0 ? positionOf(items) : undefined }
+}
+
+/** The key ranges that are still to be read, in the direction of reading. */
+function remaining({ keys, isReverse, after }: IndexRange): IndexRange['keys'] {
+  const ordered = isReverse ? keys.toReversed() : keys
+  if (after === undefined) return ordered
+  return ordered.filter(({ low, high }) =>
+    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
+  )
+}
+
+function positionOf(items: readonly { indexKey: Uint8Array; sequence: number }[]): IndexPosition {
+  const { indexKey, sequence } = items.at(-1)!
+  return { key: indexKey, sequence }
+}

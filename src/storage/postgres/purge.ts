@@ -1,0 +1,149 @@
+/** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
+
+import type { Census, Cohort, ContainerRecord } from '../port.ts'
+import type { Connections } from './connections.ts'
+import { inheritedAfter, ownAfter } from './functions.ts'
+import { required } from './items.ts'
+import { bucketCount } from './keys.ts'
+import type { Moments } from './moments.ts'
+
+/** The buckets that have dead rows. One probe of each index for each bucket, however many rows there are. */
+const deadStatement = {
+  name: 'dead_buckets',
+  text: `
+    SELECT n.bucket FROM mayfly.containers c CROSS JOIN mayfly.clock k
+    LEFT JOIN mayfly.counters n ON n.container = c.number AND n.rows > 0 AND (
+      EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
+        AND i.deadline IS NULL AND i.ts <= ${inheritedAfter('k.now')})
+      OR EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
+        AND i.deadline IS NOT NULL AND i.deadline <= ${ownAfter('k.now')}))
+    WHERE c.number = $1 AND k.one = 1 ORDER BY n.bucket`,
+}
+
+const sweepStatement = { name: 'sweep', text: 'SELECT mayfly.sweep($1, $2, $3, $4, $5) AS removed' }
+
+const censusStatement = {
+  name: 'census',
+  text: `
+    SELECT sum(n.rows)::bigint AS rows,
+      coalesce(max(n.lsn * ${bucketCount} + n.bucket) FILTER (WHERE n.lsn > 0), 0) AS version,
+      min((SELECT min(i.ts) FROM mayfly.items i
+        WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL)) AS "earliestInherited",
+      min((SELECT min(i.deadline) FROM mayfly.items i
+        WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL)) AS "earliestOwn"
+    FROM mayfly.counters n WHERE n.container = $1 GROUP BY n.container`,
+}
+
+function countSql(condition: string, by: string): string {
+  return `
+    SELECT sum((SELECT count(*) FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
+      AND ${condition} AND ${by} > $2 AND ${by} <= $3))::bigint AS count
+    FROM mayfly.counters n WHERE n.container = $1 GROUP BY n.container`
+}
+
+const countStatement = {
+  inherited: { name: 'count_inherited', text: countSql('i.deadline IS NULL', 'i.ts') },
+  own: { name: 'count_own', text: countSql('i.deadline IS NOT NULL', 'i.deadline') },
+} as const
+
+export class Purge {
+  readonly #connections: Connections
+  readonly #moments: Moments
+  #sweeps = 0
+
+  constructor(connections: Connections, moments: Moments) {
+    this.#connections = connections
+    this.#moments = moments
+  }
+
+  /**
+   * Goes from bucket to bucket. One that somebody writes to or sweeps is left for the next time, unless all are busy: then
+   * this waits in line for one of them, or a busy bucket would keep its dead for ever.
+   */
+  async sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
+    await this.#moments.tick()
+    const dead = await this.#deadBuckets(container)
+    // Both kinds of lifespans, and all buckets, take turns at being first.
+    const turn = this.#sweeps++
+    const isOwnFirst = turn % 2 === 1
+    const ordered = dead.map((_, index) => dead[(index + turn) % dead.length]!)
+    let removed = 0
+    const busy: number[] = []
+    for (const bucket of ordered) {
+      const swept = await this.#sweepBucket(container, { bucket, most: rowsMax - removed, isOwnFirst, waits: false })
+      if (swept === null) busy.push(bucket)
+      else removed += swept
+      if (removed >= rowsMax) return { removed, done: (await this.#deadBuckets(container)).length === 0 }
+    }
+    if (removed === 0 && busy.length > 0) {
+      const swept = await this.#sweepBucket(container, { bucket: busy[0]!, most: rowsMax, isOwnFirst, waits: true })
+      removed += swept ?? 0
+    }
+    return { removed, done: busy.length === 0 || (await this.#deadBuckets(container)).length === 0 }
+  }
+
+  async census(container: ContainerRecord): Promise<Census> {
+    const { rows, version, earliestInherited, earliestOwn } = required(
+      await this.#connections.read<Census>(censusStatement, [container.number]),
+      container,
+    )
+    return { rows, version, earliestInherited, earliestOwn }
+  }
+
+  async count(container: ContainerRecord, { lifespan, after, upTo }: Cohort): Promise<number> {
+    const values = [container.number, after, upTo]
+    const rows = await this.#connections.readLong<{ count: number }>(countStatement[lifespan], values)
+    return required(rows, container).count
+  }
+
+  /**
+   * Removes a part of what one deleted container or dropped index left; false when nothing is left. Nobody writes there any
+   * more, and gateways that reclaim at the same time skip each other's rows.
+   */
+  reclaim(rowsMax: number): Promise<boolean> {
+    return this.#connections.transaction(async session => {
+      const remove = async (table: string, condition: string, values: unknown[]) => {
+        const next = await session.query(`SELECT bucket FROM mayfly.${table} WHERE ${condition} LIMIT 1`, values)
+        if (next.rows.length === 0) return false
+        const bucket = `$${values.length + 1}`
+        await session.query(
+          `DELETE FROM mayfly.${table} WHERE ${condition} AND bucket = ${bucket} AND ctid = ANY (ARRAY(
+             SELECT ctid FROM mayfly.${table} WHERE ${condition} AND bucket = ${bucket}
+             LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED))`,
+          [...values, next.rows[0].bucket, rowsMax],
+        )
+        return true
+      }
+      const doomed = await session.query('SELECT container FROM mayfly.doomed LIMIT 1')
+      if (doomed.rows.length > 0) {
+        const { container } = doomed.rows[0]
+        for (const table of ['entries', 'items', 'lanes']) {
+          if (await remove(table, 'container = $1', [container])) return true
+        }
+        await session.query('DELETE FROM mayfly.doomed WHERE container = $1', [container])
+        return true
+      }
+      const dropped = await session.query('SELECT container, number FROM mayfly.doomed_indexes LIMIT 1')
+      if (dropped.rows.length === 0) return false
+      const { container, number } = dropped.rows[0]
+      if (await remove('entries', 'container = $1 AND number = $2', [container, number])) return true
+      await session.query('DELETE FROM mayfly.doomed_indexes WHERE container = $1 AND number = $2', [container, number])
+      return true
+    })
+  }
+
+  async #deadBuckets(container: ContainerRecord): Promise<number[]> {
+    const rows = await this.#connections.readLong<{ bucket: number | null }>(deadStatement, [container.number])
+    required(rows, container)
+    return rows.flatMap(({ bucket }) => (bucket === null ? [] : [bucket]))
+  }
+
+  /** null: the bucket is busy. The statement must not be repeated blindly: it would remove more than it may. */
+  async #sweepBucket(
+    container: ContainerRecord,
+    step: { bucket: number; most: number; isOwnFirst: boolean; waits: boolean },
+  ): Promise<number | null> {
+    const values = [container.number, step.bucket, step.most, step.isOwnFirst, step.waits]
+    return (await this.#connections.once<{ removed: number | null }>(sweepStatement, values))[0]!.removed
+  }
+}
