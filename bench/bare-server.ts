@@ -1,0 +1,33 @@
+/**
+ * The limit a server on `node:http` can reach: it reads the request and sends back one prepared answer.
+ *
+ * It is given the answer as its only argument, in JSON, taken from the server it stands beside.
+ */
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Answer } from './connection.ts'
+
+const { status, headers, body } = JSON.parse(process.argv[2]!) as Answer
+
+const server = createServer((request, response) => {
+  if (request.method === 'GET') {
+    response.writeHead(status, headers as string[])
+    response.end(body)
+    return
+  }
+  const chunks: Buffer[] = []
+  request.on('data', chunk => chunks.push(chunk))
+  request.on('end', () => {
+    // What any server must do before it can look at a body.
+    const text = chunks.length === 1 ? chunks[0]!.toString() : Buffer.concat(chunks).toString()
+    if (text.length === 0) response.statusCode = 400
+    response.writeHead(status, headers as string[])
+    response.end(body)
+  })
+})
+
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  console.log(JSON.stringify({ ready: true, endpoint: `http://127.0.0.1:${port}` }))
+})

@@ -1,0 +1,122 @@
+/**
+ * The load generator: a process of its own, told over IPC what to send where, that answers how it went.
+ *
+ * Requests are built before the time starts to run, because signing would cost the client more than sending.
+ */
+
+import { machine } from '../src/base/clock.ts'
+import { Connection } from './connection.ts'
+import { createSource, type RequestSource, readSource } from './requests.ts'
+
+export interface LoadOrder {
+  readonly port: number
+  readonly connections: number
+  readonly requests:
+    | { readonly kind: 'read'; readonly container: string; readonly items: number }
+    | { readonly kind: 'create'; readonly container: string; readonly firstItem: number; readonly bytes: number }
+  /** Every answer must have it. */
+  readonly status: number
+  /** Ends the run, whichever comes first. */
+  readonly atMost: { readonly ms?: number; readonly count?: number }
+}
+
+export interface LoadResult {
+  readonly completed: number
+  readonly elapsedMs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export type ToLoad = { readonly prepare: LoadOrder } | { readonly run: true }
+export type FromLoad = { readonly prepared: true } | { readonly result: LoadResult } | { readonly error: string }
+
+const BUCKET_MS = 0.01
+const BUCKETS = 200_000
+
+let prepared: { order: LoadOrder; source: RequestSource; connections: Connection[] } | undefined
+let failed: (error: Error) => void = () => {}
+/** Reads are signed once and used again by later orders for the same items. */
+let reads: { key: string; source: RequestSource; signedAtMs: number } | undefined
+const SIGNATURE_LIFE_MS = 600_000
+
+function sourceFor({ requests }: LoadOrder): RequestSource {
+  if (requests.kind === 'create') return createSource(requests.container, requests.firstItem, requests.bytes)
+  const key = `${requests.container} ${requests.items}`
+  if (reads?.key !== key || machine.epochMs() - reads.signedAtMs > SIGNATURE_LIFE_MS) {
+    reads = { key, source: readSource(requests.container, requests.items), signedAtMs: machine.epochMs() }
+  }
+  return reads.source
+}
+
+async function prepare(order: LoadOrder): Promise<void> {
+  const source = sourceFor(order)
+  const connections = await Promise.all(
+    Array.from({ length: order.connections }, () => Connection.open(order.port, error => failed(error))),
+  )
+  prepared = { order, source, connections }
+}
+
+async function run(): Promise<LoadResult> {
+  if (prepared === undefined) throw new Error('Nothing is prepared.')
+  const { order, source, connections } = prepared
+  prepared = undefined
+  const { ms = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY } = order.atMost
+  const histogram = new Uint32Array(BUCKETS)
+  let sent = 0
+  let completed = 0
+  let open = connections.length
+  const startMs = machine.monotonicMs()
+  let endMs = startMs
+  await new Promise<void>((resolve, reject) => {
+    failed = reject
+    for (const [index, connection] of connections.entries()) {
+      let sentMs = startMs
+      const send = () => {
+        if (sent >= count || sentMs - startMs >= ms) {
+          if (--open === 0) resolve()
+          return
+        }
+        sent++
+        connection.exchange(source(index), received)
+      }
+      const received = (status: number) => {
+        if (status !== order.status) return reject(new Error(`Status ${status}, not ${order.status}.`))
+        endMs = machine.monotonicMs()
+        completed++
+        histogram[Math.min(BUCKETS - 1, Math.floor((endMs - sentMs) / BUCKET_MS))]!++
+        sentMs = endMs
+        send()
+      }
+      send()
+    }
+  }).finally(() => {
+    for (const connection of connections) connection.close()
+  })
+  return {
+    completed,
+    elapsedMs: endMs - startMs,
+    p50Ms: percentile(histogram, completed, 0.5),
+    p99Ms: percentile(histogram, completed, 0.99),
+  }
+}
+
+function percentile(histogram: Uint32Array, total: number, share: number): number {
+  let seen = 0
+  const bucket = histogram.findIndex(count => {
+    seen += count
+    return seen >= total * share
+  })
+  return bucket * BUCKET_MS
+}
+
+async function answer(message: ToLoad): Promise<FromLoad> {
+  try {
+    if ('run' in message) return { result: await run() }
+    await prepare(message.prepare)
+    return { prepared: true }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+process.on('message', (message: ToLoad) => void answer(message).then(reply => process.send?.(reply)))

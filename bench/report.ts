@@ -1,0 +1,79 @@
+/** What a workload found, and how it is printed. */
+
+/** One comparison. `value` is undefined where it could not be measured, and then nothing is judged. */
+export interface Finding {
+  readonly text: string
+  readonly value: number | undefined
+  /** How `value` is printed. */
+  readonly unit?: string
+  readonly digits?: number
+  /** The lowest and highest value of single rounds. */
+  readonly range?: readonly [number, number]
+  readonly bound?: { readonly atLeast: number } | { readonly atMost: number }
+}
+
+export interface Report {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  readonly findings: readonly Finding[]
+  readonly notes: readonly string[]
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** The median, or undefined when any value is missing. */
+export function medianOfKnown(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter(value => value !== undefined)
+  return known.length === values.length && known.length > 0 ? median(known) : undefined
+}
+
+export function quotient(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined || b === 0 ? undefined : a / b
+}
+
+export function difference(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a - b
+}
+
+/** Empty where nothing was measured. */
+export function figure(value: number | undefined, digits = 0): string {
+  return value === undefined
+    ? ''
+    : value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+function verdict({ value, bound }: Finding): string {
+  if (bound === undefined) return ''
+  const [sign, limit] = 'atLeast' in bound ? ['>=', bound.atLeast] : ['<=', bound.atMost]
+  if (value === undefined) return `${sign} ${limit}  not measured`
+  const holds = 'atLeast' in bound ? value >= limit : value <= limit
+  return `${sign} ${limit}  ${holds ? 'ok' : 'atLeast' in bound ? 'below' : 'above'}`
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((name, column) => Math.max(name.length, ...rows.map(row => row[column]!.length)))
+  const line = (cells: readonly string[]) =>
+    cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ')
+  return [line(header), widths.map(width => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
+}
+
+export function print(report: Report, command: string): void {
+  const findings = report.findings.map(finding => {
+    const { text, value, unit = '', digits = 2, range } = finding
+    const measured = value === undefined ? '' : `${figure(value, digits)}${unit}`
+    const rounds = range === undefined ? '' : `${figure(range[0], digits)} to ${figure(range[1], digits)}`
+    return [text, measured, rounds, verdict(finding)]
+  })
+  const parts = [
+    `\n== ${report.title}`,
+    table(report.columns, report.rows),
+    table(['finding', 'median', 'single rounds', 'bound'], findings),
+    [...report.notes, `repeat with: ${command}`].join('\n'),
+  ]
+  console.log(parts.join('\n\n'))
+}

@@ -1,0 +1,55 @@
+/**
+ * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [workload ...]`.
+ *
+ * Everything that is compared runs in the same run by turns, because a figure alone says more about the machine than
+ * about the server. A figure out of bounds is printed and fails nothing; only a benchmark that could not run does.
+ */
+
+import { availableParallelism, cpus, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { Load } from './processes.ts'
+import { print } from './report.ts'
+import { installPeer } from './targets.ts'
+import type { Workload } from './workload.ts'
+import { create } from './workloads/create.ts'
+import { defaultChange } from './workloads/default-change.ts'
+import { pointRead } from './workloads/point-read.ts'
+import { purge } from './workloads/purge.ts'
+import { startUp } from './workloads/start-up.ts'
+
+const WORKLOADS: readonly Workload[] = [pointRead, create, startUp, defaultChange, purge]
+
+function select(names: readonly string[]): readonly Workload[] {
+  const unknown = names.filter(name => !WORKLOADS.some(workload => workload.name === name))
+  if (unknown.length > 0) {
+    throw new Error(`No workload ${unknown.join(', ')}. There are: ${WORKLOADS.map(({ name }) => name).join(', ')}.`)
+  }
+  return names.length === 0 ? WORKLOADS : WORKLOADS.filter(({ name }) => names.includes(name))
+}
+
+function loadAverage(): string {
+  const [oneMinute] = loadavg()
+  return `load average ${oneMinute!.toFixed(2)} on ${availableParallelism()} cores`
+}
+
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const selected = select(positionals)
+const peer = installPeer()
+const peerMissing = peer.installed ? undefined : `peer: not compared, its installation failed: ${peer.reason}`
+console.log(`node ${process.version}, ${cpus()[0]?.model ?? 'unknown processor'}, ${loadAverage()} at the start`)
+
+for (const workload of selected) {
+  // A generator per workload: a heap full of one workload's requests must not slow down the next.
+  await using load = new Load()
+  try {
+    const report = await workload.run({ load, quick: values.quick, peerMissing })
+    print(report, `npm run bench -- ${values.quick ? '--quick ' : ''}${workload.name}`)
+  } catch (error) {
+    process.exitCode = 1
+    console.log(`\n== ${workload.name}: could not run\n\n${error instanceof Error ? error.message : error}`)
+  }
+}
+console.log(`\n${loadAverage()} at the end${values.quick ? '; --quick figures say nothing about speed' : ''}`)

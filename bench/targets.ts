@@ -1,0 +1,107 @@
+/** The servers that are compared: Mayfly, the bare limit, and the peer. */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Answer, ask } from './connection.ts'
+import { type ServerProcess, startServer } from './processes.ts'
+import { DATABASE, rawRequest, signedRequest } from './requests.ts'
+
+const MAYFLY = join(import.meta.dirname, '..', 'bin', 'mayfly.js')
+const PEER_FOLDER = join(import.meta.dirname, '.peer')
+const PEER_PACKAGE = '@vercel/cosmosdb-server'
+const PEER_VERSION = '1.0.1'
+/** On the disk of the checkout: a temporary folder may be in memory, and then a durable write costs nothing. */
+const DATA_FOLDER = join(import.meta.dirname, 'mayfly-data')
+
+export const PEER_NAME = `${PEER_PACKAGE} ${PEER_VERSION}`
+
+function portOfJson(line: string): number {
+  if (!line.startsWith('{')) return 0
+  const { ready, endpoint } = JSON.parse(line) as { ready?: boolean; endpoint?: string }
+  return ready === true && endpoint !== undefined ? Number(new URL(endpoint).port) : 0
+}
+
+/** A new folder on disk that goes away with its scope. */
+export function scratchFolder(): { readonly path: string } & Disposable {
+  mkdirSync(DATA_FOLDER, { recursive: true })
+  const path = mkdtempSync(join(DATA_FOLDER, 'run-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export function startMayfly(data: string, ...more: readonly string[]): Promise<ServerProcess> {
+  if (!existsSync(MAYFLY)) throw new Error('bin/mayfly.js is not there.')
+  const flags = ['--port', '0', '--no-mongo', '--data', data, '--json', '--log-level', 'error']
+  return startServer([MAYFLY, ...flags, ...more], portOfJson)
+}
+
+/** The bare server says `answer` to everything, with the headers node adds itself left to node. */
+export function startBare({ status, headers, body }: Answer): Promise<ServerProcess> {
+  const own = new Set(['date', 'connection', 'keep-alive'])
+  const kept = headers.flatMap((name, i) =>
+    i % 2 === 0 && !own.has(name.toLowerCase()) ? [name, headers[i + 1]!] : [],
+  )
+  const answer: Answer = { status, headers: kept, body }
+  return startServer([join(import.meta.dirname, 'bare-server.ts'), JSON.stringify(answer)], portOfJson)
+}
+
+/** The limit for a start: node itself, answering anything at all. */
+export function startBareNode(): Promise<ServerProcess> {
+  const script =
+    "const s=require('node:http').createServer((_,r)=>r.end('{}')).listen(0,'127.0.0.1'," +
+    "()=>console.log(JSON.stringify({ready:true,endpoint:'http://127.0.0.1:'+s.address().port})))"
+  return startServer(['--input-type=commonjs', '--eval', script], portOfJson)
+}
+
+/** Installs the peer on first use, outside our own dependencies. Says why when it cannot. */
+export function installPeer(): { readonly installed: true } | { readonly installed: false; readonly reason: string } {
+  if (existsSync(join(PEER_FOLDER, 'node_modules', PEER_PACKAGE, 'package.json'))) return { installed: true }
+  mkdirSync(PEER_FOLDER, { recursive: true })
+  writeFileSync(join(PEER_FOLDER, 'package.json'), '{ "private": true }\n')
+  console.log(`Installing ${PEER_NAME} into bench/.peer for comparison ...`)
+  const { status, error, stderr } = spawnSync(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PEER_PACKAGE}@${PEER_VERSION}`],
+    { cwd: PEER_FOLDER, encoding: 'utf8', shell: process.platform === 'win32' },
+  )
+  if (status === 0) return { installed: true }
+  const complaint = stderr?.split('\n').find(line => line.startsWith('npm error'))
+  return { installed: false, reason: error?.message ?? complaint ?? `npm ended with ${status}` }
+}
+
+export function startPeer(): Promise<ServerProcess> {
+  const packageFolder = join(PEER_FOLDER, 'node_modules', PEER_PACKAGE)
+  return startServer([join(import.meta.dirname, 'peer-server.ts'), packageFolder], portOfJson)
+}
+
+/** The peer as its users start it. */
+export function startPeerCommand(): Promise<ServerProcess> {
+  const command = join(PEER_FOLDER, 'node_modules', PEER_PACKAGE, 'lib', 'cli.js')
+  return startServer([command, '--no-ssl', '--host', '127.0.0.1', '--port', '0'], line =>
+    Number(/:(\d+)$/.exec(line)?.[1] ?? 0),
+  )
+}
+
+async function expect(status: number, port: number, request: Buffer): Promise<Answer> {
+  const answer = await ask(port, request)
+  if (answer.status !== status) {
+    const line = request.toString('latin1', 0, request.indexOf('\r'))
+    throw new Error(`${line} was answered ${answer.status}, not ${status}: ${answer.body.slice(0, 300)}`)
+  }
+  return answer
+}
+
+export async function createDatabase(port: number): Promise<void> {
+  await expect(201, port, signedRequest({ method: 'POST', path: '/dbs', body: JSON.stringify({ id: DATABASE }) }))
+}
+
+export async function createContainer(port: number, id: string, defaultTtl?: number): Promise<void> {
+  const body = JSON.stringify({ id, partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, defaultTtl })
+  await expect(201, port, signedRequest({ method: 'POST', path: `/dbs/${DATABASE}/colls`, body }))
+}
+
+/** A call of the admin API, which is open on loopback. */
+export async function admin(port: number, path: string, body: object): Promise<unknown> {
+  const answer = await expect(200, port, rawRequest({ method: 'POST', path, body: JSON.stringify(body) }))
+  return JSON.parse(answer.body)
+}

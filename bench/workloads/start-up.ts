@@ -1,0 +1,80 @@
+/** From spawn to the first answered request, and the memory of an idle server. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { machine } from '../../src/base/clock.ts'
+import { ask } from '../connection.ts'
+import { residentBytes, type ServerProcess } from '../processes.ts'
+import { figure, median, medianOfKnown } from '../report.ts'
+import { rawRequest } from '../requests.ts'
+import { PEER_NAME, scratchFolder, startBareNode, startMayfly, startPeerCommand } from '../targets.ts'
+import type { Workload } from '../workload.ts'
+
+const IDLE_MS = 1_000
+const POLL_MS = 2
+const MIB = 1024 * 1024
+
+interface Start {
+  readonly ms: number
+  readonly rss: number | undefined
+}
+
+/** `path` must be answered with 200; until then it is asked again. */
+async function measure(starting: Promise<ServerProcess>, path: string): Promise<Start> {
+  await using server = await starting
+  const request = rawRequest({ method: 'GET', path })
+  while ((await ask(server.port, request)).status !== 200) await sleep(POLL_MS)
+  const ms = machine.monotonicMs() - server.spawnedAtMs
+  await sleep(IDLE_MS)
+  return { ms, rss: residentBytes(server.pid) }
+}
+
+async function measureMayfly(): Promise<Start> {
+  using folder = scratchFolder()
+  return await measure(startMayfly(folder.path), '/ready')
+}
+
+export const startUp: Workload = {
+  name: 'start-up',
+  async run({ quick, peerMissing }) {
+    const starts = quick ? 2 : 11
+    const kinds: [string, () => Promise<Start>][] = [
+      ['bare node', () => measure(startBareNode(), '/')],
+      ['mayfly', measureMayfly],
+    ]
+    if (peerMissing === undefined) kinds.push(['peer', () => measure(startPeerCommand(), '/')])
+
+    const measured = new Map<string, Start[]>(kinds.map(([name]) => [name, []]))
+    for (let start = 0; start < starts; start++) {
+      for (const [name, run] of kinds) measured.get(name)!.push(await run())
+    }
+    const msOf = (name: string) => measured.get(name)!.map(({ ms }) => ms)
+    const rssMiB = (name: string) => {
+      const bytes = medianOfKnown(measured.get(name)!.map(({ rss }) => rss))
+      return bytes === undefined ? undefined : bytes / MIB
+    }
+    const range = [Math.min(...msOf('mayfly')), Math.max(...msOf('mayfly'))] as const
+    return {
+      title: `start-up: spawn to first answered request, ${starts} starts by turns; memory after 1 s idle`,
+      columns: ['server', 'median ms', 'best ms', 'worst ms', 'idle RSS MiB'],
+      rows: kinds.map(([name]) => [
+        name,
+        figure(median(msOf(name))),
+        figure(Math.min(...msOf(name))),
+        figure(Math.max(...msOf(name))),
+        figure(rssMiB(name), 1),
+      ]),
+      findings: [
+        { text: 'mayfly, ms', value: median(msOf('mayfly')), digits: 0, range, bound: { atMost: 300 } },
+        { text: 'mayfly, idle RSS MiB', value: rssMiB('mayfly'), digits: 1, bound: { atMost: 90 } },
+        ...(peerMissing === undefined
+          ? [{ text: 'mayfly / peer, ms', value: median(msOf('mayfly')) / median(msOf('peer')) }]
+          : []),
+      ],
+      notes: [
+        'mayfly: an empty folder each time, first 200 from GET /ready',
+        'bare node: node:http that answers anything; what node itself costs',
+        peerMissing ?? `peer: ${PEER_NAME} by its own command, first 200 from GET /`,
+      ],
+    }
+  },
+}
