@@ -24,10 +24,9 @@ const constantHeaders = [
 
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
   const { status, body = '', chargeRu, headers } = response
+  const bodyBytes = Buffer.byteLength(body)
   const list = [
-    ...(hasNoBody(status)
-      ? []
-      : ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))]),
+    ...(hasNoBody(status) ? [] : ['content-type', 'application/json', 'content-length', String(bodyBytes)]),
     'x-ms-request-charge',
     String(chargeRu),
     'x-ms-activity-id',
@@ -35,7 +34,7 @@ export function send(reply: Reply, activityId: string, response: NosqlResponse):
     ...constantHeaders,
   ]
   if (headers !== undefined) list.push(...headers)
-  reply(status, list, body)
+  reply({ status, headers: list, body, bodyBytes })
 }
 
 /** These statuses say so themselves. */

@@ -13,4 +13,12 @@ export interface HttpRequest {
 }
 
 /** Headers are a flat list of names and values; the length and type of the body are among them. */
-export type Reply = (status: number, headers: string[], body: string) => void
+export type Reply = (answer: HttpAnswer) => void
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: string[]
+  readonly body: string
+  /** When it equals the body's length in characters, the body is ASCII. */
+  readonly bodyBytes: number
+}

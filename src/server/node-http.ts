@@ -21,7 +21,7 @@ export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res:
  * writing a Buffer, or writing and ending apart.
  */
 function replyTo(res: ServerResponse): Reply {
-  return (status, headers, body) => {
+  return ({ status, headers, body }) => {
     res.writeHead(status, headers)
     res.end(body)
   }
