@@ -1,0 +1,85 @@
+/** A store in memory, a container in it and a few words to use them, for tests that need items and not a server. */
+
+import { type Clock, ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { ContainerRecord, Draft, ItemKey, Store, Throughput, WriteAnswer } from '../../src/storage/port.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
+
+export const start = 1_000_000
+
+export function manualClock(): ManualClock {
+  return new ManualClock(toEpochSeconds(start))
+}
+
+export function openStore(clock: Clock): Store {
+  return withContract(openSqlite({ directory: undefined, clock: () => clock, onFatal: fail }))
+}
+
+export async function makeContainer(
+  store: Store,
+  defaultTtl: number | null,
+  {
+    id = 'c',
+    database = 'd',
+    throughput = null,
+    shared = null,
+  }: { id?: string; database?: string; throughput?: Throughput | null; shared?: Throughput | null } = {},
+): Promise<ContainerRecord> {
+  const owner =
+    (await store.findDatabase(database)) ??
+    (await store.createDatabase({ id: database, rid: database.charCodeAt(0), throughput: shared }))
+  const container = await store.createContainer(owner!, {
+    id,
+    rid: 2,
+    throughput,
+    partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+    partitionCount: 1,
+    policy: newPolicy(defaultTtl),
+    definition: {},
+  })
+  return container!
+}
+
+export async function setDefault(
+  store: Store,
+  container: ContainerRecord,
+  defaultTtl: number | null,
+): Promise<ContainerRecord> {
+  const changed = await store.updateContainer(container, ({ throughput, definition, policy }, moment) => ({
+    throughput,
+    definition,
+    policy: changeDefault(policy, defaultTtl, moment),
+  }))
+  return changed!
+}
+
+/** A body with some content that also tells the item's incarnation, version and second. */
+export function draftOf(content: object): Draft {
+  const stamps = (['sequence', 'version', 'ts'] as const).map(name => ({ name, print: String }))
+  return { texts: [`{"content":${JSON.stringify(content)},"stamps":[`, ',', ',', ']}'], stamps }
+}
+
+export function keyNamed(id: string): ItemKey {
+  return { epk: '10', pk: '["p"]', id }
+}
+
+export function put(store: Store, container: ContainerRecord, id: string, ttl?: number): Promise<WriteAnswer> {
+  return store.write(container, {
+    kind: 'upsert',
+    key: keyNamed(id),
+    ttl,
+    content: { content: {} },
+    draft: draftOf({}),
+  })
+}
+
+/** So many items, all written in the same turn. */
+export async function putMany(store: Store, container: ContainerRecord, count: number, ttl?: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, n) => `${ttl ?? ''}-${String(n).padStart(6, '0')}`)
+  await Promise.all(ids.map(id => put(store, container, id, ttl)))
+}
+
+export function fail(error: Error): never {
+  throw error
+}
