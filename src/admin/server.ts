@@ -73,7 +73,12 @@ export function adminHandler(options: AdminOptions): (req: IncomingMessage, res:
 async function answer(options: AdminOptions, req: IncomingMessage): Promise<Answer> {
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
   const page = Object.hasOwn(pages, pathname) ? pages[pathname] : undefined
-  if (page !== undefined) return page(options, req)
+  if (page !== undefined) {
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      throw new RequestError('method_not_allowed', `${pathname} can only be read.`)
+    }
+    return page(options, req)
+  }
   if (!pathname.startsWith(adminPrefix)) throw new RequestError('not_found', `There is nothing at ${pathname}.`)
   checkAdmin(req, options)
   const path = pathname.slice(adminPrefix.length).split('/').map(decode)

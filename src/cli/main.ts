@@ -9,6 +9,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('mayfly')
     .description('A document database in which data dies on time: Cosmos DB for NoSQL on your machine.')
     .version(version)
+    .addHelpText('after', '\nThe flags of the server: mayfly serve --help')
     .showSuggestionAfterError()
 
   withServerFlags(program.command('serve', { isDefault: true }))

@@ -8,7 +8,8 @@ export interface RemoteFlags {
 }
 
 async function call(method: string, path: string, flags: RemoteFlags, body?: unknown): Promise<unknown> {
-  const endpoint = flags.endpoint ?? process.env.COSMOS_ENDPOINT ?? 'http://127.0.0.1:8081'
+  const port = process.env.MAYFLY_PORT ?? process.env.PORT ?? '8081'
+  const endpoint = flags.endpoint ?? process.env.COSMOS_ENDPOINT ?? `http://127.0.0.1:${port}`
   const key = flags.key ?? process.env.COSMOS_KEY
   const base = endpoint.endsWith('/') ? endpoint : `${endpoint}/`
   if (!URL.canParse(base) || !/^https?:/.test(base)) {

@@ -42,7 +42,9 @@ export function parsePartitionKeyPolicy(input: unknown, apiVersion: string): Par
   const kind = readWord(kindInput, 'partitionKey.kind', ['Hash', 'MultiHash', 'Range'])
   const paths = readPartitionKeyPaths(fieldOf(policy, 'paths'), kind)
   // The service's own page on creating a collection writes it with a capital.
-  const version = fieldOf(policy, 'version') ?? fieldOf(policy, 'Version') ?? 1
+  const given = fieldOf(policy, 'version') ?? fieldOf(policy, 'Version') ?? 1
+  // The Java SDK writes the name of its constant.
+  const version = given === 'V1' ? 1 : given === 'V2' ? 2 : given
   if (version !== 1 && version !== 2) invalidInput(`'partitionKey.version' must be 1 or 2, not ${show(version)}`)
   if (kind === 'MultiHash' && version !== 2) {
     // INFERRED text; that hierarchical keys are version 2 is documented.

@@ -29,14 +29,13 @@ export function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedM
     .join(';')
 }
 
-/** JSON, URI-encoded: which indexes the query used, and which would have served it. */
-export function indexUtilization({
-  used,
-  wished,
-}: {
-  used: readonly IndexPath[]
-  wished: readonly IndexPath[]
-}): string {
+interface IndexUse {
+  readonly used: readonly IndexPath[]
+  readonly wished: readonly IndexPath[]
+}
+
+/** Which indexes the query used and which would have served it: JSON, URI-encoded. */
+export function indexUtilization({ used, wished }: IndexUse): string {
   const list = (paths: readonly IndexPath[]) =>
     paths.map(path => ({ IndexSpec: printIndexPath(path), IndexImpactScore: 'High' }))
   return encodeURIComponent(
@@ -45,4 +44,23 @@ export function indexUtilization({
       PotentialIndexes: { SingleIndexes: list(wished), CompositeIndexes: [] },
     }),
   )
+}
+
+/** The same in the first form, which the Python and Java SDKs ask for: JSON in base64. */
+export function indexUtilizationV1({ used, wished }: IndexUse): string {
+  const list = (paths: readonly IndexPath[]) =>
+    paths.map(path => ({
+      FilterExpression: '',
+      IndexSpec: printIndexPath(path),
+      FilterPreciseSet: true,
+      IndexPreciseSet: true,
+      IndexImpactScore: 'High',
+    }))
+  const utilization = {
+    UtilizedSingleIndexes: list(used),
+    PotentialSingleIndexes: list(wished),
+    UtilizedCompositeIndexes: [],
+    PotentialCompositeIndexes: [],
+  }
+  return Buffer.from(JSON.stringify(utilization)).toString('base64')
 }

@@ -55,7 +55,9 @@ export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
 /** A header that must be a single text. */
 export function headerOf(request: NosqlRequest, name: string): string | undefined {
   const value = request.headers[name]
-  return Array.isArray(value) ? value[0] : value
+  const text = Array.isArray(value) ? value[0] : value
+  // The Java SDK sends an empty continuation to say that it has none.
+  return text === '' ? undefined : text
 }
 
 export function hasFlag(request: NosqlRequest, name: string): boolean {

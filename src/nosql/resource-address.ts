@@ -15,10 +15,14 @@ export interface Address {
   /** By names, whatever the client used. */
   readonly path: readonly string[]
   readonly signedLink: string
+  /** The resource type in the signature, when it is not the last one of the path. */
+  readonly signedType?: string
 }
 
 export function resolveAddress(engine: Engine, path: readonly string[]): MaybePromise<Address> {
   if (path[0] === 'offers') return { path, signedLink: (path[1] ?? '').toLowerCase() }
+  // An operation on a container is signed as the container itself.
+  if (path[4] === 'operations') return { path, signedLink: path.slice(0, 4).join('/'), signedType: 'colls' }
   const isFeed = path.length % 2 === 1
   const byName = { path, signedLink: (isFeed ? path.slice(0, -1) : path).join('/') }
   if (path[0] !== 'dbs' || path[1] === undefined || !isRid(path[1], databaseRidChars)) return byName

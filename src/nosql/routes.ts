@@ -65,6 +65,7 @@ const resources: Readonly<Record<string, Resource>> = {
   },
   udfs: { within: container, feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') } },
   conflicts: { within: container, feed: { GET: notYet('The conflict feed') } },
+  operations: { within: container, one: { POST: notYet('Deleting all items of a partition key') } },
   users: { within: database, feed: { GET: notYet('Users'), POST: notYet('Users') } },
 }
 

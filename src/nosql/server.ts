@@ -74,10 +74,14 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 }
 
-function authorize(authorizer: Authorizer, { method, headers }: HttpRequest, { path, signedLink }: Address): void {
+function authorize(
+  authorizer: Authorizer,
+  { method, headers }: HttpRequest,
+  { path, signedLink, signedType }: Address,
+): void {
   const date = headers['x-ms-date'] ?? headers.date
   authorizer.check(
-    { verb: method.toLowerCase(), type: resourceTypeOf(path).toLowerCase(), link: signedLink },
+    { verb: method.toLowerCase(), type: signedType ?? resourceTypeOf(path).toLowerCase(), link: signedLink },
     headers.authorization,
     Array.isArray(date) ? date[0] : date,
   )

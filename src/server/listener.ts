@@ -120,11 +120,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
  */
 function prepare<T extends Server>(server: T): T {
   server.emit('listening')
-  server.on('clientError', (_error: Error, socket: Socket) => {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const body = JSON.stringify({ code: 'BadRequest', message: 'The request is not valid HTTP.' })
+    const [status, code, message] =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? ['431 Request Header Fields Too Large', 'RequestHeaderFieldsTooLarge', 'The headers are too large.']
+        : ['400 Bad Request', 'BadRequest', 'The request is not valid HTTP.']
+    const body = JSON.stringify({ code, message })
     socket.end(
-      `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     )
   })
   return server

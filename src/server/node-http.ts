@@ -1,6 +1,7 @@
 /** HTTP as node:http speaks it: collects a request and writes its answer. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { RequestError } from '../base/error.ts'
 import { requestBytesMax } from '../base/limits.ts'
 import type { NosqlServer } from '../nosql/server.ts'
@@ -8,12 +9,32 @@ import type { Reply } from '../nosql/transport.ts'
 
 export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
-    const { method = 'GET', url = '/', headers } = req
+    const { method = 'GET', headers } = req
+    const url = pathOf(req.url ?? '/')
     const reply = replyTo(res)
     const answer = (body: Buffer) => nosql.handle({ method, url, headers, origin: originOf(req), body }, reply)
-    if (method === 'GET' || method === 'DELETE' || method === 'HEAD') answer(noBody)
-    else collectBody(req, answer, error => nosql.refuse({ method, url }, reply, error))
+    inTurn(req, res, () => {
+      if (method === 'GET' || method === 'DELETE' || method === 'HEAD') answer(noBody)
+      else collectBody(req, answer, error => nosql.refuse({ method, url }, reply, error))
+    })
   }
+}
+
+/** The last answer under way on each connection. */
+const tails = new WeakMap<Socket, ServerResponse>()
+
+/** Requests that a client sends without waiting take effect in their order, as if it had waited. */
+function inTurn(req: IncomingMessage, res: ServerResponse, work: () => void): void {
+  const before = tails.get(req.socket)
+  tails.set(req.socket, res)
+  if (before === undefined || before.writableFinished || before.destroyed) work()
+  else before.once('close', work)
+}
+
+/** A proxy's request names the whole address. */
+function pathOf(target: string): string {
+  const match = /^https?:\/\/[^/]*(\/.*)?$/i.exec(target)
+  return match === null ? target : (match[1] ?? '/')
 }
 
 /**

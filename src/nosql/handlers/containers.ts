@@ -122,9 +122,15 @@ async function answer(
   container: ContainerRecord,
   chargeRu: number,
 ): Promise<NosqlResponse> {
-  const view = viewOf(container)
-  const headers = ['etag', `"${etagOf(container.rid, container.version)}"`, 'x-ms-content-path', view.rid]
-  headers.push('x-ms-alt-content-path', view.path)
+  const headers = [
+    'etag',
+    `"${etagOf(container.rid, container.version)}"`,
+    // The paths are those of the owner; the Java SDK puts the container's name behind them itself.
+    'x-ms-content-path',
+    databaseRid(container.database),
+    'x-ms-alt-content-path',
+    encodeURI(`dbs/${container.database.id}`),
+  ]
   if (hasFlag(request, 'x-ms-documentdb-populatequotainfo')) headers.push(...(await quotaHeaders(request, container)))
   return { status, body: JSON.stringify(containerResource(container)), chargeRu, headers }
 }

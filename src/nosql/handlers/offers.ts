@@ -1,6 +1,7 @@
 /** /offers: provisioned throughput, manual and autoscale. */
 
 import { RequestError } from '../../base/error.ts'
+import { throughputMin } from '../../base/limits.ts'
 import type { ContainerRecord, DatabaseRecord, Throughput } from '../../storage/port.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { ruPerSecond } from '../../units/ledger.ts'
@@ -98,5 +99,10 @@ function parseOffer(input: unknown): Throughput {
 
 function answer(owner: Owner, chargeRu: number): NosqlResponse {
   const resource = offerResource(owner)
-  return { status: 200, body: JSON.stringify(resource), chargeRu, headers: ['etag', resource._etag] }
+  return {
+    status: 200,
+    body: JSON.stringify(resource),
+    chargeRu,
+    headers: ['etag', resource._etag, 'x-ms-cosmos-min-throughput', String(throughputMin)],
+  }
 }

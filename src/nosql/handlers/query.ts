@@ -8,6 +8,7 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import type { IndexPath } from '../../document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { ItemQuery } from '../../engine/query.ts'
+import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import { demandsOf } from '../../sql/demands.ts'
 import { featuresOf, isSplittable } from '../../sql/features.ts'
@@ -26,7 +27,7 @@ import { readObject, readString } from '../definition-input.ts'
 import { CrossPartitionError } from '../error-map.ts'
 import { pageSize } from '../feed.ts'
 import { isPathIndexed } from '../indexed-paths.ts'
-import { indexUtilization, queryMetrics } from '../query-metrics.ts'
+import { indexUtilization, indexUtilizationV1, queryMetrics } from '../query-metrics.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
@@ -58,11 +59,33 @@ export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   const query = parseQueryRequest(request)
   return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container => {
     const view = viewOf(container)
+    checkSupportedFeatures(request, query)
+    checkOrder(query, container)
     const plan = planFor(query, view)
     checkSplittable(query, plan, view)
     const body = JSON.stringify(plan)
     return { status: 200, body, chargeRu: 1 }
   })
+}
+
+/** A client must know how to put together what a plan takes apart; rows of the plan itself would look like results to it. */
+function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryRequest): void {
+  const header = headerOf(request, 'x-ms-cosmos-supported-query-features')
+  if (header === undefined) return
+  const supported = new Set(header.split(',').map(feature => feature.trim()))
+  const missing = [...featuresOf(prepared.query)].filter(feature => !supported.has(feature))
+  if (missing.length === 0) return
+  throw new RequestError(
+    'malformed',
+    `Query contains the following features, which the calling client does not support: ${missing.join(' ')}`,
+  )
+}
+
+function checkOrder({ prepared, parameters }: QueryRequest, { definition }: ContainerRecord): Demands {
+  const demands = demandsOf(prepared.query, parameters)
+  const { indexingPolicy } = definition as ContainerDefinition
+  checkCompositeOrder(prepared.query.orderBy?.items.length ?? 0, demands, indexingPolicy)
+  return demands
 }
 
 /** A client that follows a plan asks every partition, and what these answer must be what it can put together. */
@@ -79,9 +102,8 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
   const query = parseQueryRequest(request)
   const view = viewOf(container)
   const { prepared, parameters } = query
-  const demands = demandsOf(prepared.query, parameters)
+  const demands = checkOrder(query, container)
   const { indexingPolicy } = container.definition as ContainerDefinition
-  checkCompositeOrder(prepared.query.orderBy?.items.length ?? 0, demands, indexingPolicy)
   const range = targetOf(request, query, view)
   if (range === undefined) throw new CrossPartitionError(planFor(query, view))
   if (isWholeFeed(prepared)) return feedOfItems(request, container)
@@ -117,8 +139,10 @@ async function queryPage(
   if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
     headers.push('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
   }
-  if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2') || hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
+  if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2')) {
     headers.push('x-ms-cosmos-index-utilization', indexUtilization(page.indexUse))
+  } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
+    headers.push('x-ms-cosmos-index-utilization', indexUtilizationV1(page.indexUse))
   }
   const body = `{"_rid":"${view.rid}","Documents":[${page.rows.join(',')}],"_count":${page.rows.length}}`
   return { status: 200, body, chargeRu: page.chargeRu, headers }

@@ -185,7 +185,7 @@ test('Methods that a resource does not have are 405', async () => {
 })
 
 test('Sizes of a page that are no sizes are 400', async () => {
-  for (const count of ['0', '-2', '1.5', 'many', '', '1e400', 'NaN']) {
+  for (const count of ['0', '-2', '1.5', 'many', '1e400', 'NaN']) {
     const request = { path: `${collection}/docs`, headers: { 'x-ms-max-item-count': count } }
     await witness.assertRefused(request, { status: 400 })
   }
