@@ -15,9 +15,11 @@ import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
 import { pointRead } from './workloads/point-read.ts'
 import { purge } from './workloads/purge.ts'
+import { queryLarge } from './workloads/query-large.ts'
+import { querySmall } from './workloads/query-small.ts'
 import { startUp } from './workloads/start-up.ts'
 
-const WORKLOADS: readonly Workload[] = [pointRead, create, startUp, defaultChange, purge]
+const WORKLOADS: readonly Workload[] = [pointRead, create, startUp, defaultChange, purge, querySmall, queryLarge]
 
 function select(names: readonly string[]): readonly Workload[] {
   const unknown = names.filter(name => !WORKLOADS.some(workload => workload.name === name))
