@@ -128,6 +128,12 @@ export const queryRowBytesMax = 16 * MiB
 /** Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing reach it. */
 export const queryComparisonStepsMax = 5_000_000
 
+/** Steps one item may cost in LIKE and in searches of lists: about half a second in which nobody else gets a turn. */
+export const queryStepsMax = 50_000_000
+
+/** Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten milliseconds at worst. */
+export const searchProductMax = 2 ** 26
+
 /** A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no longer. */
 export const queryStringCharsMax = 2 * MiB
 
@@ -227,3 +233,6 @@ export const postgresRetryMs = 20
 
 /** Bodies in one group of writes: what one statement carries, and the bucket is locked for. At least one write goes. */
 export const groupBytesMax = 8 * MiB
+
+/** Large partition keys that are remembered; names of them, a megabyte at most in ordinary use. */
+export const largePartitionsMax = 10_000

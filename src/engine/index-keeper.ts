@@ -22,6 +22,7 @@ import type { Log } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
 import type { ContainerRecord, Store } from '../storage/port.ts'
+import { LargePartitions } from './large-partitions.ts'
 
 interface Wish {
   readonly component: IndexComponent
@@ -36,6 +37,7 @@ interface Observed {
 }
 
 export class IndexKeeper implements AsyncDisposable {
+  readonly largePartitions = new LargePartitions()
   readonly #store: Store
   readonly #idle: IdleWatch
   readonly #log: Log

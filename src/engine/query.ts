@@ -22,6 +22,7 @@ import { batchSource, indexSource, pointSource, type Source, scanSource } from '
 import type { ContainerRecord, IndexRecord, ScanRange, Store } from '../storage/port.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { IndexKeeper } from './index-keeper.ts'
+import type { LargePartitions } from './large-partitions.ts'
 
 /** A query as its language understood it. */
 export interface ItemQuery {
@@ -61,7 +62,8 @@ export async function queryPage(
   const program = query.program(moment)
   const counted = await countFromKeys(store, container, query, program, moment)
   if (counted !== undefined) program.countItems?.(counted.count)
-  const chosen = counted ?? (await chooseSource(store, container, query, page.position, moment, program))
+  const chosen =
+    counted ?? (await chooseSource(store, keeper.largePartitions, container, query, page.position, moment, program))
   const { source, index, paths = [] } = chosen
   const result = await executePage({ ...page, source, program, moment })
   if (index !== undefined) keeper.noteUse(container, index.definition.number, counted?.version ?? result.version)
@@ -80,6 +82,7 @@ function digestOf({ definition }: IndexRecord): string {
 
 async function chooseSource(
   store: Store,
+  largePartitions: LargePartitions,
   container: ContainerRecord,
   { range, demands }: ItemQuery,
   position: PagePosition | undefined,
@@ -100,9 +103,10 @@ async function chooseSource(
   const named = idsWithin(store, container, range, demands)
   if (named !== undefined) return named
   if (choice === undefined) return scan
-  if (range.pk !== undefined) {
+  if (range.pk !== undefined && !largePartitions.has(container, range.pk)) {
     const partition = await scan.source.read(undefined, moment, scanItemsMax)
     if (partition.next === undefined) return { source: batchSource(partition) }
+    largePartitions.add(container, range.pk)
   }
   return fromIndex(store, container, choice, range)
 }
