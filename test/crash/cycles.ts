@@ -1,0 +1,143 @@
+/**
+ * Kills a real server under load, again and again, on one data directory, and checks after every restart that it kept its
+ * word: no acknowledged write lost, nothing dead visible again, nothing living removed, the clock not set back, no version
+ * given twice.
+ *
+ * A seed determines what every actor does; when the kill hits them is real time. An operation whose answer was cut off may
+ * or may not have happened, and either is right.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { machine } from '../../src/base/clock.ts'
+import { Client } from './client.ts'
+import { checkCopy, checkFile } from './file-check.ts'
+import { govern, runLoad } from './load.ts'
+import { Random } from './random.ts'
+import { checkRecovered } from './recover.ts'
+import { Running, serverArguments } from './server-process.ts'
+import { check } from './violation.ts'
+import { type Counts, furnish, newWorld, type World } from './world.ts'
+
+export interface CycleOptions {
+  readonly seed: number
+  readonly cycles: number
+  readonly onCycle?: (cycle: number, counts: Counts) => void
+  /** How the server is ended; checks afterwards are the same. */
+  readonly signal?: 'SIGKILL' | 'SIGTERM'
+}
+
+/** When the purger looks for work for the first time: `purgeIntervalMs` after the process began. */
+const firstPurgeMs = 1000
+
+/** The directory is kept for inspection when something was found. */
+export async function runCycles({
+  seed,
+  cycles,
+  onCycle,
+  signal = 'SIGKILL',
+}: CycleOptions): Promise<Counts & { built: number }> {
+  const directory = mkdtempSync(join(tmpdir(), 'mayfly-crash-'))
+  const world = newWorld()
+  let cycle = 0
+  let server: Started | undefined
+  try {
+    server = await start(directory, world)
+    await withClients(server.endpoint, ([client]) => furnish(client!, world))
+    for (cycle = 1; cycle <= cycles; cycle++) {
+      const random = new Random(seed, cycle)
+      await endUnderLoad(server, world, { random, seed, cycle, signal })
+      await betweenLives(directory, world, random)
+      server = await start(directory, world)
+      const purges = random.chance(0.3)
+      await withClients(server.endpoint, clients => checkRecovered(clients, world, purges))
+      onCycle?.(cycle, world.counts)
+    }
+  } catch (cause) {
+    const found = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+    throw new Error(`seed ${seed}, cycle ${cycle}, data in ${directory}: ${found}`, { cause })
+  } finally {
+    await server?.running.end('SIGKILL')
+  }
+  rmSync(directory, { recursive: true })
+  return { ...world.counts, built: world.builder.builtCount }
+}
+
+interface Started {
+  readonly running: Running
+  readonly endpoint: string
+}
+
+async function start(directory: string, { counts }: World): Promise<Started> {
+  const running = new Running(serverArguments(directory))
+  const endpoint = await running.ready()
+  counts.readyMsMax = Math.max(counts.readyMsMax, Math.round(machine.monotonicMs() - running.spawnedMs))
+  return { running, endpoint }
+}
+
+async function withClients(endpoint: string, work: (clients: readonly Client[]) => Promise<void>): Promise<void> {
+  const clients = Array.from({ length: 8 }, () => new Client(endpoint))
+  try {
+    await work(clients)
+  } finally {
+    for (const client of clients) client[Symbol.dispose]()
+  }
+}
+
+async function endUnderLoad(
+  { running, endpoint }: Started,
+  world: World,
+  options: { random: Random; seed: number; cycle: number; signal: 'SIGKILL' | 'SIGTERM' },
+): Promise<void> {
+  const { random, seed, cycle, signal } = options
+  // One cycle in five lasts until the purger has begun to work by itself.
+  const untilPurgeMs = running.spawnedMs + firstPurgeMs - machine.monotonicMs() + random.between(0, 150)
+  const lifeMs = random.chance(0.2) ? Math.max(5, untilPurgeMs) : random.between(5, 400)
+  // And one in five ends with a step of the clock that no write carries into the file.
+  const endsQuietly = random.chance(0.2)
+  let isEnding = false
+  let isOver = false
+  const load = runLoad(world, { endpoint, seed, cycle, isEnding: () => isEnding, isOver: () => isOver })
+  await timeOrFailure(lifeMs, load, running)
+  if (endsQuietly) {
+    isOver = true
+    await load
+    using client = new Client(endpoint)
+    await govern(client, world, { kind: 'advance', seconds: random.between(1, 100) })
+  }
+  check(
+    running.child.exitCode === null && running.child.signalCode === null,
+    `the server ended by itself: ${running.stderr}`,
+  )
+  isEnding = true
+  const exit = await running.end(signal)
+  await load
+  check(running.stderr === '', `the server complained: ${running.stderr}`)
+  check(signal === 'SIGKILL' || exit.code === 0, `the server ended with ${exit.signal ?? exit.code}`)
+}
+
+/** A finding ends the load early. */
+async function timeOrFailure(lifeMs: number, load: Promise<void>, running: Running): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const timer = machine.setTimeout(over.resolve, lifeMs)
+  load.then(over.resolve, over.resolve)
+  await Promise.race([over.promise, running.exited])
+  machine.clearTimeout(timer)
+}
+
+/** Sometimes somebody looks into the file, and sometimes the restart itself is killed. */
+async function betweenLives(directory: string, world: World, random: Random): Promise<void> {
+  const look = random.weighted({ none: 50, copy: 35, original: 15 })
+  const startUpKills = random.chance(0.1) ? random.between(1, 2) : 0
+  const delaysMs = [random.between(50, 300), random.between(50, 300)]
+  if (look === 'copy') checkCopy(directory, world)
+  if (look === 'original') checkFile(directory, world)
+  if (look !== 'none') world.counts.fileChecks++
+  for (let kill = 0; kill < startUpKills; kill++) {
+    const running = new Running(serverArguments(directory))
+    await new Promise<void>(resolve => machine.setTimeout(resolve, delaysMs[kill]!))
+    await running.end('SIGKILL')
+    world.counts.startUpKills++
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The mixed load: eight actors, each on its own connection and with items of its own, one request at a time.
+ *
+ * The first actor is also the governor, who alone moves the clock, changes defaults and forces purges; the second also
+ * builds and deletes containers. They go on until the server is gone or the
+ * load is over.
+ */
+
+import { Client, ConnectionLost, type Reply } from './client.ts'
+import { versionOf } from './item-model.ts'
+import {
+  actorCount,
+  containers,
+  drawGovernorOperation,
+  drawItemOperation,
+  type GovernorOperation,
+  type ItemOperation,
+  partitionKeyOf,
+} from './operations.ts'
+import { Random } from './random.ts'
+import { check } from './violation.ts'
+import { definitionText, type World } from './world.ts'
+
+export interface LoadOptions {
+  readonly endpoint: string
+  readonly seed: number
+  readonly cycle: number
+  /** Whether the server has been told to end; until then losing it is a failure. */
+  readonly isEnding: () => boolean
+  /** Whether the actors finish what they are at and send nothing more. */
+  readonly isOver: () => boolean
+}
+
+/** Resolves when no actor is at work any more, also when some found something wrong; the first such finding is thrown. */
+export async function runLoad(world: World, options: LoadOptions): Promise<void> {
+  const actors = Array.from({ length: actorCount }, (_, actor) => runActor(world, actor, options))
+  const failures = (await Promise.allSettled(actors)).filter(result => result.status === 'rejected')
+  if (failures.length > 0) throw failures[0]!.reason
+}
+
+async function runActor(world: World, actor: number, options: LoadOptions): Promise<void> {
+  const { endpoint, seed, cycle, isEnding, isOver } = options
+  const random = new Random(seed, cycle, actor)
+  using client = new Client(endpoint)
+  try {
+    for (let step = 0; !isOver(); step++) {
+      if (actor === 0 && random.chance(0.5)) await govern(client, world, drawGovernorOperation(random))
+      else if (actor === 1 && random.chance(0.3)) await world.builder.step(client, random)
+      else await operate(client, world, drawItemOperation(random, actor, `${cycle}.${actor}.${step}`))
+    }
+  } catch (error) {
+    if (!(error instanceof ConnectionLost && isEnding())) throw error
+  }
+}
+
+async function operate(client: Client, { models, counts }: World, operation: ItemOperation): Promise<void> {
+  const { container, attempt, isConditional } = operation
+  const model = models.get(container)!
+  const etag = isConditional ? model.known(attempt.id)?.etag : undefined
+  model.begin(attempt)
+  const reply = await sendItem(client, operation, etag)
+  model.finish(attempt.id, reply)
+  if (attempt.kind === 'read') counts.reads++
+  else counts.writes++
+}
+
+function sendItem(client: Client, { container, attempt }: ItemOperation, etag: string | undefined): Promise<Reply> {
+  const { kind, id, text: body } = attempt
+  const feed = `/dbs/crash/colls/${container}/docs`
+  const headers: Record<string, string> = itemHeaders(id)
+  if (etag !== undefined && kind !== 'create' && kind !== 'read') headers['if-match'] = etag
+  switch (kind) {
+    case 'create':
+      return client.send('POST', feed, { headers, body })
+    case 'upsert':
+      return client.send('POST', feed, { headers: { ...headers, 'x-ms-documentdb-is-upsert': 'true' }, body })
+    case 'replace':
+      return client.send('PUT', `${feed}/${id}`, { headers, body })
+    case 'delete':
+      return client.send('DELETE', `${feed}/${id}`, { headers })
+    case 'read':
+      return client.send('GET', `${feed}/${id}`, { headers })
+  }
+}
+
+export function itemHeaders(id: string): Record<string, string> {
+  return { 'x-ms-documentdb-partitionkey': JSON.stringify([partitionKeyOf(id)]) }
+}
+
+/** One act of the governor; nothing else may move the clock or change a default meanwhile. */
+export async function govern(
+  client: Client,
+  { timeline, definitions, counts, purges }: World,
+  operation: GovernorOperation,
+): Promise<void> {
+  switch (operation.kind) {
+    case 'advance': {
+      const to = timeline.now + operation.seconds
+      timeline.begin({ kind: 'clock', to })
+      const { now } = await client.json('POST', '/_mayfly/clock', { body: `{"advance":"${operation.seconds}s"}` })
+      check(now === to, `the clock was advanced to ${to} and stands at ${now}`)
+      timeline.acknowledge()
+      counts.advances++
+      return
+    }
+    case 'default': {
+      const { container, defaultTtl } = operation
+      timeline.begin({ kind: 'default', container, to: defaultTtl })
+      const body = definitionText(container, defaultTtl)
+      const changed = await client.json('PUT', `/dbs/crash/colls/${container}`, { body })
+      check((changed.defaultTtl ?? null) === defaultTtl, `default ${defaultTtl} became ${changed.defaultTtl}`)
+      check(changed._ts === timeline.now, `changed at ${changed._ts}, when the clock stood at ${timeline.now}`)
+      definitions.get(container)!.give(versionOf(changed._etag as string))
+      timeline.acknowledge()
+      counts.defaultChanges++
+      return
+    }
+    case 'purge': {
+      const body = JSON.stringify({ db: 'crash', container: operation.container })
+      const { removed, remaining } = await client.json('POST', '/_mayfly/purge', { body })
+      // Nobody else moves the clock or changes a default, so nothing can die meanwhile.
+      check(remaining === 0, `${remaining} dead items remained after a purge`)
+      purges.byCall += removed as number
+      counts.purgedByCall += removed as number
+      return
+    }
+    case 'status': {
+      const states = await Promise.all(containers.map(each => client.json('GET', `/_mayfly/ttl/crash/${each}`)))
+      const inBackground = states.reduce((sum, { purged }) => sum + (purged as number), 0) - purges.byCall
+      counts.purgedInBackground += inBackground - purges.inBackground
+      purges.inBackground = inBackground
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** Versions that were given out: each once, and after a restart only newer ones. */
+
+import { check } from './violation.ts'
+
+export class Versions {
+  readonly #given = new Set<number>()
+  #floor = 0
+  #newest = 0
+
+  /** The newest that was acknowledged. */
+  get newest(): number {
+    return this.#newest
+  }
+
+  give(version: number): void {
+    check(Number.isSafeInteger(version), `${version} is not a version`)
+    check(
+      version > this.#floor,
+      `version ${version} was given after a restart; ${this.#floor} had been given before it`,
+    )
+    check(!this.#given.has(version), `version ${version} was given twice`)
+    this.#given.add(version)
+    this.#newest = Math.max(this.#newest, version)
+  }
+
+  /** What comes now must lie above all that is known. */
+  raiseFloor(): void {
+    this.#floor = this.#newest
+    this.#given.clear()
+  }
+}
