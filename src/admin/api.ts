@@ -76,8 +76,18 @@ async function purge({ engine }: AdminContext, { body }: AdminCall) {
   const containers = await selectContainers(engine, db, container)
   const removed = await engine.purger.purgeNow(containers)
   let remaining = 0
-  for (const each of containers) remaining += (await engine.ttlStatus(each)).backlog
+  for (const each of containers) remaining += await backlogOf(engine, each)
   return { removed, remaining }
+}
+
+/** A container that was deleted meanwhile has none. */
+async function backlogOf(engine: Engine, container: ContainerRecord): Promise<number> {
+  try {
+    return (await engine.ttlStatus(container)).backlog
+  } catch (error) {
+    if (error instanceof RequestError && error.kind === 'namespace_not_found') return 0
+    throw error
+  }
 }
 
 async function selectContainers(engine: Engine, db: unknown, container: unknown): Promise<ContainerRecord[]> {

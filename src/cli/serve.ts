@@ -12,6 +12,8 @@ export async function serve(values: FlagValues): Promise<void> {
   const server = await startServer(config, log, { holdsProcess: true })
   const { endpoint, key } = server
 
+  // Whoever read the first line may have gone; the service goes on.
+  process.stdout.on('error', () => {})
   let isStopping = false
   const stop = async (signal: string) => {
     if (isStopping) process.exit(130)

@@ -28,7 +28,7 @@ import { Purger } from '../ttl/purger.ts'
 import { type TtlStatus, ttlStatus } from '../ttl/report.ts'
 import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger, ruPerSecond } from '../units/ledger.ts'
-import { IndexKeeper } from './index-keeper.ts'
+import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
 import { type ItemQuery, type QueriedPage, type QueryPageRequest, queryPage } from './query.ts'
 
 export interface EngineOptions {
@@ -37,6 +37,7 @@ export interface EngineOptions {
   /** Physical partitions of new containers; undefined: by throughput. */
   readonly partitions: number | undefined
   readonly log: Log
+  readonly declaredIndexes: IndexKeeperOptions['declaredIndexes']
 }
 
 /** What came of an operation on an item, and what it cost. */
@@ -73,13 +74,13 @@ export class Engine implements AsyncDisposable {
   readonly #partitions: number | undefined
   #operations = 0
 
-  constructor({ store, rateLimit, partitions, log }: EngineOptions) {
+  constructor({ store, rateLimit, partitions, log, declaredIndexes }: EngineOptions) {
     this.store = store
     this.ledger = new Ledger({ isEnforced: rateLimit })
     this.#partitions = partitions
     const idle = new IdleWatch(() => this.#operations)
     this.purger = new Purger({ store, ledger: this.ledger, idle, log })
-    this.indexes = new IndexKeeper({ store, idle, log })
+    this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
   }
 
   /** Items read, written and listed since the start. */

@@ -36,11 +36,20 @@ interface Observed {
   readonly uses: Map<number, number>
 }
 
+export interface IndexKeeperOptions {
+  readonly store: Store
+  readonly idle: IdleWatch
+  readonly log: Log
+  /** What the definition of a container declares; only the edge that made it can read it. */
+  readonly declaredIndexes: (definition: unknown) => readonly (readonly IndexComponent[])[]
+}
+
 export class IndexKeeper implements AsyncDisposable {
   readonly largePartitions = new LargePartitions()
   readonly #store: Store
   readonly #idle: IdleWatch
   readonly #log: Log
+  readonly #declaredIndexes: IndexKeeperOptions['declaredIndexes']
   readonly #observed = new Map<number, Observed>()
   #work: Promise<void> = Promise.resolve()
   #declared: Promise<void> = Promise.resolve()
@@ -48,8 +57,9 @@ export class IndexKeeper implements AsyncDisposable {
   #isAsked = false
   #isClosed = false
 
-  constructor({ store, idle, log }: { store: Store; idle: IdleWatch; log: Log }) {
+  constructor({ store, idle, log, declaredIndexes }: IndexKeeperOptions) {
     this.#store = store
+    this.#declaredIndexes = declaredIndexes
     this.#idle = idle
     this.#log = log
     this.wake()
@@ -76,18 +86,19 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Makes the indexes a policy declares and drops the declared ones it no longer names. One policy after the other: two
-   * that came at once would each miss what the other makes.
+   * Makes the indexes a container's definition declares and drops the declared ones it no longer names. One container after
+   * the other: two changes that came at once would each miss what the other makes.
    */
-  declare(container: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
-    const declared = this.#declared.then(() => this.#declare(container, wanted))
+  declare(container: ContainerRecord): Promise<void> {
+    const declared = this.#declared.then(() => this.#declare(container))
     this.#declared = declared.catch(() => {})
     return declared
   }
 
-  async #declare(named: ContainerRecord, wanted: readonly (readonly IndexComponent[])[]): Promise<void> {
+  async #declare(named: ContainerRecord): Promise<void> {
     const container = await this.#present(named)
     if (container === undefined) return
+    const wanted = this.#declaredIndexes(container.definition)
     // Several paths make one key, which cannot have several elements of an array in it.
     const possible = wanted.filter(components => components.every(({ path }) => !path.includes(anyElement)))
     const normal = new Map(possible.map(ascendingFirst).map(components => [describeIndex(components), components]))
@@ -98,7 +109,7 @@ export class IndexKeeper implements AsyncDisposable {
     for (const components of normal.values()) {
       await this.#store.createIndex(container, { components, isDeclared: true })
     }
-    this.wake()
+    if (normal.size > 0) this.wake()
   }
 
   /** Looks for work, once more if that is being done already: it may have passed what is new. One index is built at a time. */
@@ -128,6 +139,8 @@ export class IndexKeeper implements AsyncDisposable {
         for (const container of await this.#store.containers(database)) {
           // It may have been deleted while another one's index was built.
           if ((await this.#present(container)) === undefined) continue
+          // A definition and its indexes are stored one after the other; a crash may have come between them.
+          await this.declare(container)
           await this.#grantWishes(container)
           await this.#dropUnused(container)
           await this.#build(container)

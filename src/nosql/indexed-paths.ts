@@ -1,6 +1,7 @@
 /** What an indexing policy says about paths: which may be indexed, and which indexes it declares. */
 
 import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
+import type { ContainerDefinition } from './container-definition.ts'
 import type { IndexingPolicy } from './indexing-policy.ts'
 import { arrayStep, type PolicyPath, scanPolicyPath } from './policy-path.ts'
 
@@ -19,6 +20,11 @@ function precision(policyPath: string, path: IndexPath): number {
   if (!fits) return -1
   if (end === '*') return steps.length * 2
   return steps.length === path.length ? steps.length * 2 + 1 : -1
+}
+
+/** Of a definition as the catalog keeps it. */
+export function declaredByDefinition(definition: unknown): IndexComponent[][] {
+  return declaredIndexes((definition as ContainerDefinition).indexingPolicy)
 }
 
 export function declaredIndexes({ compositeIndexes = [] }: IndexingPolicy): IndexComponent[][] {

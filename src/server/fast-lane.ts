@@ -79,6 +79,8 @@ export class FastLane {
     }
 
     const onData = (chunk: Buffer) => {
+      // What arrives after we have said goodbye could not be answered, so it must not be done.
+      if (socket.writableEnded) return
       if (isBusy) {
         waiting = waiting === undefined ? chunk : Buffer.concat([waiting, chunk])
         // A client that talks on without listening is stopped until its answer is out.

@@ -6,6 +6,7 @@ import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { type Clock, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
+import { declaredByDefinition } from '../nosql/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import { withContract } from '../storage/contract.ts'
 import { openSqlite } from '../storage/sqlite/open.ts'
@@ -57,7 +58,7 @@ export async function startServer(
     }),
   )
   const { rateLimit, partitions, key, strict, host } = config
-  const engine = new Engine({ store, rateLimit, partitions, log })
+  const engine = new Engine({ store, rateLimit, partitions, log, declaredIndexes: declaredByDefinition })
   const counters = new Counters()
   const certificate = certificateSource(config.directory)
   const nosql = nosqlServer({

@@ -11,12 +11,6 @@ import { runCycles } from './cycles.ts'
 import { Running, serverArguments } from './server-process.ts'
 
 /** Known faults; a test that passes without its mark is free of it. */
-const todo = {
-  fastLane: { todo: 'a request that arrives on a connection the fast lane has ended is carried out' },
-  stdout: { todo: 'nobody listens for errors of stdout' },
-  lock: { todo: 'both can find the lock busy: BEGIN EXCLUSIVE takes its locks in steps' },
-}
-
 let directory: string
 let started: Running[]
 
@@ -49,7 +43,7 @@ test('a server that is told to stop under load ends with 0 and has lost nothing 
   assert.ok(writes > 0)
 })
 
-test('a server that is told to stop does nothing that it cannot answer any more', todo.fastLane, async () => {
+test('a server that is told to stop does nothing that it cannot answer any more', async () => {
   const { survivors, underWay } = await runCycles({ seed: 3, cycles: 3, signal: 'SIGTERM' })
   assert.equal(survivors, 0, `of ${underWay} writes that were cut off`)
 })
@@ -93,7 +87,7 @@ test('a second process on the same data directory is refused and told who holds 
   assert.deepEqual(await client.json('GET', '/alive'), { alive: true })
 })
 
-test('of two processes that start at once on one data directory exactly one serves', todo.lock, async () => {
+test('of two processes that start at once on one data directory exactly one serves', async () => {
   for (let round = 0; round < 3; round++) {
     const both = [launch(), launch()]
     const outcomes = await Promise.all(both.map(each => Promise.race([each.ready(), each.exited]).catch(() => 'ended')))
@@ -147,7 +141,7 @@ test('a log that nobody reads any more does not end the server', async () => {
   assert.deepEqual(await running.end('SIGTERM'), { code: 0, signal: null })
 })
 
-test('a stdout that is closed before the server is ready does not end it', todo.stdout, async () => {
+test('a stdout that is closed before the server is ready does not end it', async () => {
   const { port } = await freePort()
   const running = launch([...serverArguments(directory), '--port', String(port)])
   running.child.stdout!.destroy()

@@ -10,7 +10,6 @@ import {
 } from '../container-definition.ts'
 import { viewOf } from '../container-view.ts'
 import { definitionFeed } from '../feed.ts'
-import { declaredIndexes } from '../indexed-paths.ts'
 import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
@@ -67,7 +66,7 @@ export async function postContainer(request: NosqlRequest): Promise<NosqlRespons
     throughput: requestedThroughput(request) ?? null,
     defaultTtl: definition.defaultTtl ?? null,
   })
-  await engine.indexes.declare(container, declaredIndexes(definition.indexingPolicy))
+  await engine.indexes.declare(container)
   return answer(request, 201, container, catalogWriteRu)
 }
 
@@ -87,8 +86,7 @@ export async function replaceContainer(request: NosqlRequest): Promise<NosqlResp
     )
     return { definition, defaultTtl: definition.defaultTtl ?? null }
   })
-  const { indexingPolicy } = changed.definition as ContainerDefinition
-  await request.service.engine.indexes.declare(changed, declaredIndexes(indexingPolicy))
+  await request.service.engine.indexes.declare(changed)
   return answer(request, 200, changed, catalogWriteRu)
 }
 

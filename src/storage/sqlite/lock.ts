@@ -1,7 +1,7 @@
 /**
  * A data directory belongs to one process at a time.
  *
- * The lock is an exclusive transaction on a small SQLite file: the operating system gives it back when the process ends,
+ * The lock is a write transaction on a small SQLite file, which there can be only one of: the operating system gives it back when the process ends,
  * however it ends, so no stale lock is ever left. The process number beside it only serves the error message.
  */
 
@@ -15,7 +15,7 @@ export function lockDirectory(directory: string): Disposable {
   const pidFile = join(directory, 'mayfly.pid')
   const db = new DatabaseSync(join(directory, 'mayfly.lock'), { timeout: 0 })
   try {
-    db.exec('BEGIN EXCLUSIVE')
+    db.exec('BEGIN IMMEDIATE')
   } catch (error) {
     db.close()
     if (!isBusy(error)) throw error
