@@ -69,7 +69,7 @@ export class SystemClock implements Clock {
   now(): EpochSeconds {
     const wallMs = this.#source.epochMs()
     const monotonicMs = this.#source.monotonicMs()
-    this.#lastMs = wallMs >= this.#lastMs ? wallMs : this.#lastMs + Math.max(0, monotonicMs - this.#lastMonotonicMs)
+    this.#lastMs = Math.max(wallMs, this.#lastMs + Math.max(0, monotonicMs - this.#lastMonotonicMs))
     this.#lastMonotonicMs = monotonicMs
     return Math.floor(this.#lastMs / 1000) as EpochSeconds
   }

@@ -128,8 +128,11 @@ export const queryRowBytesMax = 16 * MiB
 /** Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing reach it. */
 export const queryComparisonStepsMax = 5_000_000
 
-/** Steps one item may cost in LIKE and in searches of lists: about half a second in which nobody else gets a turn. */
+/** Steps one item may cost in LIKE, regular expressions and searches of lists: a second or so in which nobody else gets a turn. */
 export const queryStepsMax = 50_000_000
+
+/** How long the functions of a query may work on one item. What has no better bound has this one; the service's is per page. */
+export const queryItemMsMax = 5000
 
 /** Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten milliseconds at worst. */
 export const searchProductMax = 2 ** 26

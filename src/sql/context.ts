@@ -1,11 +1,14 @@
 /** What one run of a query has at hand beside the rows: parameters, the moment, the host's hooks, and its budgets. */
 
+import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import {
   queryGroupsMax,
+  queryItemMsMax,
   queryJoinRowsMax,
   queryMemoryBytesMax,
   queryPatternsMax,
+  queryStepsMax,
   querySubqueryRowsMax,
 } from '../base/limits.ts'
 import { approximateBytes, type Value } from './value.ts'
@@ -61,11 +64,35 @@ export interface Frame {
 export class Budget {
   #joinRows = 0
   #subqueryRows = 0
+  #steps = 0
+  #calls = 0
+  #startMs: number | undefined
   #memoryBytes = 0
 
   startItem(): void {
     this.#joinRows = 0
     this.#subqueryRows = 0
+    this.#steps = 0
+    this.#startMs = undefined
+  }
+
+  /** A function is called: each may take its time with a large value, and a query can name thousands of them. */
+  chargeCall(): void {
+    this.#calls += 1
+    if (this.#calls % 32 === 0) this.checkTime()
+  }
+
+  checkTime(): void {
+    this.#startMs ??= machine.monotonicMs()
+    if (machine.monotonicMs() - this.#startMs > queryItemMsMax) {
+      throw over(`The query works for more than ${queryItemMsMax} milliseconds on one item.`)
+    }
+  }
+
+  /** What is neither rows nor linear in the size of a value. */
+  chargeSteps(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > queryStepsMax) throw over(`The query takes more than ${queryStepsMax} steps for one item.`)
   }
 
   chargeJoinRow(): void {

@@ -9,6 +9,7 @@ import { RequestError } from '../base/error.ts'
 import { isAggregate } from './aggregate.ts'
 import type { Call, Expression, Identifier, In, Index, Like, Member, Subquery } from './ast.ts'
 import { equalValues } from './compare.ts'
+import type { Frame } from './context.ts'
 import { findFunction } from './functions/table.ts'
 import { compileLike } from './like.ts'
 import { binaryFunctions, unaryFunctions } from './operators.ts'
@@ -221,7 +222,7 @@ function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope
     if (typeof text !== 'string' || typeof source !== 'string') return undefined
     const key = `LIKE ${escapeCharacter ?? ''} ${source}`
     const matches = frame.context.remembered(key, () => compileLike(source, escapeCharacter))
-    return matches(text) !== not
+    return matches(text, steps => frame.context.budget.chargeSteps(steps)) !== not
   }
 }
 
@@ -247,12 +248,16 @@ function compileCall(node: Call, scope: Scope): Evaluator {
   const values = compileAll(node.arguments, scope)
   const { evaluate } = found
   const [first, second] = values
-  if (values.length === 1) return frame => evaluate([first!(frame)], frame.context)
-  if (values.length === 2) return frame => evaluate([first!(frame), second!(frame)], frame.context)
+  const call = (given: readonly Value[], { context }: Frame) => {
+    context.budget.chargeCall()
+    return evaluate(given, context)
+  }
+  if (values.length === 1) return frame => call([first!(frame)], frame)
+  if (values.length === 2) return frame => call([first!(frame), second!(frame)], frame)
   return frame =>
-    evaluate(
+    call(
       values.map(value => value(frame)),
-      frame.context,
+      frame,
     )
 }
 

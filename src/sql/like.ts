@@ -3,7 +3,8 @@
  *
  * Matching needs two positions and no recursion: after a mismatch only the last `%` is stretched by one character,
  * which is enough because everything before it has already matched as early as it can. The cost is the length of the
- * text times the length of the longest part between two `%`, whatever the pattern.
+ * text times the length of the longest part between two `%`, whatever the pattern; both can be millions, so whoever asks is
+ * told the steps and may stop it.
  */
 
 type PatternPart =
@@ -12,11 +13,11 @@ type PatternPart =
   | { readonly kind: 'one' }
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [number, number])[] }
 
-export type LikeMatcher = (text: string) => boolean
+export type LikeMatcher = (text: string, chargeSteps?: (steps: number) => void) => boolean
 
 export function compileLike(pattern: string, escapeCharacter: string | undefined): LikeMatcher {
   const parts = parsePattern(pattern, escapeCharacter)
-  return text => matches(text, parts)
+  return (text, chargeSteps) => matches(text, parts, chargeSteps)
 }
 
 function parsePattern(pattern: string, escapeCharacter: string | undefined): PatternPart[] {
@@ -64,7 +65,11 @@ function codePoint(character: string | undefined): number {
   return character?.codePointAt(0) ?? 0
 }
 
-function matches(text: string, parts: readonly PatternPart[]): boolean {
+function matches(
+  text: string,
+  parts: readonly PatternPart[],
+  chargeSteps: ((steps: number) => void) | undefined,
+): boolean {
   let at = 0
   let part = 0
   let starPart = -1
@@ -80,6 +85,7 @@ function matches(text: string, parts: readonly PatternPart[]): boolean {
       at += character.length
       part += 1
     } else if (starPart !== -1) {
+      chargeSteps?.(at - starAt + 1)
       starAt += (text.codePointAt(starAt) as number) > 0xffff ? 2 : 1
       at = starAt
       part = starPart + 1

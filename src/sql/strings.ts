@@ -2,6 +2,7 @@
 
 import { RequestError } from '../base/error.ts'
 import { queryStringCharsMax } from '../base/limits.ts'
+import { split } from './search.ts'
 
 export function joinStrings(parts: readonly string[], separator = ''): string {
   let length = separator.length * Math.max(0, parts.length - 1)
@@ -11,7 +12,7 @@ export function joinStrings(parts: readonly string[], separator = ''): string {
 }
 
 export function replaceAll(text: string, searched: string, replacement: string): string {
-  const parts = text.split(searched)
+  const parts = split(text, searched)
   checkLength(text.length + (parts.length - 1) * (replacement.length - searched.length))
   return parts.join(replacement)
 }

@@ -30,7 +30,6 @@ export function withContract(store: Store): Store {
 
   function checkItem({ moment, policy, version }: Answer, item: StoredItem): void {
     assert(isAlive(livingAt(policy, moment), item), `P1: an item written at ${item.ts} is dead at ${moment}`)
-    assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
     assert(item.version <= version, `P7: version ${item.version} is beyond ${version}`)
   }
 
@@ -41,8 +40,12 @@ export function withContract(store: Store): Store {
 
     read: (container: ContainerRecord, key: ItemKey) =>
       andThen(store.read(container, key), answer => {
-        checkMoment(answer.moment)
-        if (answer.item !== undefined) checkItem(answer, answer.item)
+        const { moment, item } = answer
+        checkMoment(moment)
+        if (item !== undefined) {
+          checkItem(answer, item)
+          assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
+        }
         return answer
       }),
 
@@ -63,7 +66,7 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
-    // A page may have been read in slices over several turns, so its moment can lie before the latest.
+    // A page may be read over several turns: its moment can lie before the latest, and items written meanwhile after it.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
         assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')

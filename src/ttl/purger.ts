@@ -37,6 +37,7 @@ export class Purger implements AsyncDisposable {
   readonly #purged = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
+  #passes = 0
   #isPaused = false
   #isClosed = false
 
@@ -102,7 +103,7 @@ export class Purger implements AsyncDisposable {
   }
 
   async #sweepInTurns(): Promise<void> {
-    let inLine = await this.#containersWithDead()
+    let inLine = this.#inNewOrder(await this.#containersWithDead())
     while (this.#mayGoOn && inLine.length > 0) {
       const again: ContainerRecord[] = []
       for (const container of inLine) {
@@ -110,12 +111,22 @@ export class Purger implements AsyncDisposable {
         const rows = Math.min(sweepRowsMax, Math.floor(this.#ledger.spareRu(container) / deleteRu))
         if (rows < 1) continue
         if (!this.#ledger.isEnforced) await this.#idle.moment()
-        const { removed, done } = await this.#sweep(container, rows)
-        this.#ledger.spend(container, removed * deleteRu)
-        if (!done) again.push(container)
+        try {
+          const { removed, done } = await this.#sweep(container, rows)
+          this.#ledger.spend(container, removed * deleteRu)
+          if (!done) again.push(container)
+        } catch (error) {
+          this.#log.error({ error, container: container.id }, 'a sweep failed; its container waits for the next pass')
+        }
       }
       inLine = again
     }
+  }
+
+  /** Another one is first in each pass: containers that share a throughput take turns at what is left over of it. */
+  #inNewOrder(containers: readonly ContainerRecord[]): readonly ContainerRecord[] {
+    const first = this.#passes++ % Math.max(1, containers.length)
+    return [...containers.slice(first), ...containers.slice(0, first)]
   }
 
   get #mayGoOn(): boolean {

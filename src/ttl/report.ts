@@ -168,9 +168,10 @@ export async function explain(store: Store, container: ContainerRecord, key: Ite
   const ttl = deadline === null ? null : deadline === neverDeadline ? -1 : deadline - ts
   const effectiveTtl = defaultTtl === null ? null : (ttl ?? defaultTtl)
   const isMortal = effectiveTtl !== null && effectiveTtl > 0
-  const expiresAt = isMortal ? ts + effectiveTtl : null
   const state = isAlive(livingAt(policy, moment), item) ? 'alive' : 'dead'
   const rule = ruleOf(policy, moment, item)
+  // What ended an item under an earlier setting is no longer known.
+  const expiresAt = isMortal && rule !== 'final' ? ts + effectiveTtl : null
   return {
     ...{ state, rule, ts, defaultTtl, ttl, effectiveTtl, expiresAt },
     secondsLeft: state === 'alive' && expiresAt !== null ? expiresAt - moment : null,

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { RequestError } from '../../src/base/error.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
+import { keyRange } from '../../src/document/ordered-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
 import type { ContainerRecord, Draft, ItemKey, ItemWrite, Store } from '../../src/storage/port.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
@@ -411,6 +412,32 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
         assert.equal(JSON.parse((await store.read(container, key)).item!.body).text, text)
       }
       assert.equal((await store.census(container)).rows, texts.length)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('the keys of an index are those of the body as it is stored, stamps included, before and after it is built', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, null)
+      await store.write(container, put('create', keyOf('old'), { text: 'old' }))
+      clock.advance(5)
+      const components = [{ path: ['ts'], isDescending: false }]
+      const indexed = (await store.createIndex(container, { components, isDeclared: false }))!
+      const index = indexed.indexes[0]!.definition.number
+      await store.write(container, put('create', keyOf('new'), { text: 'new' }))
+      while (!(await store.buildIndex(container, index, 1))) {
+        // Enters one item after the other.
+      }
+      const found = async (ts: number) => {
+        const { low, high } = keyRange({ equals: ts })
+        const range = { index, keys: [{ low, high }], isReverse: false, within: everything }
+        return (await store.scanIndex(container, range, whole)).items.map(({ body }) => JSON.parse(body).text)
+      }
+      assert.deepEqual([await found(start), await found(start + 5)], [['old'], ['new']])
+      clock.advance(5)
+      await store.write(container, put('replace', keyOf('old'), { text: 'replaced' }))
+      await store.write(container, { kind: 'delete', key: keyOf('new') })
+      assert.deepEqual([await found(start), await found(start + 5), await found(start + 10)], [[], [], ['replaced']])
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
     })

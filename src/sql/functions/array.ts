@@ -76,12 +76,20 @@ export const arrayFunctions: FunctionFamily = {
     if (!Array.isArray(array) || searched === undefined || typeof isPartial !== 'boolean') return undefined
     return isPartial ? isPartlyAmong(array, searched) : isAmong(array, searched)
   }),
-  'ARRAY_CONTAINS_ALL ARRAYCONTAINSALL': defineOpen(2, ([array, ...searched]) =>
-    Array.isArray(array) ? searched.every(value => value !== undefined && isAmong(array, value)) : undefined,
-  ),
-  'ARRAY_CONTAINS_ANY ARRAYCONTAINSANY': defineOpen(2, ([array, ...searched]) =>
-    Array.isArray(array) ? searched.some(value => value !== undefined && isAmong(array, value)) : undefined,
-  ),
+  'ARRAY_CONTAINS_ALL ARRAYCONTAINSALL': defineOpen(2, ([array, ...searched], { budget }) => {
+    if (!Array.isArray(array)) return undefined
+    return searched.every(value => {
+      budget.chargeSteps(array.length)
+      return value !== undefined && isAmong(array, value)
+    })
+  }),
+  'ARRAY_CONTAINS_ANY ARRAYCONTAINSANY': defineOpen(2, ([array, ...searched], { budget }) => {
+    if (!Array.isArray(array)) return undefined
+    return searched.some(value => {
+      budget.chargeSteps(array.length)
+      return value !== undefined && isAmong(array, value)
+    })
+  }),
   'ARRAY_LENGTH ARRAYLENGTH': onArray(array => array.length),
   'ARRAY_MAX ARRAYMAX': onArray(array => extremeOf(array, order => order > 0)),
   'ARRAY_MEDIAN ARRAYMEDIAN': onArray(array => {

@@ -5,7 +5,7 @@
  * of backreferences and look-around. A pattern or modifier that is not valid makes the result undefined, as documented.
  */
 
-import { RE2JS } from 're2js'
+import { type Matcher, RE2JS } from 're2js'
 import type { RunContext } from '../context.ts'
 import type { Value } from '../value.ts'
 import { define, type FunctionFamily } from './define.ts'
@@ -23,25 +23,35 @@ const flags: Readonly<Record<string, number>> = {
 export const regularExpressionFunctions: FunctionFamily = {
   'REGEXMATCH REGEX_MATCH': define(2, 3, ([text, pattern, modifiers], context) => {
     const expression = compilePattern(pattern, modifiers, context)
-    return expression === undefined || typeof text !== 'string' ? undefined : expression.matcher(text).find()
+    return expression === undefined || typeof text !== 'string'
+      ? undefined
+      : matcherOf(expression, text, context).find()
   }),
   'REGEXEXTRACT REGEX_EXTRACT': define(2, 4, ([text, pattern, modifiers, group = 0], context) => {
     const expression = compilePattern(pattern, modifiers, context)
     if (expression === undefined || typeof text !== 'string' || !isGroup(group, expression)) return undefined
-    const matcher = expression.matcher(text)
+    const matcher = matcherOf(expression, text, context)
     return matcher.find() ? (matcher.group(group) ?? undefined) : undefined
   }),
   'REGEXEXTRACTALL REGEX_EXTRACT_ALL': define(2, 4, ([text, pattern, modifiers, groups = [0]], context) => {
     const expression = compilePattern(pattern, modifiers, context)
     if (expression === undefined || typeof text !== 'string') return undefined
     if (!Array.isArray(groups) || !groups.every(group => isGroup(group, expression))) return undefined
-    const matcher = expression.matcher(text)
+    const matcher = matcherOf(expression, text, context)
     const matches: Value[] = []
     while (matcher.find()) {
+      // Every match may have looked at the whole rest of the text.
+      context.budget.checkTime()
       matches.push(groups.map(group => matcher.group(group as number)).filter(found => found !== null))
     }
     return matches
   }),
+}
+
+/** Linear in the text, but every character may be tried with every instruction of the pattern: some 4 of these are a step. */
+function matcherOf(expression: RE2JS, text: string, { budget }: RunContext): Matcher {
+  budget.chargeSteps((text.length * expression.programSize()) / 4)
+  return expression.matcher(text)
 }
 
 function isGroup(group: Value, expression: RE2JS): group is number {

@@ -3,6 +3,7 @@
  */
 
 import { replicateCharsMax } from '../../base/limits.ts'
+import { indexOf, lastIndexOf, split } from '../search.ts'
 import { joinStrings, replaceAll } from '../strings.ts'
 import type { Value } from '../value.ts'
 import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onString, onTwoStrings } from './define.ts'
@@ -21,7 +22,7 @@ function containsParts(options: { needsAll: boolean; ignoresCase: boolean }): Bu
   return defineOpen(2, values => {
     if (!areStrings(values)) return undefined
     const [text, ...parts] = values.map(fold) as [string, ...string[]]
-    const isIn = (part: string) => text.includes(part)
+    const isIn = (part: string) => indexOf(text, part) !== -1
     return options.needsAll ? parts.every(isIn) : parts.some(isIn)
   })
 }
@@ -33,7 +34,9 @@ function trim(cut: Trim): BuiltIn {
   return define(1, 2, ([text, characters]) => {
     if (typeof text !== 'string') return undefined
     if (characters === undefined) return cut(text, character => character.trim() === '')
-    return typeof characters === 'string' ? cut(text, character => characters.includes(character)) : undefined
+    if (typeof characters !== 'string') return undefined
+    const units = new Set(characters.split(''))
+    return cut(text, character => units.has(character))
   })
 }
 
@@ -63,7 +66,7 @@ function slice(text: Value, start: Value, length: Value): Value {
 /** What stands before or after a mark; the whole or nothing when the mark is missing. */
 function around(options: { takes: 'before' | 'after'; last: boolean }): BuiltIn {
   return onTwoStrings((text, mark) => {
-    const at = options.last ? text.lastIndexOf(mark) : text.indexOf(mark)
+    const at = options.last ? lastIndexOf(text, mark) : indexOf(text, mark)
     if (at === -1) return undefined
     return options.takes === 'before' ? text.slice(0, at) : text.slice(at + mark.length)
   })
@@ -71,18 +74,18 @@ function around(options: { takes: 'before' | 'after'; last: boolean }): BuiltIn 
 
 export const stringFunctions: FunctionFamily = {
   CONCAT: defineOpen(2, values => (areStrings(values) ? joinStrings(values) : undefined)),
-  CONTAINS: comparison((text, part) => text.includes(part)),
+  CONTAINS: comparison((text, part) => indexOf(text, part) !== -1),
   'CONTAINS_ALL_CI CONTAINSALLCI': containsParts({ needsAll: true, ignoresCase: true }),
   'CONTAINS_ALL_CS CONTAINSALLCS': containsParts({ needsAll: true, ignoresCase: false }),
   'CONTAINS_ANY_CI CONTAINSANYCI': containsParts({ needsAll: false, ignoresCase: true }),
   'CONTAINS_ANY_CS CONTAINSANYCS': containsParts({ needsAll: false, ignoresCase: false }),
   'ENDSWITH ENDS_WITH': comparison((text, suffix) => text.endsWith(suffix)),
   'INDEX_OF INDEXOF': define(2, 3, ([text, part, start = 0]) =>
-    typeof text === 'string' && typeof part === 'string' && isInteger(start) ? text.indexOf(part, start) : undefined,
+    typeof text === 'string' && typeof part === 'string' && isInteger(start) ? indexOf(text, part, start) : undefined,
   ),
   'LASTINDEXOF LAST_INDEX_OF': define(2, 3, ([text, part, start = Number.MAX_SAFE_INTEGER]) =>
     typeof text === 'string' && typeof part === 'string' && isInteger(start)
-      ? text.lastIndexOf(part, start)
+      ? lastIndexOf(text, part, start)
       : undefined,
   ),
   'LASTSUBSTRINGAFTER LAST_SUBSTRING_AFTER': around({ takes: 'after', last: true }),
@@ -116,7 +119,7 @@ export const stringFunctions: FunctionFamily = {
       ? joinStrings(array, separator)
       : undefined,
   ),
-  'STRINGSPLIT STRING_SPLIT': onTwoStrings((text, separator) => (separator === '' ? [text] : text.split(separator))),
+  'STRINGSPLIT STRING_SPLIT': onTwoStrings((text, separator) => (separator === '' ? [text] : split(text, separator))),
   SUBSTRING: define(3, 3, ([text, start, length]) => slice(text, start, length)),
   'SUBSTRINGAFTER SUBSTRING_AFTER': around({ takes: 'after', last: false }),
   'SUBSTRINGBEFORE SUBSTRING_BEFORE': around({ takes: 'before', last: false }),

@@ -5,8 +5,8 @@
  * stale at the moment of the answer in most trials: a container that another gateway deleted and made anew would be served
  * under its old keys. The policies in the copy serve descriptions; items are judged by the one their statement reads.
  *
- * A change takes the catalog's row first, so changes follow on each other. Those that end something writers rely on (a
- * container, the set of indexes) also take every counter of the container, so that no writer is left that knows it as it was.
+ * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on (a container,
+ * the set of indexes) take every counter of the container before, so that no writer is left that knows it as it was.
  */
 
 import { type EpochSeconds, machine } from '../../base/clock.ts'
@@ -18,8 +18,8 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
-  IndexRecord,
 } from '../port.ts'
+import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './changes.ts'
 import type { Connections, Session } from './connections.ts'
 import { clockLock } from './functions.ts'
 import { bucketCount } from './keys.ts'
@@ -31,12 +31,6 @@ interface Contents {
   readonly databases: ReadonlyMap<string, DatabaseRecord>
   /** By the number of the database, then by id. */
   readonly containers: ReadonlyMap<number, ReadonlyMap<string, ContainerRecord>>
-}
-
-/** What a group of writes or a build learned about indexes. */
-export interface IndexFindings {
-  readonly cut: Set<number>
-  readonly gaps: Set<number>
 }
 
 const versionStatement = { name: 'catalog', text: 'SELECT version FROM mayfly.catalog WHERE one = 1' }
@@ -106,14 +100,16 @@ export class Catalog {
   }
 
   deleteDatabase(database: DatabaseRecord): Promise<boolean> {
+    const containers = async (session: Session): Promise<{ number: number }[]> =>
+      (await session.query('SELECT number FROM mayfly.containers WHERE database = $1', [database.number])).rows
+    const before = async (session: Session) => {
+      for (const { number } of await containers(session)) await waitForWriters(session, number)
+    }
     return this.#change(async session => {
-      const { rows } = await session.query('SELECT number FROM mayfly.containers WHERE database = $1', [
-        database.number,
-      ])
-      for (const { number } of rows) await deleteContainer(session, number)
+      for (const { number } of await containers(session)) await deleteContainer(session, number)
       const { rowCount } = await session.query('DELETE FROM mayfly.databases WHERE number = $1', [database.number])
       return rowCount === 1
-    })
+    }, before)
   }
 
   createContainer(database: DatabaseRecord, draft: ContainerDraft): Promise<ContainerRecord | undefined> {
@@ -186,7 +182,7 @@ export class Catalog {
   }
 
   deleteContainer(container: ContainerRecord): Promise<boolean> {
-    return this.#change(session => deleteContainer(session, container.number))
+    return this.#changeAlone(container, session => deleteContainer(session, container.number))
   }
 
   createIndex(
@@ -194,7 +190,7 @@ export class Catalog {
     components: readonly IndexComponent[],
     isDeclared: boolean,
   ): Promise<ContainerRecord | undefined> {
-    return this.#change(async session => {
+    return this.#changeAlone(container, async session => {
       const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
       const { rows } = await session.query(
         `UPDATE mayfly.containers SET last_index = last_index + 1, indexes_version = indexes_version + 1
@@ -202,7 +198,6 @@ export class Catalog {
         [container.number],
       )
       if (rows.length === 0) return undefined
-      await waitForWriters(session, container.number)
       await session.query(`INSERT INTO mayfly.indexes VALUES ($1, $2, $3, $4, false, false, false, 0, '', '', '')`, [
         container.number,
         rows[0].last_index,
@@ -214,13 +209,12 @@ export class Catalog {
   }
 
   dropIndex(container: ContainerRecord, number: number): Promise<ContainerRecord | undefined> {
-    return this.#change(async session => {
+    return this.#changeAlone(container, async session => {
       const { rowCount } = await session.query('DELETE FROM mayfly.indexes WHERE container = $1 AND number = $2', [
         container.number,
         number,
       ])
       if (rowCount === 1) {
-        await waitForWriters(session, container.number)
         await session.query('INSERT INTO mayfly.doomed_indexes VALUES ($1, $2)', [container.number, number])
         await touchIndexes(session, container.number)
       }
@@ -241,10 +235,10 @@ export class Catalog {
 
   async #checked(): Promise<Contents> {
     const [row] = await this.#connections.read<{ version: number }>(versionStatement, [])
-    if (row!.version <= this.#contents.version) return this.#contents
+    if (row!.version === this.#contents.version) return this.#contents
     const loaded = await this.#load()
-    if (loaded.version > this.#contents.version) this.#contents = loaded
-    return this.#contents
+    this.#contents = loaded
+    return loaded
   }
 
   #load(): Promise<Contents> {
@@ -283,62 +277,20 @@ export class Catalog {
     }, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   }
 
-  async #change<T>(work: (session: Session, ts: EpochSeconds) => Promise<T>): Promise<T> {
+  #changeAlone<T>({ number }: ContainerRecord, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#change(work, session => waitForWriters(session, number))
+  }
+
+  async #change<T>(
+    work: (session: Session, ts: EpochSeconds) => Promise<T>,
+    before?: (session: Session) => Promise<void>,
+  ): Promise<T> {
     await this.#moments.tick()
     return this.#connections.transaction(async session => {
+      await before?.(session)
       await bump(session)
       const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
       return work(session, rows[0].now)
     })
   }
-}
-
-/** Locks the catalog, and tells every gateway to look again once this is committed. */
-export async function bump(session: Session): Promise<void> {
-  await session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
-}
-
-export async function loadIndexes(session: Session, container: number): Promise<IndexRecord[]> {
-  const { rows } = await session.query('SELECT * FROM mayfly.indexes WHERE container = $1 ORDER BY number', [container])
-  return rows.map(toIndex)
-}
-
-/** What a transaction learned about indexes becomes part of their records. */
-export async function noteFindings(session: Session, container: number, { cut, gaps }: IndexFindings): Promise<void> {
-  await bump(session)
-  await session.query(
-    `UPDATE mayfly.indexes SET has_cut_keys = has_cut_keys OR number = ANY ($2), has_gaps = has_gaps OR number = ANY ($3)
-     WHERE container = $1`,
-    [container, [...cut], [...gaps]],
-  )
-  await touchIndexes(session, container)
-}
-
-export async function touchIndexes(session: Session, container: number): Promise<void> {
-  await session.query('UPDATE mayfly.containers SET indexes_version = indexes_version + 1 WHERE number = $1', [
-    container,
-  ])
-}
-
-/** The counters go with the container, and every writer must have its counter: none is under way when this returns. */
-async function deleteContainer(session: Session, number: number): Promise<boolean> {
-  await session.query('DELETE FROM mayfly.counters WHERE container = $1', [number])
-  const { rowCount } = await session.query('DELETE FROM mayfly.containers WHERE number = $1', [number])
-  if (rowCount === 0) return false
-  await session.query('DELETE FROM mayfly.indexes WHERE container = $1', [number])
-  await session.query('DELETE FROM mayfly.doomed_indexes WHERE container = $1', [number])
-  await session.query('INSERT INTO mayfly.doomed VALUES ($1)', [number])
-  return true
-}
-
-/** Locked by an update because a cluster refuses SELECT FOR UPDATE over several shards. */
-async function waitForWriters(session: Session, container: number): Promise<void> {
-  await session.query('UPDATE mayfly.counters SET lsn = lsn WHERE container = $1', [container])
-}
-
-async function loadContainer(session: Session, number: number): Promise<ContainerRecord | undefined> {
-  const { rows } = await session.query('SELECT * FROM mayfly.containers WHERE number = $1 FOR UPDATE', [number])
-  if (rows.length === 0) return undefined
-  const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [rows[0].database])
-  return toContainer(rows[0], toDatabase(owner.rows[0]), await loadIndexes(session, number))
 }

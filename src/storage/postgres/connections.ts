@@ -34,10 +34,17 @@ export interface Session {
 const int8 = 20
 
 /**
+ * The functions rely on seeing, statement by statement, what was committed before they had their locks.
+ *
  * Plans must not depend on how full the tables were when they were made: every statement here has an index, and one that
  * was planned over an empty table and then walks a full one would be a catastrophe. Compiling plans costs more than it saves.
  */
-const planning = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off'
+const settings = [
+  '-c default_transaction_isolation=read\\ committed',
+  '-c enable_seqscan=off',
+  '-c enable_bitmapscan=off',
+  '-c jit=off',
+].join(' ')
 
 export class Connections implements AsyncDisposable {
   readonly #newClient: () => Client
@@ -67,7 +74,7 @@ export class Connections implements AsyncDisposable {
       idle_in_transaction_session_timeout: postgresIdleTransactionMsMax,
       // A server that says nothing at all, not even that it was too slow, is not there.
       query_timeout: postgresStatementMsMax + postgresConnectMsMax,
-      options: planning,
+      options: settings,
       types: {
         getTypeParser: ((type: number, format: 'text' | 'binary') =>
           type === int8 ? Number : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
@@ -126,10 +133,10 @@ export class Connections implements AsyncDisposable {
       return await this.#pool.connect()
     } catch (error) {
       if (this.#isClosed) throw new CapacityError('unavailable', 'The store is closed.', 0)
-      const isOurs = isLost(error)
-      throw isOurs
-        ? new CapacityError('unavailable', 'PostgreSQL cannot be reached.', postgresRetryMs, { cause: error })
-        : translate(error)
+      if (!isLost(error)) throw translate(error)
+      throw new CapacityError('unavailable', 'No connection to PostgreSQL could be had.', postgresRetryMs, {
+        cause: error,
+      })
     }
   }
 

@@ -40,7 +40,8 @@ export function isLost(error: unknown): boolean {
   const found = codeOf(error)
   // 08: connection exceptions. 57P0x: the server shuts down, crashed, or ended the session. 25P03: idle in a transaction.
   if (found.startsWith('08') || found.startsWith('57P') || found === '25P03') return true
-  if (found !== '') return found.startsWith('E') && 'syscall' in error
+  // The system's own codes begin with E, PostgreSQL's never do.
+  if (found !== '') return found.startsWith('E')
   return lostWords.some(words => error.message.includes(words))
 }
 
@@ -53,6 +54,10 @@ export function isFatal(error: unknown): boolean {
 export function translate(error: unknown): Error {
   if (error instanceof MayflyError) return error
   const cause = { cause: error }
+  // 28: not this user. 3D: no such database.
+  if (codeOf(error).startsWith('28') || codeOf(error).startsWith('3D')) {
+    return new CapacityError('unavailable', 'PostgreSQL refuses the connection.', retryAfterMs, cause)
+  }
   if (isLost(error)) {
     return new CapacityError('unavailable', 'The connection to PostgreSQL was lost.', retryAfterMs, cause)
   }

@@ -10,7 +10,7 @@ import { indexKeys } from '../../document/index-keys.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
 import type { Draft, IndexRecord, ItemKey, ItemWrite, Stamp, StoredItem, TtlPolicy, WriteAnswer } from '../port.ts'
-import type { IndexFindings } from './catalog.ts'
+import type { IndexFindings } from './changes.ts'
 import { versionOf } from './keys.ts'
 
 export type PresentRow = Omit<StoredItem, 'body'>

@@ -11,6 +11,9 @@ import type { Connections } from './connections.ts'
 const tickStatement = { name: 'tick', text: 'SELECT mayfly.tick($1) AS moment' }
 const nowStatement = { name: 'now', text: 'SELECT now AS moment FROM mayfly.clock WHERE one = 1' }
 
+/** More often in a row than this no answer is overtaken by others. */
+const overtakenMax = 3
+
 export class Moments {
   readonly #connections: Connections
   readonly #clock: Clock
@@ -51,25 +54,28 @@ export class Moments {
 
   /**
    * Asks again when the answer comes from before a moment that was already handed out: two statements on two connections
-   * may straddle a tick and overtake each other (P6). The order is decided in the turn in which the promise resolves, so
+   * may straddle a tick and overtake each other (P6). If the row itself is behind, because PostgreSQL was restored to an
+   * earlier state, it is moved to where it was. The order is decided in the turn in which the promise resolves, so
    * callers must return it as it is.
    */
   async inOrder<T>(ask: () => Promise<T>, momentOf: (answer: T) => EpochSeconds): Promise<T> {
     const tick = this.tick()
     if (tick !== undefined) await tick
-    while (true) {
+    for (let attempt = 1; ; attempt++) {
       const answer = await ask()
       const moment = momentOf(answer)
       if (moment >= this.#latest) {
         this.#latest = moment
         return answer
       }
+      if (attempt > overtakenMax) await this.#move(this.#latest)
     }
   }
 
   async #move(to: EpochSeconds): Promise<void> {
     try {
-      const [row] = await this.#connections.readLong<{ moment: EpochSeconds }>(tickStatement, [to])
+      // Not from the pool: all of its connections may be held by those who wait for this.
+      const [row] = await this.#connections.read<{ moment: EpochSeconds }>(tickStatement, [to])
       if (row!.moment > this.#known) this.#known = row!.moment
     } finally {
       if (this.#tick?.to === to) this.#tick = undefined

@@ -10,7 +10,7 @@ import { Items } from './items.ts'
 import { Lanes } from './lanes.ts'
 import { Moments } from './moments.ts'
 import { Purge } from './purge.ts'
-import { migrate } from './schema.ts'
+import { forgetGateways, migrate, requireDurability } from './schema.ts'
 
 export interface PostgresOptions {
   /** postgres://user:password@host:port/database */
@@ -27,7 +27,9 @@ export async function openPostgres({ url, clock, onFatal }: PostgresOptions): Pr
     const session = await connections.acquire()
     let mark: EpochSeconds
     try {
+      await requireDurability(session)
       await migrate(session)
+      await forgetGateways(session)
       const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
       mark = rows[0].now
     } finally {

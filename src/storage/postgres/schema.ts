@@ -145,3 +145,18 @@ export async function migrate(session: Session): Promise<void> {
   )
   await session.query('COMMIT')
 }
+
+/** P2: a write that is acknowledged survives a crash. */
+export async function requireDurability(session: Session): Promise<void> {
+  const { rows } = await session.query(`SELECT current_setting('synchronous_commit') AS level`)
+  if (rows[0].level !== 'off') return
+  throw new RequestError(
+    'unsupported',
+    'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off). Set it to on for this database.',
+  )
+}
+
+/** Gateways that have written nothing for a day have no group left to recognise. */
+export async function forgetGateways(session: Session): Promise<void> {
+  await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
+}

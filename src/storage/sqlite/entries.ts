@@ -21,8 +21,8 @@ export interface IndexSlice {
 
 /** Keeps up the entries of the items that a transaction writes. */
 export interface EntryChanges {
-  /** The old body is asked for only when there is an index. */
-  change(sequence: number, before: (() => string) | undefined, after: unknown): void
+  /** The bodies before and after; undefined where there is none. The old one is asked for only when there is an index. */
+  change(sequence: number, before: (() => string) | undefined, after: string | undefined): void
 }
 
 /** What writing taught about indexes: those with cut keys, and those with items that have none of their keys. */
@@ -82,11 +82,12 @@ export class ContainerEntries {
     indexes: readonly IndexRecord[],
     sequence: number,
     bodyBefore: (() => string) | undefined,
-    after: unknown,
+    bodyAfter: string | undefined,
     findings: IndexFindings,
   ): void {
     if (indexes.length === 0) return
     const before = bodyBefore === undefined ? undefined : JSON.parse(bodyBefore())
+    const after = bodyAfter === undefined ? undefined : JSON.parse(bodyAfter)
     for (const { definition } of indexes) {
       const old = before === undefined ? noKeys : indexKeys(definition, before).keys
       const now = after === undefined ? undefined : indexKeys(definition, after)
@@ -101,7 +102,7 @@ export class ContainerEntries {
   /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
   build(index: IndexRecord, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
     const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; body: string }[]
-    for (const { sequence, body } of rows) this.change([index], sequence, undefined, JSON.parse(body), findings)
+    for (const { sequence, body } of rows) this.change([index], sequence, undefined, body, findings)
     return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
   }
 

@@ -117,7 +117,7 @@ export class ContainerItems implements Participant {
     if (alive !== undefined) {
       const stamp = { sequence: alive.sequence, version, ts: moment }
       const body = fill(write.draft, stamp)
-      indexes.change(alive.sequence, () => this.#bodyOf(alive.sequence), write.content)
+      indexes.change(alive.sequence, () => this.#bodyOf(alive.sequence), body)
       this.#update.run(moment, deadline, version, body, alive.sequence)
       return { outcome: 'replaced', version, item: { ...stamp, deadline, body } }
     }
@@ -129,7 +129,7 @@ export class ContainerItems implements Participant {
     }
     const stamp = { sequence: version, version, ts: moment }
     const body = fill(write.draft, stamp)
-    indexes.change(stamp.sequence, undefined, write.content)
+    indexes.change(stamp.sequence, undefined, body)
     this.#insert.run(stamp.sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
     return { outcome: 'created', version, item: { ...stamp, deadline, body } }
   }
@@ -154,7 +154,9 @@ export class ContainerItems implements Participant {
       const { epk, pk, id, sequence, version, ts, deadline, body } = row
       const key = { epk, pk, id }
       if (body !== null) {
-        if (items.length > 0 && bytes + body.length > page.bytesMax) return { items, bytes, last, isFull: true }
+        if (items.length > 0 && bytes + body.length > page.bytesMax) {
+          return { items, bytes, last: items.at(-1)!.key, isFull: true }
+        }
         items.push({ key, sequence, version, ts, deadline, body })
         bytes += body.length
       }

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
+import { indexKeys } from '../../src/document/index-keys.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, Store } from '../../src/storage/port.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { put } from '../support/item-write.ts'
+import { forgetfulProxy, openGateway, startPostgres } from '../support/postgres.ts'
+import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
+
+const server = await startPostgres()
+after(() => server[Symbol.asyncDispose]())
+
+storeContract('PostgreSQL', async (): Promise<Opener> => {
+  const url = await server.createDatabase()
+  return {
+    isLasting: true,
+    open: clock => openGateway(url, clock),
+    [Symbol.asyncDispose]: () => server.dropDatabase(url),
+  }
+})
+
+const start = toEpochSeconds(1_000_000)
+
+test('a write whose commit was not heard of is recognised and not done again', async () => {
+  const url = await server.createDatabase()
+  await using proxy = await forgetfulProxy(url)
+  const store = await openGateway(proxy.url, new ManualClock(start))
+  const container = await makeContainer(store, null)
+  const other = await openGateway(url, new ManualClock(start))
+  const key = keyOf('a')
+  const outcomes: string[] = []
+  for (const write of [
+    put('create', key),
+    put('replace', key),
+    { kind: 'delete', key } as const,
+    put('upsert', key),
+    put('upsert', key),
+  ]) {
+    proxy.forgetNextCommit()
+    const [answer] = await Promise.all([
+      store.write(container, write),
+      other.write(container, put('upsert', keyOf(`other${outcomes.length}`))),
+    ])
+    outcomes.push(answer.outcome)
+    const { item } = await other.read(container, key)
+    assert.deepEqual(item, answer.item)
+  }
+  assert.deepEqual(outcomes, ['created', 'replaced', 'deleted', 'created', 'replaced'])
+  assert.equal(proxy.forgotten, 5)
+  assert.equal((await store.census(container)).rows, 6)
+  const counters = 'SELECT sum(lsn)::int AS writes FROM mayfly.counters'
+  assert.deepEqual(await server.query(url, counters), [{ writes: 10 }], 'each happened once')
+  await store[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+test('a store that cannot be reached is unavailable, and serves again when it can', async () => {
+  const url = await server.createDatabase()
+  const proxy = await forgetfulProxy(url)
+  const store = await openGateway(proxy.url, new ManualClock(start))
+  const container = await makeContainer(store, null)
+  await store.write(container, put('create', keyOf('a')))
+  proxy.refuse(true)
+  await assert.rejects(store.write(container, put('create', keyOf('b'))), { kind: 'unavailable' })
+  await assert.rejects(async () => store.read(container, keyOf('a')), { kind: 'unavailable' })
+  await assert.rejects(async () => store.findContainer('d', 'c'), { kind: 'unavailable' })
+  proxy.refuse(false)
+  assert.notEqual((await store.read(container, keyOf('a'))).item, undefined)
+  assert.equal((await store.write(container, put('create', keyOf('b')))).outcome, 'created')
+  await store[Symbol.asyncDispose]()
+  await proxy[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+describe('indexes in PostgreSQL', () => {
+  const a: IndexComponent = { path: ['a'], isDescending: false }
+  const definitions: (readonly IndexComponent[])[] = [
+    [a],
+    [{ path: ['tags', anyElement], isDescending: false }],
+    [a, { path: ['n', 'b'], isDescending: true }],
+  ]
+
+  function contentOf(seed: number): object {
+    const values = [seed % 7, `text ${seed % 5}`, null, true, 'long'.repeat(100) + (seed % 3), undefined]
+    return { a: values[seed % 6], n: { b: seed % 4 }, tags: [seed % 3, `t${seed % 4}`, seed % 3] }
+  }
+
+  function* history(): Generator<ItemWrite> {
+    for (let step = 0; step < 400; step++) {
+      const key = keyOf(`i${(step * 7) % 120}`, `p${((step * 7) % 120) % 9}`)
+      if (step % 11 === 10) yield { kind: 'delete', key }
+      else yield put('upsert', key, { content: contentOf(step), ...(step % 5 === 0 ? { ttl: 10 } : {}) })
+    }
+  }
+
+  /** All entries of a range, page by page; in order, those with equal keys by id because stores number items differently. */
+  async function walk(store: Store, container: ContainerRecord, range: IndexRange, itemsMax: number) {
+    const found: { key: string; id: string; body: unknown }[] = []
+    let after: IndexPosition | undefined
+    do {
+      const page = await store.scanIndex(container, { ...range, after }, { itemsMax, bytesMax: 2000 })
+      for (const { indexKey, key, body } of page.items) {
+        found.push({ key: Buffer.from(indexKey).toString('hex'), id: key.id, body: { ...JSON.parse(body), v: 0 } })
+      }
+      after = page.last
+    } while (after !== undefined)
+    const keys = found.map(({ key }) => key)
+    assert.deepEqual(keys, range.isReverse ? keys.toSorted().reverse() : keys.toSorted(), 'in order')
+    return found.sort((x, y) => (x.key === y.key ? (x.id < y.id ? -1 : 1) : x.key < y.key ? -1 : 1))
+  }
+
+  test('hold the same entries and give the same pages as those of the embedded store', async () => {
+    const url = await server.createDatabase()
+    const clock = new ManualClock(start)
+    const embedded = withContract(openSqlite({ directory: undefined, clock: () => clock, onFatal: () => {} }))
+    const stores = [await openGateway(url, clock), embedded] as const
+    const containers = [await makeContainer(stores[0], 100), await makeContainer(stores[1], 100)] as const
+    const writes = [...history()]
+    for (const [n, store] of stores.entries()) {
+      let container = containers[n]!
+      for (const write of writes.slice(0, 150)) await store.write(container, write)
+      for (const components of definitions) {
+        container = (await store.createIndex(container, { components, isDeclared: false }))!
+      }
+      for (const write of writes.slice(150, 200)) await store.write(container, write)
+      for (const { definition } of container.indexes) {
+        for (let steps = 0; !(await store.buildIndex(container, definition.number, 10)); steps++) {
+          await store.write(container, writes[200 + steps]!)
+        }
+      }
+      await Promise.all(writes.slice(200).map(write => store.write(container, write)))
+    }
+    const low = Buffer.alloc(0)
+    const high = Buffer.alloc(1, 255)
+    const middle = indexKeys({ number: 1, components: [a] }, { a: 4 }).keys[0]!
+    const last = indexKeys({ number: 1, components: [a] }, { a: 'text 2' }).keys[0]!
+    const ranges = [
+      [{ low, high }],
+      [
+        { low, high: middle },
+        { low: last, high },
+      ],
+    ]
+    const compare = async () => {
+      for (const index of [1, 2, 3]) {
+        for (const keys of ranges) {
+          for (const isReverse of [false, true]) {
+            const range = { index, keys, isReverse, within: { min: '', maxExclusive: 'FF' } }
+            const walks = await Promise.all(
+              stores.map((store, n) => walk(store, containers[n]!, range, isReverse ? 7 : 1000)),
+            )
+            assert.ok(walks[0]!.length > 10)
+            assert.deepEqual(walks[0], walks[1])
+          }
+          const counts = await Promise.all(
+            stores.map((store, n) => store.countEntries(containers[n]!, { index, keys })),
+          )
+          assert.equal(counts[0], counts[1])
+        }
+        const { epk, pk } = keyOf('', 'p3')
+        const within = { min: epk, maxExclusive: `${epk}FF`, pk }
+        const range = { index, keys: ranges[0]!, isReverse: false, within }
+        const [first, second] = await Promise.all(stores.map((store, n) => walk(store, containers[n]!, range, 5)))
+        assert.deepEqual(first, second)
+      }
+      const records = await Promise.all(stores.map(async store => (await store.findContainer('d', 'c'))!.indexes))
+      assert.deepEqual(records[0], records[1])
+      assert.ok(records[0]!.every(({ isReady }) => isReady))
+    }
+    await compare()
+    clock.advance(10)
+    await compare()
+    for (const [n, store] of stores.entries()) while (!(await store.sweep(containers[n]!, 7)).done);
+    await compare()
+    const [ours] = stores
+    await ours.dropIndex(containers[0], 2)
+    while (await ours.reclaim(50));
+    const left = await server.query(url, 'SELECT DISTINCT number FROM mayfly.entries ORDER BY number')
+    assert.deepEqual(left, [{ number: 1 }, { number: 3 }])
+    const again = await ours.createIndex(containers[0], { components: [a], isDeclared: true })
+    assert.equal(again!.indexes.at(-1)!.definition.number, 4, 'the number of a dropped index is not given again')
+    for (const store of stores) await store[Symbol.asyncDispose]()
+    await server.dropDatabase(url)
+  })
+})

@@ -1,0 +1,15 @@
+/** Writes of small items, for tests of stores. */
+
+import type { ItemKey, ItemWrite } from '../../src/storage/port.ts'
+
+const version = { name: 'version', print: String } as const
+
+/** The body is the content with the item's version as `v`. */
+export function put(
+  kind: 'create' | 'replace' | 'upsert',
+  key: ItemKey,
+  { content = {}, ttl }: { content?: object; ttl?: number } = {},
+): ItemWrite {
+  const text = JSON.stringify({ ...content, id: key.id })
+  return { kind, key, ttl, content, draft: { texts: [`${text.slice(0, -1)},"v":`, '}'], stamps: [version] } }
+}
