@@ -26,6 +26,12 @@ export class FastLane {
   readonly #options: FastLaneOptions
   readonly #busy = new Set<Socket>()
   readonly #idle = new Set<Socket>()
+  #outgoing: {
+    readonly socket: Socket
+    readonly text: string
+    readonly encoding: 'latin1' | 'utf8'
+    readonly isLast: boolean
+  }[] = []
   #isClosing = false
 
   constructor(options: FastLaneOptions) {
@@ -64,11 +70,9 @@ export class FastLane {
       const isLast = this.#isClosing
       // ASCII is written as it is stored in memory, without a look at every character.
       const encoding = bodyBytes === body.length ? 'latin1' : 'utf8'
-      socket.write(answerText(status, headers, isHead ? '' : body, isLast), encoding)
-      if (isLast) {
-        socket.end()
-        return
-      }
+      this.#outgoing.push({ socket, text: answerText(status, headers, isHead ? '' : body, isLast), encoding, isLast })
+      if (this.#outgoing.length === 1) machine.setImmediate(() => this.#writeOut())
+      if (isLast) return
       this.#busy.delete(socket)
       this.#idle.add(socket)
       if (waiting !== undefined) {
@@ -108,9 +112,24 @@ export class FastLane {
     onData(first)
   }
 
+  /**
+   * Answers leave together at the end of the turn. A client that is asleep costs its waking, more than the write itself; of
+   * answers that follow each other closely only the first one pays it.
+   */
+  #writeOut(): void {
+    const answers = this.#outgoing
+    this.#outgoing = []
+    for (const { socket, text, encoding, isLast } of answers) {
+      if (socket.destroyed) continue
+      socket.write(text, encoding)
+      if (isLast) socket.end()
+    }
+  }
+
   /** Ends idle connections now and busy ones with their answer. */
   close(): void {
     this.#isClosing = true
+    this.#writeOut()
     for (const socket of this.#idle) socket.end()
   }
 }
