@@ -180,7 +180,7 @@ export const scanBytesMax = 1 * MiB
  * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients refuse answers
  * with more than 16 KB of headers.
  */
-export const placeBytesMax = 512
+export const placeBytesMax = 384
 
 /** How long a query may hold the event loop before others get a turn. */
 export const querySliceMsMax = 2

@@ -140,7 +140,7 @@ export class Catalog implements Participant {
       ...draft.policy,
       definition: JSON.stringify(draft.definition),
     }) as Numbered
-    this.#db.exec(createItemTableSql(number))
+    this.#db.exec(createItemTableSql(number, draft.partitionCount))
     const record: ContainerRecord = { ...draft, number, database: owner.record, version: 1, ts, indexes: [] }
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
@@ -323,7 +323,7 @@ export class Catalog implements Participant {
   #open(owner: OpenDatabase, record: ContainerRecord, counters: Counters): void {
     const open = {
       record,
-      items: new ContainerItems(this.#db, record.number, counters),
+      items: new ContainerItems(this.#db, record, counters),
       entries: new ContainerEntries(this.#db, record.number),
       purge: new ContainerPurge(this.#db, record.number),
     }

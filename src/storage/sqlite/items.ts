@@ -6,6 +6,7 @@ import { assert } from '../../base/error.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive } from '../../ttl/living.ts'
 import type {
+  ContainerRecord,
   Draft,
   ItemKey,
   ItemWrite,
@@ -47,15 +48,17 @@ export class ContainerItems implements Participant {
   readonly #insert: StatementSync
   readonly #update: StatementSync
   readonly #delete: StatementSync
-  readonly #scan: StatementSync
+  readonly #scanRange: StatementSync
+  readonly #scanPartition: StatementSync
+  readonly #isHashed: boolean
   readonly #storeCounters: StatementSync
   readonly #container: number
   #committed: Counters
   #counters: Counters
 
-  constructor(db: DatabaseSync, container: number, counters: Counters) {
-    const table = itemTable(container)
-    this.#container = container
+  constructor(db: DatabaseSync, container: Pick<ContainerRecord, 'number' | 'partitionCount'>, counters: Counters) {
+    const table = itemTable(container.number)
+    this.#container = container.number
     this.#committed = counters
     this.#counters = { ...counters }
     const where = 'WHERE epk = ? AND pk = ? AND id = ?'
@@ -67,12 +70,18 @@ export class ContainerItems implements Participant {
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
     // Dead rows are walked over but their bodies are not fetched. The row value comparison follows the key's index.
-    this.#scan = db.prepare(`
-      SELECT epk, pk, id, sequence, version, ts, deadline,
-        CASE WHEN CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END THEN body END AS body
-      FROM ${table}
-      WHERE (epk, pk, id) > (:epk, :pk, :id) AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
-      ORDER BY epk, pk, id LIMIT :rowsMax`)
+    const columns = `epk, pk, id, sequence, version, ts, deadline,
+      CASE WHEN CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END THEN body END AS body`
+    const isHashed = container.partitionCount > 1
+    const [keys, behind] = isHashed ? ['epk, pk, id', ':epk, :pk, :id'] : ['pk, id', ':pk, :id']
+    this.#scanRange = db.prepare(`
+      SELECT ${columns} FROM ${table}
+      WHERE (${keys}) > (${behind}) AND epk >= ${isHashed ? ':epk' : ':min'} AND epk < :maxExclusive
+      ORDER BY ${keys} LIMIT :rowsMax`)
+    this.#scanPartition = db.prepare(`
+      SELECT ${columns} FROM ${table}
+      WHERE epk = :epk AND pk = :pk AND id > :id ORDER BY id LIMIT :rowsMax`)
+    this.#isHashed = isHashed
   }
 
   /** The newest committed version. */
@@ -136,16 +145,7 @@ export class ContainerItems implements Participant {
 
   /** Looks at no more than `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
   scan(range: ScanRange, living: Living, page: PageSize, rowsMax: number): Slice {
-    const rows = this.#scan.iterate({
-      inheritedAfter: living.inheritedAfter,
-      ownAfter: living.ownAfter,
-      epk: range.after?.epk ?? range.min,
-      pk: range.after?.pk ?? '',
-      id: range.after?.id ?? '',
-      maxExclusive: range.maxExclusive,
-      only: range.pk ?? null,
-      rowsMax,
-    }) as Iterable<ItemKey & Row & { body: string | null }>
+    const rows = this.#rowsOf(range, living, rowsMax)
     const items: ScannedItem[] = []
     let bytes = 0
     let looked = 0
@@ -165,6 +165,23 @@ export class ContainerItems implements Participant {
       if (items.length === page.itemsMax) return { items, bytes, last, isFull: true }
     }
     return { items, bytes, last: looked === rowsMax ? last : undefined, isFull: false }
+  }
+
+  /** Within one partition key, or over a range of them in the order of the key's index. */
+  #rowsOf(range: ScanRange, living: Living, rowsMax: number): Iterable<ItemKey & Row & { body: string | null }> {
+    const { min, maxExclusive, pk, after } = range
+    const { inheritedAfter, ownAfter } = living
+    const common = { inheritedAfter, ownAfter, rowsMax, id: after?.id ?? '' }
+    const rows =
+      pk !== undefined
+        ? this.#scanPartition.iterate({ ...common, epk: min, pk })
+        : this.#scanRange.iterate({
+            ...common,
+            pk: after?.pk ?? '',
+            maxExclusive,
+            ...(this.#isHashed ? { epk: after?.epk ?? min } : { min }),
+          })
+    return rows as Iterable<ItemKey & Row & { body: string | null }>
   }
 
   #bodyOf(sequence: number): string {

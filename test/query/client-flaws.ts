@@ -1,0 +1,85 @@
+/**
+ * Where the official client (4.10) makes something else of right answers than the language says, or cannot run a query over
+ * several partitions. Each is pinned, so that a new version of the client shows.
+ */
+
+import type { Value } from '../../src/sql/value.ts'
+import { isPlanned, type Mode } from './client-modes.ts'
+
+export interface Flaw {
+  readonly why: string
+  /** Cases with this query and with items. */
+  readonly query: string
+  readonly partitions?: 1 | 5
+  /** Only where the client follows a plan. */
+  readonly isPlanned?: true
+  /** What the client gives instead. */
+  readonly rows?: readonly Value[]
+  readonly error?: RegExp
+}
+
+const falsy = 'the client drops the falsy values of a DISTINCT'
+const mixed = 'the client does not merge mixed types'
+const partial = 'the client leaves out partitions whose own result is undefined'
+const composed = 'the client cannot put together what is made of aggregates'
+const inside = 'the client cannot put together what is inside FROM (SELECT …)'
+
+const orders = [
+  'SELECT VALUE c.key FROM c ORDER BY c.a',
+  'SELECT VALUE c.key FROM c ORDER BY c.a ASC',
+  'SELECT VALUE c.key FROM c ORDER BY c.a DESC',
+  'SELECT VALUE c.key FROM c WHERE c.key < 6 ORDER BY c.a DESC, c.b ASC',
+  'SELECT DISTINCT VALUE c.k FROM c ORDER BY c.k OFFSET 1 LIMIT 1',
+]
+const compositions = [
+  'SELECT VALUE [{"item": SUM(c.n)}] FROM c',
+  'SELECT VALUE {"item": {"sum": SUM(c.n), "count": COUNT(c.n)}} FROM c WHERE c.k = "a"',
+  'SELECT VALUE MAX(c.n) - MIN(c.n) FROM c WHERE IS_NUMBER(c.n)',
+  'SELECT VALUE {key: c.k, all: MAKELIST(c.n)} FROM c GROUP BY c.k',
+  'SELECT [{"item": c.k}] AS groupByItems, {"n": {"item": COUNT(1)}} AS payload FROM c GROUP BY c.k',
+]
+const derived = [
+  'SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE k.g FROM c JOIN k IN c.kids)',
+  'SELECT TOP 1 x.g, x.n FROM (SELECT k.g, COUNT(1) AS n FROM k IN c.kids GROUP BY k.g) AS x ORDER BY x.n DESC',
+  'SELECT VALUE y + 1 FROM (SELECT VALUE x * 2 FROM (SELECT VALUE COUNT(1) FROM c) AS x) AS y',
+]
+const groups = 'SELECT c.k, SUM(c.n) AS s, AVG(c.n) AS m FROM c GROUP BY c.k'
+const rightGroups = [
+  { k: 'a', s: 4, m: 2 },
+  { s: 4, m: 4 },
+  { k: null, s: 5, m: 5 },
+]
+const notMerged = /mixed types|unrecognizable type object/
+const notComposed = /Compositions of aggregates and other expressions/
+const notSplit = /from the answers of several partitions/
+
+const flaws: readonly Flaw[] = [
+  { why: falsy, query: 'SELECT DISTINCT VALUE c.k FROM c', rows: ['a', 'b'] },
+  { why: falsy, query: orders[4]!, partitions: 1, rows: ['b'] },
+  ...orders.map((query): Flaw => ({ why: mixed, query, partitions: 5, error: notMerged })),
+  { why: partial, query: 'SELECT SUM(c.n) AS s FROM c', partitions: 5, rows: [{ s: 15 }] },
+  { why: 'the client says null', query: 'SELECT SUM(c.n) AS s FROM c', partitions: 1, rows: [{ s: null }] },
+  { why: partial, query: 'SELECT VALUE AVG(c.n) FROM c', partitions: 5, rows: [3] },
+  { why: partial, query: 'SELECT VALUE MIN(c.v) FROM c', partitions: 5, rows: [null] },
+  { why: partial, query: 'SELECT VALUE MAX(c.v) FROM c', partitions: 5, rows: ['b'] },
+  { why: partial, query: groups, partitions: 5, rows: [...rightGroups, { k: 'b', s: 2, m: 2 }] },
+  {
+    why: 'the client says null',
+    query: groups,
+    partitions: 1,
+    rows: [...rightGroups, { k: 'b', s: null, m: undefined }],
+  },
+  ...compositions.map((query): Flaw => ({ why: composed, query, error: notComposed })),
+  ...derived.map((query): Flaw => ({ why: inside, query, partitions: 5, isPlanned: true, error: notSplit })),
+]
+
+export function flawOf(query: string, partitions: 1 | 5, mode: Mode): Flaw | undefined {
+  return flaws.find(
+    flaw =>
+      flaw.query === query &&
+      (flaw.partitions === undefined || flaw.partitions === partitions) &&
+      (flaw.isPlanned === undefined || isPlanned(mode)),
+  )
+}
+
+export const flawedQueries: ReadonlySet<string> = new Set(flaws.map(({ query }) => query))

@@ -1,0 +1,51 @@
+/** The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at once. */
+
+import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
+import type { Value } from '../../src/sql/value.ts'
+
+export interface Mode {
+  readonly name: string
+  readonly options: FeedOptions
+  readonly fetch: (container: Container, query: SqlQuerySpec, options: FeedOptions) => Promise<Value[]>
+}
+
+const fetchAll: Mode['fetch'] = async (container, query, options) =>
+  (await container.items.query<Value>(query, options).fetchAll()).resources
+
+const fetchNext: Mode['fetch'] = async (container, query, options) => {
+  const rows: Value[] = []
+  const iterator = container.items.query<Value>(query, options)
+  while (iterator.hasMoreResults()) {
+    // Of an empty page the client says undefined.
+    const { resources = [] } = (await iterator.fetchNext()) as { resources?: Value[] }
+    rows.push(...resources)
+  }
+  return rows
+}
+
+const iterate: Mode['fetch'] = async (container, query, options) => {
+  const rows: Value[] = []
+  for await (const { resources = [] } of container.items.query<Value>(query, options).getAsyncIterator()) {
+    rows.push(...(resources as Value[]))
+  }
+  return rows
+}
+
+export const modes: readonly Mode[] = [
+  { name: 'fetchAll', options: {}, fetch: fetchAll },
+  { name: 'fetchNext, one at a time', options: { maxItemCount: 1 }, fetch: fetchNext },
+  { name: 'the async iterator, two at a time', options: { maxItemCount: 2 }, fetch: iterate },
+  { name: 'forceQueryPlan', options: { forceQueryPlan: true }, fetch: fetchAll },
+  { name: 'forceQueryPlan, one at a time', options: { forceQueryPlan: true, maxItemCount: 1 }, fetch: fetchNext },
+  { name: 'enableQueryControl', options: { enableQueryControl: true, maxItemCount: 2 }, fetch: fetchNext },
+  {
+    name: 'maxDegreeOfParallelism',
+    options: { maxDegreeOfParallelism: 10, forceQueryPlan: true, bufferItems: true },
+    fetch: fetchAll,
+  },
+]
+
+/** The client gets a plan and follows it, whatever the server would answer to the query itself. */
+export function isPlanned({ options }: Mode): boolean {
+  return options.forceQueryPlan === true || options.enableQueryControl === true
+}

@@ -1,0 +1,205 @@
+/** An engine in memory, a container in it, and queries over it page by page, for tests that need no socket. */
+
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { indexBuildRowsMax, pageBytesMax } from '../../src/base/limits.ts'
+import { silentLog } from '../../src/base/log.ts'
+import {
+  type EffectivePartitionKeyRange,
+  effectivePartitionKeyPrefixRange,
+  partitionRanges,
+} from '../../src/document/effective-partition-key.ts'
+import type { IndexComponent } from '../../src/document/index-definition.ts'
+import { canonicalPartitionKey, type PartitionKeyComponent } from '../../src/document/partition-key.ts'
+import { Engine, type QueryResult } from '../../src/engine/engine.ts'
+import { itemKey } from '../../src/engine/item-key.ts'
+import type { PagePosition } from '../../src/query/execute.ts'
+import { demandsOf } from '../../src/sql/demands.ts'
+import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
+import { createProgram } from '../../src/sql/program.ts'
+import { runQueryOver } from '../../src/sql/run.ts'
+import type { Value } from '../../src/sql/value.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { ContainerRecord, ScanRange } from '../../src/storage/port.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+
+export const start = 1_000_000
+
+export interface Item {
+  readonly id: string
+  readonly pk: PartitionKeyComponent
+  readonly ttl?: number
+  readonly [name: string]: unknown
+}
+
+export type Components = readonly IndexComponent[]
+
+export interface QueryOptions {
+  readonly parameters?: ReadonlyMap<string, Value>
+  readonly range?: ScanRange
+  readonly rowsMax?: number
+  readonly bytesMax?: number
+}
+
+/** One container with everything a query over it needs. Nothing is swept and no index is built unless the test does it. */
+export class QueryWorld implements AsyncDisposable {
+  readonly clock: ManualClock
+  readonly engine: Engine
+
+  private constructor(engine: Engine, clock: ManualClock) {
+    this.engine = engine
+    this.clock = clock
+  }
+
+  static async make({
+    partitions = 1,
+    defaultTtl = null,
+  }: {
+    partitions?: number
+    defaultTtl?: number | null
+  } = {}): Promise<QueryWorld> {
+    const clock = new ManualClock(toEpochSeconds(start))
+    const store = withContract(
+      openSqlite({
+        directory: undefined,
+        clock: () => clock,
+        onFatal: error => {
+          throw error
+        },
+      }),
+    )
+    const engine = new Engine({ store, rateLimit: false, partitions, log: silentLog, declaredIndexes: () => [] })
+    engine.purger.isPaused = true
+    await engine.createContainer(await engine.createDatabase('d', null), {
+      id: 'c',
+      partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+      definition: {},
+      throughput: null,
+      defaultTtl,
+    })
+    return new QueryWorld(engine, clock)
+  }
+
+  /** The present record: indexes come and go. */
+  async container(): Promise<ContainerRecord> {
+    return this.engine.requireContainer('d', 'c')
+  }
+
+  /** The physical partitions. */
+  async ranges(): Promise<EffectivePartitionKeyRange[]> {
+    const { partitionKey, partitionCount } = await this.container()
+    return partitionRanges(partitionKey, partitionCount)
+  }
+
+  /** The part of the container that one partition key is. */
+  async partition(pk: PartitionKeyComponent): Promise<ScanRange> {
+    const { partitionKey } = await this.container()
+    return { ...effectivePartitionKeyPrefixRange(partitionKey, [pk]), pk: canonicalPartitionKey([pk]) }
+  }
+
+  async put(...items: readonly Item[]): Promise<void> {
+    const container = await this.container()
+    const put = (item: Item) =>
+      this.engine.writeItem(
+        container,
+        {
+          kind: 'upsert',
+          key: itemKey(container, [item.pk], item.id),
+          draft: { texts: [JSON.stringify(item)], stamps: [] },
+          content: item,
+          ttl: item.ttl,
+        },
+        0,
+      )
+    await Promise.all(items.map(put))
+  }
+
+  async delete({ id, pk }: Pick<Item, 'id' | 'pk'>): Promise<void> {
+    const container = await this.container()
+    await this.engine.writeItem(container, { kind: 'delete', key: itemKey(container, [pk], id) }, 0)
+  }
+
+  async sweep(rowsMax = 1000): Promise<number> {
+    return (await this.engine.store.sweep(await this.container(), rowsMax)).removed
+  }
+
+  /** Makes an index and brings in everything that is there. */
+  async index(components: Components): Promise<number> {
+    const number = await this.beginIndex(components)
+    while (!(await this.buildStep(number, indexBuildRowsMax))) {}
+    return number
+  }
+
+  async beginIndex(components: Components): Promise<number> {
+    const record = await this.engine.store.createIndex(await this.container(), { components, isDeclared: false })
+    return record!.indexes.at(-1)!.definition.number
+  }
+
+  async buildStep(number: number, rowsMax: number): Promise<boolean> {
+    return this.engine.store.buildIndex(await this.container(), number, rowsMax)
+  }
+
+  async dropIndex(number: number): Promise<void> {
+    await this.engine.store.dropIndex(await this.container(), number)
+  }
+
+  /** One page; the position is taken through JSON, as in a continuation token. */
+  async page(
+    query: string | PreparedQuery,
+    position: PagePosition | undefined,
+    { parameters = new Map(), range = everything, rowsMax = 1000, bytesMax = pageBytesMax }: QueryOptions = {},
+  ): Promise<QueryResult> {
+    const prepared = typeof query === 'string' ? prepareQuery(query) : query
+    return this.engine.queryPage(
+      await this.container(),
+      {
+        range,
+        demands: demandsOf(prepared.query, parameters),
+        program: moment => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
+        mayIndex: () => true,
+      },
+      { position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)), rowsMax, bytesMax },
+    )
+  }
+
+  /** The pages of a query, one after another; whatever happens between two of them is up to the caller. */
+  async *pages(query: string | PreparedQuery, options?: QueryOptions): AsyncGenerator<QueryResult> {
+    const prepared = typeof query === 'string' ? prepareQuery(query) : query
+    let position: PagePosition | undefined
+    do {
+      const page: QueryResult = await this.page(prepared, position, options)
+      yield page
+      position = page.next
+    } while (position !== undefined)
+  }
+
+  async query(query: string | PreparedQuery, options?: QueryOptions): Promise<Value[]> {
+    const rows: Value[] = []
+    for await (const page of this.pages(query, options)) for (const row of page.rows) rows.push(JSON.parse(row))
+    return rows
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine[Symbol.asyncDispose]()
+  }
+}
+
+export const everything: ScanRange = { min: '', maxExclusive: 'FF' }
+
+/** What the query gives over these items, run by the executor that knows no store, pages or indexes. */
+export function reference(
+  query: string | PreparedQuery,
+  items: readonly Value[],
+  { parameters = new Map() }: { parameters?: ReadonlyMap<string, Value> } = {},
+): Value[] {
+  const prepared = typeof query === 'string' ? prepareQuery(query) : query
+  // Through JSON, as a client sees it: undefined is gone, and -0 is 0.
+  return JSON.parse(JSON.stringify(runQueryOver(prepared, { parameters, momentMs: start * 1000 }, items)))
+}
+
+export function ascending(...path: string[]): IndexComponent {
+  return { path, isDescending: false }
+}
+
+export function descending(...path: string[]): IndexComponent {
+  return { path, isDescending: true }
+}

@@ -1,0 +1,103 @@
+/**
+ * Random queries over random items give the same whatever is done to serve them: over one partition or several, with
+ * indexes or without, in pages of any size; and the same as the naive executor gives over the items in memory.
+ *
+ * A failure is shrunk and printed with its seed and path. To see it again:
+ *
+ *   MAYFLY_QUERY_SEED=… MAYFLY_QUERY_PATH=… node --test test/query/metamorphic.test.ts
+ *
+ * MAYFLY_QUERY_RUNS=100000 runs that many queries instead of the few thousand that fit into `npm test`.
+ */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { prepareQuery } from '../../src/sql/prepare.ts'
+import type { Value } from '../../src/sql/value.ts'
+import type { ScanRange } from '../../src/storage/port.ts'
+import { type Components, everything, type Item, QueryWorld } from './fixture.ts'
+import { indexSets, items, parameters, partitionKeys, printQuery, queries, type RandomQuery } from './random-query.ts'
+import { assertGives } from './same-rows.ts'
+
+const { MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH } = process.env
+
+/** On average; few are left when a failure is shrunk. */
+const queriesPerWorld = 10
+
+const pageSizes = [1, 7, 1000]
+
+/** Over the whole container and over one partition key of the one; over one physical partition of the many. */
+async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly Item[], name: string): Promise<void> {
+  const prepared = prepareQuery(printQuery(query))
+  const check = async (range: ScanRange, rowsMax: number, expected: readonly Item[]) => {
+    const what = `${name}, pages of ${rowsMax}, ${JSON.stringify(range)}`
+    const rows = await world.query(prepared, { parameters, range, rowsMax })
+    assertGives(query, rows, expected as unknown as Value[], what)
+  }
+  const ranges = await world.ranges()
+  // Which part it is follows from the query, so that a failure can be shrunk.
+  const turn = prepared.text.length
+  if (ranges.length === 1) {
+    for (const rowsMax of pageSizes) await check(everything, rowsMax, all)
+    const pk = partitionKeys[turn % partitionKeys.length]!
+    const own = all.filter(item => item.pk === pk)
+    await check(await world.partition(pk), pageSizes[turn % 3]!, own)
+  } else {
+    const range = ranges[turn % ranges.length]!
+    await check(range, pageSizes[turn % 3]!, await itemsWithin(world, all, range))
+  }
+}
+
+async function itemsWithin(world: QueryWorld, all: readonly Item[], range: ScanRange): Promise<Item[]> {
+  const answer = await world.engine.store.scan(await world.container(), range, { itemsMax: 1000, bytesMax: 1e9 })
+  const ids = new Set(answer.items.map(({ key }) => key.id))
+  return all.filter(({ id }) => ids.has(id))
+}
+
+async function makeWorld(
+  all: readonly Item[],
+  partitions: number,
+  indexes: readonly Components[],
+): Promise<QueryWorld> {
+  const world = await QueryWorld.make({ partitions })
+  // A part is there before the indexes, a part comes while they are built, a part afterwards.
+  const third = Math.ceil(all.length / 3)
+  await world.put(...all.slice(0, third))
+  const begun: number[] = []
+  for (const components of indexes) begun.push(await world.beginIndex(components))
+  await world.put(...all.slice(third, 2 * third))
+  for (const number of begun) while (!(await world.buildStep(number, 5))) {}
+  await world.put(...all.slice(2 * third))
+  return world
+}
+
+test('one partition or five, indexes or none, pages of 1, 7 or all: always the rows of the naive executor', async () => {
+  const used = { indexes: 0, counts: 0 }
+  const property = fc.asyncProperty(
+    items(0),
+    indexSets,
+    fc.array(queries, { minLength: 1, maxLength: 2 * queriesPerWorld, size: 'max' }),
+    async (all, indexes, list) => {
+      for (const partitions of [1, 5]) {
+        for (const made of [[], indexes]) {
+          await using world = await makeWorld(all, partitions, made)
+          const name = `${partitions} partition(s), ${made.length} index(es)`
+          for (const query of list) {
+            await checkQuery(world, query, all, name)
+            const { indexUse, statistics } = await world.page(printQuery(query), undefined, { parameters })
+            if (indexUse.used.length > 0) used.indexes++
+            if (indexUse.used.length > 0 && statistics.itemsRead === 0) used.counts++
+          }
+        }
+      }
+    },
+  )
+  const wanted = MAYFLY_QUERY_RUNS === undefined ? 3000 : Number(MAYFLY_QUERY_RUNS)
+  await fc.assert(property, {
+    numRuns: Math.ceil(wanted / queriesPerWorld),
+    ...(MAYFLY_QUERY_SEED === undefined ? {} : { seed: Number(MAYFLY_QUERY_SEED) }),
+    ...(MAYFLY_QUERY_PATH === undefined ? {} : { path: MAYFLY_QUERY_PATH }),
+  })
+  // Queries that no index serves prove nothing about indexes.
+  if (MAYFLY_QUERY_PATH === undefined) assert.ok(used.indexes > 200 && used.counts > 20, JSON.stringify(used))
+})
