@@ -461,12 +461,9 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       assert.equal(await count('own', 0, Number.MAX_SAFE_INTEGER), 5500)
       assert.equal(await count('own', start + 101, start + 102), 500)
       assert.equal(await count('own', start + 111, start + 500), 0)
-      assert.deepEqual(await store.census(container), {
-        rows: 11_000,
-        version: 11_000,
-        earliestInherited: start + 1,
-        earliestOwn: start + 101,
-      })
+      const { version, ...census } = await store.census(container)
+      assert.deepEqual(census, { rows: 11_000, earliestInherited: start + 1, earliestOwn: start + 101 })
+      assert.ok(version >= 11_000, 'every write has a version of its own')
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
     })
