@@ -16,6 +16,8 @@ export interface MayflyOptions {
   readonly clock?: 'system' | 'manual'
   /** Keep the data in this directory instead of in memory. */
   readonly data?: string
+  /** `postgres://…`: keep the data there (experimental). */
+  readonly store?: string
   /** 0, the default, for any free port. */
   readonly port?: number
   readonly key?: string
@@ -57,7 +59,7 @@ export interface Mayfly extends AsyncDisposable {
 }
 
 export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
-  const { clock: clockMode, data, port, key, rateLimit, strict, partitions } = options
+  const { clock: clockMode, data, store: storeUrl, port, key, rateLimit, strict, partitions } = options
   const config = parseConfig(
     settings(
       {
@@ -68,6 +70,7 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         logLevel: 'silent',
         ...(data === undefined ? { memory: true } : { data }),
         ...(key === undefined ? {} : { key }),
+        ...(storeUrl === undefined ? {} : { store: storeUrl }),
         ...(partitions === undefined ? {} : { partitions: String(partitions) }),
       },
       {},

@@ -16,6 +16,8 @@ export interface Config {
   readonly port: number
   /** undefined: in memory. */
   readonly directory: string | undefined
+  /** `postgres://…`: the data is there; the directory then holds the certificate alone. */
+  readonly storeUrl: string | undefined
   readonly key: string
   readonly clock: 'system' | 'manual'
   readonly rateLimit: boolean
@@ -51,7 +53,7 @@ export const serverFlags = {
     emulatorVariable: 'DATA_PATH',
   },
   memory: { flags: '--memory', help: 'keep everything in memory' },
-  store: { flags: '--store <url>', help: 'postgres://… instead of the embedded store (not supported yet)' },
+  store: { flags: '--store <url>', help: 'postgres://… instead of the embedded store (experimental)' },
   key: { flags: '--key <base64>', help: 'account key (default: the emulator’s well-known key)' },
   keyFile: { flags: '--key-file <file>', help: 'read the account key from a file', emulatorVariable: 'KEY_FILE' },
   clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when told', default: 'system' },
@@ -96,8 +98,9 @@ export function settings(flags: FlagValues, environment: NodeJS.ProcessEnv): Fla
 
 export function parseConfig(values: FlagValues): Config {
   const host = String(values.host)
-  if (values.store !== undefined) {
-    throw new RequestError('unsupported', '--store is not supported yet: data is kept in --data DIR or --memory.')
+  const storeUrl = values.store === undefined ? undefined : String(values.store)
+  if (storeUrl !== undefined && !/^postgres(ql)?:\/\//.test(storeUrl)) {
+    throw new RequestError('malformed', '--store takes a URL that begins with postgres://.')
   }
   checkedPort(values.mongoPort, '--mongo-port')
   const key = readKey(values)
@@ -111,6 +114,7 @@ export function parseConfig(values: FlagValues): Config {
     host,
     port: checkedPort(values.port, '--port'),
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
+    storeUrl,
     key,
     clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
     rateLimit: oneOf(values.rateLimit, ['on', 'off'], '--rate-limit') === 'on',

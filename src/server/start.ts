@@ -3,12 +3,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Counters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
-import { type Clock, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
+import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
 import { declaredByDefinition } from '../nosql/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import { withContract } from '../storage/contract.ts'
+import type { Store } from '../storage/port.ts'
 import { openSqlite } from '../storage/sqlite/open.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
@@ -34,29 +35,25 @@ export async function startServer(
   const startedMs = machine.monotonicMs()
   const failed = Promise.withResolvers<Error>()
   let clock!: Clock
-  const store = withContract(
-    openSqlite({
-      directory: config.directory,
-      clock: highWaterMark => {
-        const wall = Math.floor(machine.epochMs() / 1000)
-        if (config.clock === 'system' && highWaterMark > wall + clockAheadSecondsMax) {
-          log.warn(
-            { highWaterMark, wall },
-            'the data was last used at a later time than the machine now shows; time goes on from there',
-          )
-        }
-        clock =
-          config.clock === 'manual'
-            ? new ManualClock(toEpochSeconds(Math.max(highWaterMark, wall)))
-            : new SystemClock(highWaterMark)
-        return clock
-      },
-      onFatal: error => {
-        log.error({ error }, 'the store failed and cannot be trusted to go on')
-        failed.resolve(error)
-      },
-    }),
-  )
+  const makeClock = (highWaterMark: EpochSeconds) => {
+    const wall = Math.floor(machine.epochMs() / 1000)
+    if (config.clock === 'system' && highWaterMark > wall + clockAheadSecondsMax) {
+      log.warn(
+        { highWaterMark, wall },
+        'the data was last used at a later time than the machine now shows; time goes on from there',
+      )
+    }
+    clock =
+      config.clock === 'manual'
+        ? new ManualClock(toEpochSeconds(Math.max(highWaterMark, wall)))
+        : new SystemClock(highWaterMark)
+    return clock
+  }
+  const onFatal = (error: Error) => {
+    log.error({ error }, 'the store failed and cannot be trusted to go on')
+    failed.resolve(error)
+  }
+  const store = withContract(await openStore(config, makeClock, onFatal))
   const { rateLimit, partitions, key, strict, host } = config
   const engine = new Engine({ store, rateLimit, partitions, log, declaredIndexes: declaredByDefinition })
   const counters = new Counters()
@@ -77,7 +74,7 @@ export async function startServer(
     key,
     host,
     isWellKnownKey: key === wellKnownKey,
-    storeName: config.directory === undefined ? 'sqlite (memory)' : 'sqlite',
+    storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).cert,
   })
@@ -107,6 +104,22 @@ export async function startServer(
     await engine[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** The PostgreSQL client is loaded only where it is used: it is an optional dependency. */
+async function openStore(
+  { directory, storeUrl }: Config,
+  clock: (highWaterMark: EpochSeconds) => Clock,
+  onFatal: (error: Error) => void,
+): Promise<Store> {
+  if (storeUrl === undefined) return openSqlite({ directory, clock, onFatal })
+  const { openPostgres } = await import('../storage/postgres/open.ts')
+  return openPostgres({ url: storeUrl, clock, onFatal })
+}
+
+function storeName({ directory, storeUrl }: Config): string {
+  if (storeUrl !== undefined) return 'postgres'
+  return directory === undefined ? 'sqlite (memory)' : 'sqlite'
 }
 
 /** Less is ordinary: clocks are corrected all the time. */

@@ -154,8 +154,6 @@ export type ItemWrite = {
   | {
       readonly kind: 'create' | 'replace' | 'upsert'
       readonly draft: Draft
-      /** The body decoded, for the indexes. */
-      readonly content: unknown
       /** The item's own time to live in seconds, -1 for never, undefined to inherit. */
       readonly ttl: number | undefined
     }

@@ -41,7 +41,6 @@ function put(
     key,
     ttl: options.ttl,
     draft: draft(options.text ?? ''),
-    content: { text: options.text ?? '' },
     ifVersion: options.ifVersion,
   }
 }

@@ -105,7 +105,6 @@ export class QueryWorld implements AsyncDisposable {
           kind: 'upsert',
           key: itemKey(container, [item.pk], item.id),
           draft: { texts: [JSON.stringify(item)], stamps: [] },
-          content: item,
           ttl: item.ttl,
         },
         0,

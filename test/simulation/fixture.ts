@@ -69,7 +69,6 @@ export function put(store: Store, container: ContainerRecord, id: string, ttl?: 
     kind: 'upsert',
     key: keyNamed(id),
     ttl,
-    content: { content: {} },
     draft: draftOf({}),
   })
 }

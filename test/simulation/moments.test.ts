@@ -65,8 +65,8 @@ describe('a clock that never stands still', () => {
     clock.stepS = 1
     const [swept, created, replaced, changed] = await Promise.all([
       store.sweep(container, 10),
-      store.write(container, { kind: 'create', key: keyNamed('old'), ttl: undefined, draft: draft(), content: {} }),
-      store.write(container, { kind: 'replace', key: keyNamed('young'), ttl: 3, draft: draft(), content: {} }),
+      store.write(container, { kind: 'create', key: keyNamed('old'), ttl: undefined, draft: draft() }),
+      store.write(container, { kind: 'replace', key: keyNamed('young'), ttl: 3, draft: draft() }),
       setDefault(store, container, null),
     ])
     assert.deepEqual(swept, { removed: 1, done: true })

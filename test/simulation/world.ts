@@ -228,7 +228,7 @@ export class World implements AsyncDisposable {
     const ifVersion = named[condition]
     if (kind === 'delete') return { kind, key, ifVersion }
     const padded = { ...content, padding: '.'.repeat(bodyChars) }
-    return { kind, key, ifVersion, ttl, content: { content: padded }, draft: draftOf(padded) }
+    return { kind, key, ifVersion, ttl, draft: draftOf(padded) }
   }
 
   /** What came of a write, against what the model expects; then the model follows. */

@@ -11,5 +11,5 @@ export function put(
   { content = {}, ttl }: { content?: object; ttl?: number } = {},
 ): ItemWrite {
   const text = JSON.stringify({ ...content, id: key.id })
-  return { kind, key, ttl, content, draft: { texts: [`${text.slice(0, -1)},"v":`, '}'], stamps: [version] } }
+  return { kind, key, ttl, draft: { texts: [`${text.slice(0, -1)},"v":`, '}'], stamps: [version] } }
 }

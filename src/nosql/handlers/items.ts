@@ -65,7 +65,7 @@ async function writeItem(
   const ifVersion = expectedVersion(request, container)
   const written = await engine.writeItem(
     container,
-    { kind, key, ifVersion, draft: itemDraft(view, body), content: body.properties, ttl: body.ttl },
+    { kind, key, ifVersion, draft: itemDraft(view, body), ttl: body.ttl },
     body.bytes,
   )
   const item = written.item!

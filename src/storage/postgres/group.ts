@@ -49,7 +49,7 @@ interface Slot {
   readonly key: ItemKey
   readonly before: PresentRow | undefined
   now: PresentRow | undefined
-  written: { readonly item: StoredItem; readonly content: unknown } | undefined
+  written: StoredItem | undefined
   isChanged: boolean
 }
 
@@ -102,7 +102,7 @@ function judge(state: BucketState, slot: Slot, write: ItemWrite, lsn: number): W
   const stamp = { sequence: alive?.sequence ?? version, version, ts: moment }
   const item = { ...stamp, deadline: ownDeadline(write.ttl, moment), body: fill(write.draft, stamp) }
   slot.now = item
-  slot.written = { item, content: write.content }
+  slot.written = item
   return { ...answer, version, outcome: alive === undefined ? 'created' : 'replaced', item }
 }
 
@@ -115,7 +115,8 @@ function changes({ indexes }: BucketState, slots: readonly Slot[]): Omit<GroupOu
   for (const { key, before, written } of slots) {
     if (before !== undefined && indexes.length > 0) touched.push(before.sequence)
     if (written !== undefined) {
-      stored.push({ key, item: written.item, entries: entriesOf(indexes, written.content, findings) })
+      const entries = indexes.length === 0 ? [] : entriesOf(indexes, JSON.parse(written.body), findings)
+      stored.push({ key, item: written, entries })
       if (before === undefined) rowsMore++
     } else if (before !== undefined) {
       removed.push(key)

@@ -1,0 +1,73 @@
+/** The official SDK against a server whose data is in PostgreSQL, and two servers that share one database. */
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Container, CosmosClient } from '@azure/cosmos'
+import { type Mayfly, mayfly } from '../../src/index.ts'
+import { startPostgres, type TestServer } from '../support/postgres.ts'
+
+let postgres: TestServer
+
+before(async () => {
+  postgres = await startPostgres()
+})
+
+after(async () => {
+  await postgres[Symbol.asyncDispose]()
+})
+
+async function cartsOf(db: Mayfly): Promise<Container> {
+  const client = new CosmosClient({ endpoint: db.endpoint, key: db.key })
+  const { database } = await client.databases.createIfNotExists({ id: 'shop' })
+  const definition = { id: 'carts', partitionKey: { paths: ['/pk'] }, defaultTtl: 60 }
+  return (await database.containers.createIfNotExists(definition)).container
+}
+
+async function countOf(container: Container): Promise<number> {
+  return (await container.items.query<number>('SELECT VALUE COUNT(1) FROM c').fetchAll()).resources[0]!
+}
+
+test('items live, are queried and die on time in PostgreSQL', async () => {
+  const store = await postgres.createDatabase()
+  await using db = await mayfly({ clock: 'manual', store, partitions: 3 })
+  const carts = await cartsOf(db)
+  for (let n = 0; n < 30; n++)
+    await carts.items.create({ id: `c${n}`, pk: `p${n % 7}`, n, ...(n < 10 ? { ttl: 20 } : {}) })
+  const { resources } = await carts.items
+    .query<number>('SELECT VALUE c.n FROM c ORDER BY c.n DESC', { maxItemCount: 7 })
+    .fetchAll()
+  assert.deepEqual(
+    resources,
+    Array.from({ length: 30 }, (_, index) => 29 - index),
+  )
+  await db.clock.advance('19s')
+  assert.equal(await countOf(carts), 30)
+  await db.clock.advance('1s')
+  assert.equal(await countOf(carts), 20)
+  assert.equal((await carts.item('c0', 'p0').read()).statusCode, 404)
+  assert.equal((await carts.items.create({ id: 'c0', pk: 'p0' })).statusCode, 201)
+  await db.clock.advance('40s')
+  assert.equal((await carts.items.readAll().fetchAll()).resources.length, 1)
+  assert.deepEqual(await db.purge(), { removed: 29 })
+  assert.equal(await countOf(carts), 1)
+})
+
+test('two servers on one database agree at once, and what one stored outlives both', async () => {
+  const store = await postgres.createDatabase()
+  {
+    await using first = await mayfly({ clock: 'manual', store })
+    await using second = await mayfly({ clock: 'manual', store })
+    const here = await cartsOf(first)
+    const there = await cartsOf(second)
+    await here.items.create({ id: 'a', pk: 'p' })
+    assert.equal((await there.item('a', 'p').read()).statusCode, 200)
+    await first.clock.advance('10s')
+    await there.replace({ id: 'carts', partitionKey: { paths: ['/pk'] }, defaultTtl: 10 })
+    assert.equal((await here.item('a', 'p').read()).statusCode, 404, 'dead by the default that the other one set')
+    await here.replace({ id: 'carts', partitionKey: { paths: ['/pk'] }, defaultTtl: 1000 })
+    assert.equal((await there.item('a', 'p').read()).statusCode, 404, 'and not revived')
+    await there.items.create({ id: 'b', pk: 'p' })
+  }
+  await using again = await mayfly({ clock: 'manual', store })
+  assert.equal((await (await cartsOf(again)).item('b', 'p').read()).statusCode, 200)
+})
