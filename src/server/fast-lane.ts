@@ -43,6 +43,8 @@ export class FastLane {
     const { nosql, isProtocolPath, handOver } = this.#options
     let waiting: Buffer | undefined
     let isBusy = false
+    /** The client will say nothing more; it still listens. */
+    let hasEnded = false
 
     const onClose = () => {
       this.#busy.delete(socket)
@@ -52,8 +54,15 @@ export class FastLane {
       if (!isBusy) socket.destroy()
     }
 
+    const onEnd = () => {
+      hasEnded = true
+      // Behind an answer that is about to leave.
+      if (!isBusy) machine.setImmediate(() => socket.end())
+    }
+
     const leave = (bytes: Buffer) => {
       socket.off('data', onData)
+      socket.off('end', onEnd)
       socket.off('timeout', onTimeout)
       socket.off('close', onClose)
       onClose()
@@ -67,7 +76,7 @@ export class FastLane {
     const answer = ({ status, headers, body, bodyBytes }: HttpAnswer, isHead: boolean) => {
       isBusy = false
       if (socket.destroyed) return
-      const isLast = this.#isClosing
+      const isLast = this.#isClosing || hasEnded
       // ASCII is written as it is stored in memory, without a look at every character.
       const encoding = bodyBytes === body.length ? 'latin1' : 'utf8'
       this.#outgoing.push({ socket, text: answerText(status, headers, isHead ? '' : body, isLast), encoding, isLast })
@@ -106,6 +115,7 @@ export class FastLane {
     }
 
     socket.on('data', onData)
+    socket.on('end', onEnd)
     socket.on('close', onClose)
     socket.setTimeout(keepAliveMs, onTimeout)
     this.#idle.add(socket)

@@ -53,7 +53,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const sockets = new Set<Socket>()
   /** Connections that have not said anything yet. */
   const silent = new Set<Socket>()
-  const gate = createNetServer({ noDelay: true }, socket => {
+  const gate = createNetServer({ noDelay: true, allowHalfOpen: true }, socket => {
     sockets.add(socket)
     if (!holdsProcess) socket.unref()
     silent.add(socket)
@@ -64,7 +64,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     socket.on('error', () => socket.destroy())
     const onTimeout = () => socket.destroy()
     socket.setTimeout(headersTimeoutMs, onTimeout)
+    socket.once('end', onTimeout)
     socket.once('data', first => {
+      socket.off('end', onTimeout)
       silent.delete(socket)
       socket.off('timeout', onTimeout)
       socket.setTimeout(0)
