@@ -15,9 +15,9 @@ export const querySmall: Workload = {
     using folder = scratchFolder()
     await using servers = new AsyncDisposableStack()
     const targets = [
-      { name: 'mayfly', server: servers.use(await startMayfly(folder.path)), queriesPerRound: quick ? 50 : 500 },
+      { name: 'mayfly', server: servers.use(await startMayfly(folder.path)), queriesPerRound: quick ? 200 : 5_000 },
       ...(peerMissing === undefined
-        ? [{ name: 'peer', server: servers.use(await startPeer()), queriesPerRound: quick ? 2 : 10 }]
+        ? [{ name: 'peer', server: servers.use(await startPeer()), queriesPerRound: quick ? 32 : 64 }]
         : []),
     ]
     const rows: string[][] = []
@@ -34,13 +34,17 @@ export const querySmall: Workload = {
       for (let round = 0; round < rounds; round++) {
         for (const { name, server, queriesPerRound } of targets) {
           using clients = await Clients.open(server.port)
-          const times = await clients.time(queriesPerRound, n => {
-            const group = (n * 7919) % (ITEMS / 10)
-            const pk = `p${(group * 10) % partitions}`
-            // The peer looks at the filter alone, so the partition key stands there as well.
-            return queryRequest(container, `SELECT * FROM c WHERE c["group"] = ${group} AND c.pk = "${pk}"`, pk)
-          })
-          rates.get(`${name} ${partitions}`)!.push(1000 / median(times))
+          const rate = await clients.storm(
+            queriesPerRound,
+            n => {
+              const group = (n * 7919) % (ITEMS / 10)
+              const pk = `p${(group * 10) % partitions}`
+              // The peer looks at the filter alone, so the partition key stands there as well.
+              return queryRequest(container, `SELECT * FROM c WHERE c["group"] = ${group} AND c.pk = "${pk}"`, pk)
+            },
+            200,
+          )
+          rates.get(`${name} ${partitions}`)!.push(rate)
         }
       }
       for (const { name } of targets) {
@@ -59,7 +63,7 @@ export const querySmall: Workload = {
         ? median(rates.get(`mayfly ${partitions}`)!) / median(rates.get(`peer ${partitions}`)!)
         : undefined
     return {
-      title: `query-small: one partition of ${ITEMS} items, filtered by equality, one connection, ${rounds} rounds by turns`,
+      title: `query-small: one partition of ${ITEMS} items, filtered by equality, 32 connections, ${rounds} rounds by turns`,
       columns: ['server', 'partitions', 'queries/s', 'worst round', 'best round'],
       rows,
       findings: [

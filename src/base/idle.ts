@@ -12,11 +12,11 @@ export class IdleWatch {
   }
 
   /** Resolves when no request has arrived for a moment, or when the work has waited long enough. */
-  async moment(): Promise<void> {
+  async moment(waitMsMax = starvationMsMax): Promise<void> {
     const startMs = machine.monotonicMs()
     let seen = this.#activity()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
-    while (this.#activity() !== seen && machine.monotonicMs() - startMs < starvationMsMax) {
+    while (this.#activity() !== seen && machine.monotonicMs() - startMs < waitMsMax) {
       seen = this.#activity()
       await new Promise<void>(resolve => machine.setTimeout(resolve, idleCheckMs))
     }

@@ -239,3 +239,6 @@ export const groupBytesMax = 8 * MiB
 
 /** Large partition keys that are remembered; names of them, a megabyte at most in ordinary use. */
 export const largePartitionsMax = 10_000
+
+/** A build waits less than a purge: queries scan until it is done. A million items take two minutes beside steady requests. */
+export const indexBuildWaitMsMax = 10

@@ -17,6 +17,7 @@ import {
   adaptiveUnusedWritesMin,
   adaptiveWishesMax,
   indexBuildRowsMax,
+  indexBuildWaitMsMax,
 } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
@@ -172,7 +173,7 @@ export class IndexKeeper implements AsyncDisposable {
       const startMs = machine.monotonicMs()
       let isDone = isReady
       while (!isDone && !this.#isClosed) {
-        await this.#idle.moment()
+        await this.#idle.moment(indexBuildWaitMsMax)
         isDone = await this.#store.buildIndex(container, definition.number, indexBuildRowsMax)
         if (isDone)
           this.#log.info({ container: container.id, ms: machine.monotonicMs() - startMs }, 'an index is ready')

@@ -15,8 +15,8 @@ import type { PlacedRow } from './top-rows.ts'
 export interface PlacePosition {
   /** In the order of places: behind this one, in base64. */
   readonly place?: string
-  /** Of a place that is cut: the digest of all but its end, its end, and the rows passed that begin alike and are not the same. */
-  readonly cut?: readonly [digest: string, end: string, others: number]
+  /** Of a place that is cut: the digest of all but its end, its end, and the rows passed that begin alike, by whether they have it. */
+  readonly cut?: readonly [digest: string, end: string, others: number, same: number]
 }
 
 /** Longer than a tie and as long as an identity, so that rows which differ before it differ by their order keys. */
@@ -60,22 +60,28 @@ export class Boundary {
     return ahead.filter(({ place }) => Buffer.compare(place, whole) > 0)
   }
 
-  /** Rows given before that begin like this place and are not the same. */
-  othersLike(place: Uint8Array): number {
-    return this.#cut !== undefined && this.compare(place) === 0 ? this.#cut[2] : 0
+  /** Of the rows given before, how many begin like this place, by whether they have its digest. */
+  countsLike(place: Uint8Array): { others: number; same: number } {
+    if (this.#cut === undefined || this.compare(place) !== 0) return { others: 0, same: 0 }
+    const [digest, , others, same] = this.#cut
+    return digestOf(place) === digest ? { others, same } : { others: others + same, same: 0 }
   }
 }
 
-/** Where to go on behind the first rows of a page, which itself began behind `before`. */
-export function positionBehind(rows: readonly PlacedRow[], count: number, before: Boundary | undefined): PlacePosition {
+/** Where to go on behind the first rows of a page, which itself began behind `begun`. */
+export function positionBehind(rows: readonly PlacedRow[], count: number, begun: Boundary | undefined): PlacePosition {
   const { place } = rows[count - 1]!
   if (place.length <= placeBytesMax) return { place: toBase64(place) }
   const start = beginning(place)
   const digest = digestOf(place)
-  const isOther = (other: PlacedRow) =>
-    Buffer.compare(beginning(other.place), start) === 0 && digestOf(other.place) !== digest
-  const others = (before?.othersLike(place) ?? 0) + rows.slice(0, count).filter(isOther).length
-  return { place: toBase64(start), cut: [digest, toBase64(place.subarray(-endBytes)), others] }
+  const isLike = (other: PlacedRow) => Buffer.compare(beginning(other.place), start) === 0
+  const alike = rows.slice(0, count).filter(isLike)
+  const same = alike.filter(other => digestOf(other.place) === digest).length
+  const before = begun?.countsLike(place) ?? { others: 0, same: 0 }
+  return {
+    place: toBase64(start),
+    cut: [digest, toBase64(place.subarray(-endBytes)), before.others + alike.length - same, before.same + same],
+  }
 }
 
 function beginning(place: Uint8Array): Uint8Array {

@@ -1,0 +1,103 @@
+/** Where a result goes on: behind the last place that was given, however long it is. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { placeBytesMax } from '../base/limits.ts'
+import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
+import { tieOf } from './place.ts'
+import type { PlacedRow } from './top-rows.ts'
+
+function rowOf(key: string, sequence: number): PlacedRow {
+  return {
+    place: Buffer.concat([Buffer.from(key), tieOf(sequence, 0, false)]),
+    value: `${key.slice(-3)}#${sequence}`,
+    bytes: 0,
+    arrival: 0,
+  }
+}
+
+function inOrder(rows: readonly PlacedRow[]): PlacedRow[] {
+  return rows.toSorted((a, b) => Buffer.compare(a.place, b.place))
+}
+
+/** Through JSON, as in a token. */
+function boundaryOf(position: PlacePosition): Boundary {
+  return Boundary.of(JSON.parse(JSON.stringify(position)))!
+}
+
+const stem = 'x'.repeat(2 * placeBytesMax)
+const keys = ['a', 'b', 'x', stem, `${stem}a`, `${stem}b`, `${stem}ba`, `${stem}c`, 'y']
+
+function values(rows: readonly PlacedRow[]): unknown[] {
+  return rows.map(({ value }) => value)
+}
+
+test('pages put together are the whole, for any page size and places of any length', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...keys), { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 5 }),
+      (list, size) => {
+        const rows = inOrder(list.map((key, sequence) => rowOf(key, sequence)))
+        const walked: PlacedRow[] = []
+        let before: Boundary | undefined
+        for (;;) {
+          const rest = before === undefined ? rows : before.rest(rows)
+          walked.push(...rest.slice(0, size))
+          if (rest.length <= size) break
+          before = boundaryOf(positionBehind(rest, size, before))
+        }
+        assert.deepEqual(values(walked), values(rows))
+      },
+    ),
+  )
+})
+
+test('a position is short, whatever it stands for', () => {
+  for (const key of keys) {
+    const text = JSON.stringify(positionBehind([rowOf(key, 1)], 1, undefined))
+    assert.ok(text.length < 4 + (placeBytesMax * 4) / 3 + 100, text)
+  }
+})
+
+describe('rows that begin alike', () => {
+  const all = inOrder([...keys, ...keys].map((key, sequence) => rowOf(key, sequence)))
+  const at = all.findIndex(({ value }) => value === 'xba#6')
+
+  test('are told apart as long as one has the same key as the last one given', () => {
+    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    // The last row itself is gone, and one that was given before it, and there are new ones on both sides.
+    const given = all.slice(0, at + 1)
+    const left = all.filter(row => !given.slice(-2).includes(row))
+    const present = inOrder([...left, rowOf(`${stem}a`, 100), rowOf(`${stem}bb`, 101)])
+    const expected = [...all.slice(at + 1), rowOf(`${stem}bb`, 101)]
+    assert.deepEqual(values(boundary.rest(present)), values(inOrder(expected)))
+  })
+
+  test('are counted when none has it any more', () => {
+    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    const present = all.filter(({ value }) => !String(value).startsWith('xba#'))
+    assert.deepEqual(values(boundary.rest(present)), values(all.slice(at + 2)))
+  })
+
+  test('are counted over pages', () => {
+    const first = boundaryOf(positionBehind(all, at - 1, undefined))
+    const rest = first.rest(all)
+    const second = boundaryOf(positionBehind(rest, 2, first))
+    const present = all.filter(({ value }) => !String(value).startsWith('xba#'))
+    assert.deepEqual(values(second.rest(present)), values(all.slice(at + 2)))
+  })
+
+  test('are undecided until then, and others are not', () => {
+    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    assert.equal(boundary.isWhole, false)
+    assert.ok(boundary.compare(rowOf('a', 1).place) < 0)
+    assert.equal(boundary.compare(rowOf(`${stem}zzz`, 1).place), 0)
+    assert.ok(boundary.compare(rowOf('y', 1).place) > 0)
+    const whole = boundaryOf(positionBehind([rowOf('b', 5)], 1, undefined))
+    assert.equal(whole.isWhole, true)
+    assert.ok(whole.compare(rowOf('b', 5).place) < 0, 'the last one given is behind')
+    assert.ok(whole.compare(rowOf('b', 6).place) > 0)
+  })
+})

@@ -1,0 +1,48 @@
+/** Places: they compare like the order they stand for, and lead back to the index entry they come from. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { encodeFullKey } from '../document/ordered-key.ts'
+import { identityBytes, identityOf, splitPlace, tieOf } from './place.ts'
+
+const sequence = fc.integer({ min: 0, max: 2 ** 48 - 1 })
+const row = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+
+test('a tie is ordered by item, from the front or from the end, and then by row', () => {
+  fc.assert(
+    fc.property(sequence, row, sequence, row, fc.boolean(), (a, rowOfA, b, rowOfB, isReverse) => {
+      const order = Buffer.compare(tieOf(a, rowOfA, isReverse), tieOf(b, rowOfB, isReverse))
+      const expected = a === b ? rowOfA - rowOfB : isReverse ? b - a : a - b
+      assert.equal(Math.sign(order), Math.sign(expected))
+    }),
+  )
+})
+
+test('a place says which entry of the index it stands for', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.string(), fc.double(), fc.boolean())),
+      sequence,
+      row,
+      (values, item, rowOfItem) => {
+        const key = encodeFullKey(values.map(value => ({ value })))
+        const turned = encodeFullKey(values.map(value => ({ value, isDescending: true })))
+        const forward = splitPlace(Buffer.concat([key, tieOf(item, rowOfItem, false)]), false)
+        const reverse = splitPlace(Buffer.concat([turned, tieOf(item, rowOfItem, true)]), true)
+        for (const found of [forward, reverse]) {
+          assert.equal(found.sequence, item)
+          assert.equal(Buffer.compare(found.key, key), 0)
+        }
+      },
+    ),
+  )
+})
+
+test('the identity is the end of a place, also of one that is a part of something larger', () => {
+  const identity = Buffer.alloc(identityBytes, 0xe9)
+  const large = Buffer.concat([Buffer.from('before'), Buffer.from('key'), identity, Buffer.from('after')])
+  const place = large.subarray(6, 9 + identityBytes)
+  assert.equal(identityOf(place), identity.toString('latin1'))
+  assert.equal(identityOf(identity), identity.toString('latin1'))
+})

@@ -1,0 +1,105 @@
+/** The first rows by place: always the same ones, in whichever order they came. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { queryMemoryBytesMax } from '../base/limits.ts'
+import { identityBytes } from './place.ts'
+import type { Program } from './program.ts'
+import { TopRows } from './top-rows.ts'
+
+function placeOf(text: string, identity = ''): Buffer {
+  return Buffer.concat([Buffer.from(text), Buffer.alloc(identityBytes, identity.padEnd(1, '-'))])
+}
+
+function top(distinct: Program['distinct'], rowsMax: number, places: readonly Buffer[]): unknown[] {
+  const rows = new TopRows(rowsMax, distinct)
+  for (const [at, place] of places.entries()) rows.add(place, at, place.length)
+  return rows.rows().map(({ value }) => value)
+}
+
+const letters = fc.array(fc.constantFrom(...'abcdefghij'), { maxLength: 400, size: 'max' })
+
+describe('rows by place', () => {
+  test('are the first ones, in order, those of one place in the order in which they came', () => {
+    fc.assert(
+      fc.property(letters, fc.integer({ min: 1, max: 50 }), (list, rowsMax) => {
+        const expected = list
+          .map((letter, at) => ({ letter, at }))
+          .toSorted((a, b) => (a.letter < b.letter ? -1 : a.letter > b.letter ? 1 : a.at - b.at))
+        const found = top(
+          undefined,
+          rowsMax,
+          list.map(letter => placeOf(letter)),
+        )
+        assert.deepEqual(
+          found,
+          expected.slice(0, rowsMax).map(({ at }) => at),
+        )
+      }),
+    )
+  })
+
+  test('with duplicates gone are one for each place', () => {
+    fc.assert(
+      fc.property(letters, fc.integer({ min: 1, max: 12 }), (list, rowsMax) => {
+        const found = top(
+          'place',
+          rowsMax,
+          list.map(letter => placeOf(letter)),
+        )
+        const different = [...new Set(list)].sort().slice(0, rowsMax)
+        assert.deepEqual(
+          found.map(at => list[at as number]),
+          different,
+        )
+      }),
+    )
+  })
+
+  test('with duplicates by identity gone are one for each identity, the one with the first place', () => {
+    const identified = fc.array(fc.tuple(fc.constantFrom(...'abcdef'), fc.constantFrom(...'12345')), {
+      maxLength: 300,
+      size: 'max',
+    })
+    fc.assert(
+      fc.property(identified, list => {
+        const found = top(
+          'identity',
+          Number.POSITIVE_INFINITY,
+          list.map(([letter, identity]) => placeOf(letter, identity)),
+        )
+        const first = new Map<string, string>()
+        for (const [letter, identity] of list) {
+          const known = first.get(identity)
+          if (known === undefined || letter < known) first.set(identity, letter)
+        }
+        const expected = [...first].map(([identity, letter]) => letter + identity).sort()
+        assert.deepEqual(
+          found.map(at => list[at as number]!.join('')),
+          expected,
+        )
+      }),
+    )
+  })
+})
+
+test('the arrival of a row is its number, whatever was cut in between', () => {
+  const rows = new TopRows(2, undefined)
+  for (let at = 0; at < 200; at++) rows.add(placeOf(String(999 - at)), at, 1)
+  assert.deepEqual(
+    rows.rows().map(({ arrival }) => arrival),
+    [199, 198],
+  )
+})
+
+test('rows that need more memory than allowed are refused, but not those that need not be kept', () => {
+  const large = queryMemoryBytesMax / 4
+  const few = new TopRows(2, undefined)
+  for (let at = 0; at < 20; at++) few.add(placeOf(String(at)), at, large)
+  assert.equal(few.rows().length, 2)
+  const many = new TopRows(10, undefined)
+  assert.throws(() => {
+    for (let at = 0; at < 20; at++) many.add(placeOf(String(at)), at, large)
+  }, /needs more than \d+ bytes of memory/)
+})
