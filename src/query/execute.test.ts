@@ -152,6 +152,9 @@ describe('in source order', () => {
     assert.deepEqual(second.rows, texts(['new']))
     const third = await pageOf(source, inSourceOrder(), 9, second.next)
     assert.deepEqual(third.rows, texts(['b3', 'c']))
+    const last = await pageOf(source, inSourceOrder(), 1, second.next)
+    assert.deepEqual(last.rows, texts(['b3']))
+    assert.deepEqual(last.next?.within, [[2, 0]], 'what is done is forgotten')
   })
 
   test('no more is read than the page needs', async () => {
@@ -194,6 +197,7 @@ describe('in the order of places', () => {
           () => byPlace(each),
           limits,
         )
+        assert.ok(pages.length === 1 || pages.at(-1)!.length > 0, 'no page for nothing')
         assert.deepEqual(pages.flat(), texts(list.flat().sort().slice(each.first, Math.max(each.first, each.end))))
         for (const page of pages)
           assert.ok(page.length <= limits.rowsMax && page.slice(0, -1).join('').length < limits.bytesMax)

@@ -36,8 +36,13 @@ export interface SqliteOptions {
   readonly onFatal: (error: Error) => void
 }
 
-/** 256 MB of pages when they are needed; a checkpoint every 1000 pages has the best bounded tail (max 9 ms measured). */
+/**
+ * Pages of 8 KiB: creates of 1 KB cost a tenth less than with 4 KiB, at equal reads (16 KiB gain nothing more).
+ *
+ * 256 MB of them when they are needed; a checkpoint every 1000 pages has the best bounded tail (max 9 ms measured).
+ */
 const pragmas = `
+  PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA wal_autocheckpoint = 1000;
