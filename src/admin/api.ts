@@ -92,7 +92,7 @@ async function backlogOf(engine: Engine, container: ContainerRecord): Promise<nu
 
 async function selectContainers(engine: Engine, db: unknown, container: unknown): Promise<ContainerRecord[]> {
   if (db === undefined && container === undefined) {
-    const all = await Promise.all((await engine.store.databases()).map(database => engine.store.containers(database)))
+    const all = await Promise.all((await engine.databases()).map(database => engine.store.containers(database)))
     return all.flat()
   }
   if (typeof db !== 'string' || (container !== undefined && typeof container !== 'string')) {

@@ -29,7 +29,7 @@ interface Metric {
 
 export async function metricsText(engine: Engine, counters: Counters): Promise<string> {
   const containers: { labels: Record<string, string>; status: ContainerStatus }[] = []
-  for (const database of await engine.store.databases()) {
+  for (const database of await engine.databases()) {
     for (const container of await engine.store.containers(database)) {
       const labels = { database: database.id, container: container.id }
       containers.push({ labels, status: await engine.ttlStatus(container) })

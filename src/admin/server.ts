@@ -115,7 +115,7 @@ async function readBody(req: IncomingMessage): Promise<unknown> {
 
 async function status({ engine, clock, counters, version, storeName, uptimeMs }: AdminOptions): Promise<object> {
   const databases = []
-  for (const database of await engine.store.databases()) {
+  for (const database of await engine.databases()) {
     const containers = []
     for (const container of await engine.store.containers(database)) {
       containers.push({

@@ -23,7 +23,13 @@ export interface IndexDefinition {
   readonly number: number
   /** One, or several without any `anyElement`. */
   readonly components: readonly IndexComponent[]
+  /** No two living items of a partition key, or of the whole container, may have the same key. */
+  readonly uniqueness: Uniqueness
+  /** What its API says beyond that (sparse, partial, wildcard), as JSON. Only the maker of its keys reads it. */
+  readonly options?: unknown
 }
+
+export type Uniqueness = 'none' | 'partition' | 'container'
 
 export function printIndexPath(path: IndexPath): string {
   const steps = path.map(step => {

@@ -14,7 +14,7 @@ function index(...paths: string[]): IndexDefinition {
     path: parseIndexPath(text.startsWith('-') ? text.slice(1) : text),
     isDescending: text.startsWith('-'),
   }))
-  return { number: 1, components }
+  return { number: 1, components, uniqueness: 'none' }
 }
 
 function expectKeys(definition: IndexDefinition, document: unknown, expected: readonly KeyComponent[][]): void {

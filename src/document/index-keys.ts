@@ -5,13 +5,18 @@
  *   one path through an array      one key for each different value among the elements
  *   several paths                  one key, unless the item has no value at any of them
  *
+ * In a unique index what is missing counts as null, as the service has it, so every item has a key there; and a key that is
+ * too long ends in a hash of all of it instead of being cut, so that different values keep different keys.
+ *
  * Only own properties of objects count. Arrays are entered by `anyElement` alone: they have no property `length` or `0`.
  */
 
+import { createHash } from 'node:crypto'
 import { assert } from '../base/error.ts'
-import { indexEntriesPerItemMax } from '../base/limits.ts'
+import { indexEntriesPerItemMax, indexKeyBytesMax } from '../base/limits.ts'
+import { type Body, textOf } from './body.ts'
 import { anyElement, type IndexDefinition, type IndexPath } from './index-definition.ts'
-import { encodeKey, type KeyComponent } from './ordered-key.ts'
+import { encodeFullKey, encodeKey, type KeyComponent } from './ordered-key.ts'
 
 export interface IndexKeys {
   /** All different. */
@@ -25,9 +30,18 @@ export interface IndexKeys {
   readonly isComplete: boolean
 }
 
+/** Makes the keys of one item for several indexes, in their order. */
+export type KeyMaker = (definitions: readonly IndexDefinition[], body: Body) => readonly IndexKeys[]
+
+export const jsonIndexKeys: KeyMaker = (definitions, body) => {
+  const document = JSON.parse(textOf(body))
+  return definitions.map(definition => indexKeys(definition, document))
+}
+
 const noKeys: IndexKeys = { keys: [], isCut: false, isComplete: true }
 
 export function indexKeys(definition: IndexDefinition, document: unknown): IndexKeys {
+  if (definition.uniqueness !== 'none') return uniqueKeys(definition, document)
   const [first, second] = definition.components
   assert(first !== undefined, 'an index has a component')
   if (second === undefined && first.path.includes(anyElement)) {
@@ -43,6 +57,21 @@ export function indexKeys(definition: IndexDefinition, document: unknown): Index
   if (!hasValue) return noKeys
   const { key, isCut } = encodeKey(components)
   return { keys: [key], isCut, isComplete: true }
+}
+
+function uniqueKeys({ components }: IndexDefinition, document: unknown): IndexKeys {
+  const values = components.map(({ path, isDescending }) => {
+    return { value: indexedValueAt(document, path) ?? null, isDescending }
+  })
+  return wholeKey(encodeFullKey(values))
+}
+
+/** The key of a unique index: short, and different for different values. */
+export function wholeKey(full: Uint8Array): IndexKeys {
+  if (full.length <= indexKeyBytesMax) return { keys: [full], isCut: false, isComplete: true }
+  const digest = createHash('sha256').update(full).digest()
+  const key = Buffer.concat([full.subarray(0, indexKeyBytesMax - digest.length), digest])
+  return { keys: [key], isCut: true, isComplete: true }
 }
 
 /** The value at a path that does not go through arrays. */

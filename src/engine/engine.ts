@@ -11,17 +11,25 @@ import { IdleWatch } from '../base/idle.ts'
 import { partitionsMax, partitionThroughputMax, throughputDefault } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { Encoding } from '../document/body.ts'
+import type { PageRunner } from '../query/page-task.ts'
 import type {
+  ChangeRange,
+  ChangesAnswer,
   ContainerChange,
+  ContainerDraft,
   ContainerRecord,
   DatabaseRecord,
   ItemKey,
   ItemWrite,
+  LogAnswer,
   PageSize,
   ScanRange,
+  Step,
   Store,
   StoredItem,
   Throughput,
+  TransactAnswer,
 } from '../storage/port.ts'
 import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { Purger } from '../ttl/purger.ts'
@@ -38,6 +46,8 @@ export interface EngineOptions {
   readonly partitions: number | undefined
   readonly log: Log
   readonly declaredIndexes: IndexKeeperOptions['declaredIndexes']
+  /** Makes long pages of queries elsewhere, when that is possible. */
+  readonly pageRunner?: PageRunner | undefined
 }
 
 /** What came of an operation on an item, and what it cost. */
@@ -72,12 +82,14 @@ export class Engine implements AsyncDisposable {
   readonly purger: Purger
   readonly indexes: IndexKeeper
   readonly #partitions: number | undefined
+  readonly #pageRunner: PageRunner | undefined
   #operations = 0
 
-  constructor({ store, rateLimit, partitions, log, declaredIndexes }: EngineOptions) {
+  constructor({ store, rateLimit, partitions, log, declaredIndexes, pageRunner }: EngineOptions) {
     this.store = store
     this.ledger = new Ledger({ isEnforced: rateLimit })
     this.#partitions = partitions
+    this.#pageRunner = pageRunner
     const idle = new IdleWatch(() => this.#operations)
     this.purger = new Purger({ store, ledger: this.ledger, idle, log })
     this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
@@ -114,29 +126,72 @@ export class Engine implements AsyncDisposable {
         throw charged(new RequestError('not_found', entityNotFound), chargeRu)
       case 'changed':
         throw charged(new RequestError('precondition_failed', conditionNotMet), chargeRu)
+      case 'conflict':
+        throw charged(new RequestError('already_exists', uniqueKeyTaken), chargeRu)
       default:
         return { item, isNew: outcome === 'created', chargeRu, version }
     }
+  }
+
+  /** All steps or none; the charge is taken before anything is touched. */
+  async transact(payer: ContainerRecord, steps: readonly Step[], chargeRu: number): Promise<TransactAnswer> {
+    this.#operations += steps.length
+    this.ledger.charge(payer, chargeRu)
+    return this.store.transact(steps)
+  }
+
+  /** Living items in the order of their last change. */
+  readChanges(
+    container: ContainerRecord,
+    range: ChangeRange,
+    page: PageSize,
+  ): MaybePromise<ChangesAnswer & { readonly chargeRu: number }> {
+    this.#operations++
+    return andThen(this.store.changes(container, range, page), answer => {
+      const bytes = answer.items.reduce((sum, { body }) => sum + body.length, 0)
+      return { ...answer, chargeRu: this.#chargePage(container, answer.items.length, bytes) }
+    })
+  }
+
+  /** Everything that happened to the items of a container that keeps a log. */
+  readLog(
+    container: ContainerRecord,
+    range: ChangeRange,
+    page: PageSize,
+  ): MaybePromise<LogAnswer & { readonly chargeRu: number }> {
+    this.#operations++
+    return andThen(this.store.log(container, range, page), answer => {
+      const bytes = answer.entries.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
+      return { ...answer, chargeRu: this.#chargePage(container, answer.entries.length, bytes) }
+    })
+  }
+
+  #chargePage(container: ContainerRecord, rows: number, bytes: number): number {
+    const chargeRu = pageRu(rows, bytes)
+    this.ledger.charge(container, chargeRu)
+    return chargeRu
   }
 
   readPage(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<PageResult> {
     this.#operations++
     return andThen(this.store.scan(container, range, page), ({ items, last, version }) => {
       const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
-      const chargeRu = pageRu(items.length, bytes)
-      this.ledger.charge(container, chargeRu)
-      return { items, last, chargeRu, version }
+      return { items, last, chargeRu: this.#chargePage(container, items.length, bytes), version }
     })
   }
 
   /** One page of a query, from wherever its items are found fastest. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
-    const result = await queryPage(this.store, this.indexes, container, query, page)
+    const parts = { store: this.store, keeper: this.indexes, runner: this.#pageRunner }
+    const result = await queryPage(parts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
-    const chargeRu = pageRu(itemsRead, bytesOut)
-    this.ledger.charge(container, chargeRu)
-    return { ...result, chargeRu }
+    return { ...result, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+  }
+
+  /** All databases but the one that Mayfly keeps for itself. */
+  databases(): MaybePromise<readonly DatabaseRecord[]> {
+    return andThen(this.store.databases(), all => all.filter(({ id }) => id !== systemDatabase))
   }
 
   requireDatabase(id: string): MaybePromise<DatabaseRecord> {
@@ -148,8 +203,35 @@ export class Engine implements AsyncDisposable {
     return andThen(this.store.findDatabase(database), found => found ?? notFound('namespace_not_found'))
   }
 
-  requireContainer(database: string, id: string): MaybePromise<ContainerRecord> {
-    return andThen(this.store.findContainer(database, id), found => found ?? notFound('namespace_not_found'))
+  /** A container of another API is none: its items are written in another language. */
+  requireContainer(database: string, id: string, encoding: Encoding = 'json'): MaybePromise<ContainerRecord> {
+    return andThen(this.store.findContainer(database, id), found =>
+      found?.encoding === encoding ? found : notFound('namespace_not_found'),
+    )
+  }
+
+  /**
+   * A container of Mayfly's own, made when it is first needed: what an API must remember beside its items, with a life of its
+   * own. No API can name it.
+   */
+  async systemContainer(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
+    const found = await this.store.findContainer(systemDatabase, id)
+    if (found !== undefined) return found
+    const draft = { id: systemDatabase, throughput: null, rid: newResourceNumber() }
+    await this.store.createDatabase(draft)
+    const database = await this.store.findDatabase(systemDatabase)
+    const made = await this.store.createContainer(database!, {
+      id,
+      partitionKey: { paths: ['/owner'], kind: 'Hash', version: 2 },
+      definition: {},
+      throughput: null,
+      rid: newResourceNumber(),
+      partitionCount: 1,
+      encoding: 'json',
+      policy: newPolicy(defaultTtl),
+      logSeconds: null,
+    })
+    return made ?? (await this.store.findContainer(systemDatabase, id))!
   }
 
   async createDatabase(id: string, throughput: Throughput | null): Promise<DatabaseRecord> {
@@ -164,9 +246,18 @@ export class Engine implements AsyncDisposable {
   /** A container that nobody provisions shares its database's throughput, or gets the service's minimum. */
   async createContainer(
     database: DatabaseRecord,
-    draft: Pick<ContainerRecord, 'id' | 'partitionKey' | 'definition' | 'throughput'> & { defaultTtl: number | null },
+    draft: Pick<ContainerDraft, 'id' | 'partitionKey' | 'definition' | 'throughput' | 'declaredIndexes'> &
+      Partial<Pick<ContainerDraft, 'encoding' | 'logSeconds'>> & { readonly defaultTtl: number | null },
   ): Promise<ContainerRecord> {
-    const { id, partitionKey, definition, defaultTtl } = draft
+    const {
+      id,
+      partitionKey,
+      definition,
+      defaultTtl,
+      encoding = 'json',
+      logSeconds = null,
+      declaredIndexes = [],
+    } = draft
     const shared = database.throughput === null ? defaultThroughput : null
     const throughput = draft.throughput ?? shared
     const container = await this.store.createContainer(database, {
@@ -176,7 +267,10 @@ export class Engine implements AsyncDisposable {
       throughput,
       rid: newResourceNumber(),
       partitionCount: this.#partitions ?? partitionsFor(throughput),
+      encoding,
       policy: newPolicy(defaultTtl),
+      logSeconds,
+      declaredIndexes,
     })
     return container ?? alreadyExists()
   }
@@ -184,13 +278,17 @@ export class Engine implements AsyncDisposable {
   /** The definition is made from the present one inside the transaction, so that two changes cannot overwrite each other. */
   async changeContainer(
     container: ContainerRecord,
-    change: (current: ContainerRecord) => { definition: unknown; defaultTtl: number | null },
+    change: (current: ContainerRecord) => {
+      definition: unknown
+      defaultTtl: number | null
+      logSeconds?: number | null
+    },
   ): Promise<ContainerRecord> {
     const changed = await this.store.updateContainer(container, (current, moment): ContainerChange => {
-      const { definition, defaultTtl } = change(current)
+      const { definition, defaultTtl, logSeconds = current.logSeconds } = change(current)
       const isSame = defaultTtl === current.policy.defaultTtl
       const policy = isSame ? current.policy : changeDefault(current.policy, defaultTtl, moment)
-      return { definition, policy, throughput: current.throughput }
+      return { definition, policy, logSeconds }
     })
     return changed ?? notFound('not_found')
   }
@@ -198,7 +296,7 @@ export class Engine implements AsyncDisposable {
   async changeThroughput(owner: DatabaseRecord | ContainerRecord, throughput: Throughput): Promise<void> {
     const changed =
       'database' in owner
-        ? await this.store.updateContainer(owner, ({ policy, definition }) => ({ policy, definition, throughput }))
+        ? await this.store.updateContainer(owner, () => ({ throughput }))
         : await this.store.updateDatabase(owner, () => ({ throughput }))
     if (changed === undefined) notFound('not_found')
   }
@@ -219,9 +317,13 @@ export class Engine implements AsyncDisposable {
   }
 }
 
+/** A name that is valid in neither API. */
+const systemDatabase = 'mayfly/system'
+
 const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
 
 const entityExists = 'Entity with the specified id already exists in the system.'
+const uniqueKeyTaken = 'Unique index constraint violation.'
 const conditionNotMet = 'One of the specified pre-condition is not met.'
 const entityNotFound = 'Entity with the specified id does not exist in the system.'
 

@@ -98,12 +98,14 @@ export class IndexKeeper implements AsyncDisposable {
 
   async #declare(named: ContainerRecord): Promise<void> {
     const container = await this.#present(named)
-    if (container === undefined) return
+    if (container === undefined || container.encoding !== 'json') return
     const wanted = this.#declaredIndexes(container.definition)
     // Several paths make one key, which cannot have several elements of an array in it.
     const possible = wanted.filter(components => components.every(({ path }) => !path.includes(anyElement)))
     const normal = new Map(possible.map(ascendingFirst).map(components => [describeIndex(components), components]))
     for (const { definition, isDeclared } of container.indexes) {
+      // Unique keys are chosen when the container is made, and stay.
+      if (definition.uniqueness !== 'none') continue
       const isWanted = normal.delete(describeIndex(definition.components))
       if (isDeclared && !isWanted) await this.#store.dropIndex(container, definition.number)
     }

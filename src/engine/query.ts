@@ -1,5 +1,6 @@
 /**
- * One page of a query: takes the page's moment, finds the best source of items, and runs the program over it.
+ * One page of a query: takes the page's moment, finds the best source of items, and runs the program over it, here or in the
+ * query thread (`where-to-run.ts`).
  *
  *   one partition key and ids    each item by its key
  *   a small partition            all its items: reading them costs no more than looking around
@@ -12,17 +13,24 @@
 import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { scanItemsMax } from '../base/limits.ts'
+import { inlineSlicesMax, pagePlansMax, scanItemsMax } from '../base/limits.ts'
 import type { IndexPath } from '../document/index-definition.ts'
-import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
+import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
-import { executePage, type Page, type PagePosition } from '../query/execute.ts'
+import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
+import {
+  describeIndexes,
+  type MadePage,
+  makePage,
+  type PageRunner,
+  type PageTask,
+  type Statement,
+} from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
-import { batchSource, indexSource, pointSource, type Source, scanSource } from '../query/source.ts'
-import type { ContainerRecord, IndexRecord, ScanRange, Store } from '../storage/port.ts'
-import { livingAt } from '../ttl/living.ts'
+import { batchSource, type Source, type SourcePlan, sourceOf } from '../query/source.ts'
+import type { ContainerReader, ContainerRecord, IndexRecord, ScanRange, Store, Viewpoint } from '../storage/port.ts'
 import type { IndexKeeper } from './index-keeper.ts'
-import type { LargePartitions } from './large-partitions.ts'
+import { isSurelyLong } from './where-to-run.ts'
 
 /** A query as its language understood it. */
 export interface ItemQuery {
@@ -30,6 +38,8 @@ export interface ItemQuery {
   readonly demands: Demands
   /** Made for the page's moment, which is all it may know of time. */
   readonly program: (moment: EpochSeconds) => Program
+  /** The same in words; undefined when it can only be run where it was made. */
+  readonly statement?: Statement | undefined
   /** Whether the container's policy lets a path be indexed. */
   readonly mayIndex: (path: IndexPath) => boolean
 }
@@ -45,91 +55,151 @@ export type QueriedPage = Page & {
   readonly indexUse: { readonly used: readonly IndexPath[]; readonly wished: readonly IndexPath[] }
 }
 
-interface Chosen {
-  readonly source: Source
-  readonly index?: IndexRecord
-  readonly paths?: readonly IndexPath[]
+export interface QueryParts {
+  readonly store: Store
+  readonly keeper: IndexKeeper
+  /** Makes pages that would keep others waiting; undefined where only this thread can read. */
+  readonly runner: PageRunner | undefined
 }
 
+interface Chosen {
+  readonly source: SourcePlan
+  readonly index?: IndexRecord | undefined
+  readonly paths: readonly IndexPath[]
+}
+
+const scan: Chosen = { source: { kind: 'scan' }, paths: [] }
+
 export async function queryPage(
-  store: Store,
-  keeper: IndexKeeper,
-  container: ContainerRecord,
+  parts: QueryParts,
+  named: ContainerRecord,
   query: ItemQuery,
   page: QueryPageRequest,
 ): Promise<QueriedPage> {
-  const moment = await store.moment()
-  const program = query.program(moment)
-  const counted = await countFromKeys(store, container, query, program, moment)
-  if (counted !== undefined) program.countItems?.(counted.count)
-  const chosen =
-    counted ?? (await chooseSource(store, keeper.largePartitions, container, query, page.position, moment, program))
-  const { source, index, paths = [] } = chosen
-  const result = await executePage({ ...page, source, program, moment })
-  if (index !== undefined) keeper.noteUse(container, index.definition.number, counted?.version ?? result.version)
-  const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, result) : []
-  const next =
-    result.next === undefined || index === undefined ? result.next : { ...result.next, index: digestOf(index) }
-  return { ...result, next, indexUse: { used: paths, wished } }
+  let container = named
+  for (let attempt = 1; ; attempt++) {
+    const result = await planAndMake(
+      attempt < pagePlansMax ? parts : { ...parts, runner: undefined },
+      container,
+      query,
+      page,
+    )
+    if (result !== 'stale') return result
+    container = (await parts.store.findContainer(named.database.id, named.id)) ?? named
+  }
 }
 
-const nothing: Source = batchSource({ version: 0, items: [], next: undefined })
+async function planAndMake(
+  parts: QueryParts,
+  container: ContainerRecord,
+  query: ItemQuery,
+  page: QueryPageRequest,
+): Promise<QueriedPage | 'stale'> {
+  const { store, keeper } = parts
+  using view = await store.view(container)
+  const at: Viewpoint = { moment: view.moment, policy: view.policy }
+  const program = query.program(at.moment)
+  const counted = chooseCount(container, query, program)
+  const fitting = chooseSource(container, query, page.position, program)
+  const mayBeSmall = fitting.index !== undefined && !isBound(page.position, program)
+  const partition = mayBeSmall ? await smallPartition(parts, container, query.range, at) : undefined
+  const chosen = partition === undefined ? fitting : scan
+  const task: PageTask = { ...page, range: query.range, at, plan: { source: chosen.source, count: counted?.count } }
+  const made = await makeSomewhere(parts, container, query, { program, task, partition })
+  if (made === 'stale') return 'stale'
+
+  const { index, paths } = made.isCounted ? counted! : chosen
+  if (index !== undefined) keeper.noteUse(container, index.definition.number, made.version)
+  const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, made) : []
+  const isTied = made.next !== undefined && index !== undefined && !made.isCounted
+  const next = isTied ? { ...made.next!, index: digestOf(index) } : made.next
+  return { ...made, next, indexUse: { used: paths, wished } }
+}
+
+async function makeSomewhere(
+  { store, keeper, runner }: QueryParts,
+  container: ContainerRecord,
+  { range, demands, statement }: ItemQuery,
+  { program, task, partition }: { program: Program; task: PageTask; partition: Source | undefined },
+): Promise<MadePage | 'stale'> {
+  const reader = readerOf(store, container)
+  if (runner === undefined || statement === undefined || partition !== undefined) {
+    return makePage(reader, program, task, { source: partition })
+  }
+  const elsewhere = () => {
+    const { number, indexes } = container
+    return runner.run({ ...task, container: number, indexes: describeIndexes(indexes), statement })
+  }
+  const { largePartitions } = keeper
+  const { rows } = await store.census(container)
+  const isLarge = range.pk !== undefined && largePartitions.has(container, range.pk)
+  const known = range.pk === undefined ? undefined : isLarge ? 'large' : 'unknown'
+  if (isSurelyLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
+  try {
+    return await makePage(reader, program, task, { slicesMax: inlineSlicesMax })
+  } catch (error) {
+    if (!(error instanceof PageTooLong)) throw error
+    if (range.pk !== undefined && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
+    return elsewhere()
+  }
+}
 
 /** Numbers of indexes are given again, so a position that travels says what its index is about. */
 function digestOf({ definition }: IndexRecord): string {
   return hash('sha256', describeIndex(definition.components), 'base64').slice(0, 12)
 }
 
-async function chooseSource(
-  store: Store,
-  largePartitions: LargePartitions,
+function isBound(position: PagePosition | undefined, program: Program): position is PagePosition {
+  return position !== undefined && program.order === 'source'
+}
+
+function chooseSource(
   container: ContainerRecord,
   { range, demands }: ItemQuery,
   position: PagePosition | undefined,
-  moment: EpochSeconds,
   program: Program,
-): Promise<Chosen> {
-  const scan = { source: scanSource(store, container, range) }
-  const isBound = position !== undefined && program.order === 'source'
-  if (isBound && position.index === undefined) return idsWithin(store, container, range, demands) ?? scan
-  const indexes = isBound ? container.indexes.filter(index => digestOf(index) === position.index) : container.indexes
-  const choice = chooseIndex(indexes, demands)
-  if (isBound) {
-    if (choice === undefined) {
-      throw new RequestError('malformed', 'Invalid Continuation Token: the index it belongs to is gone. Query again.')
-    }
-    return fromIndex(store, container, choice, range)
+): Chosen {
+  if (isBound(position, program)) {
+    if (position.index === undefined) return idsWithin(range, demands) ?? scan
+    const bound = container.indexes.filter(index => digestOf(index) === position.index)
+    const again = fromIndex(bound, demands)
+    if (again !== undefined) return again
+    throw new RequestError('malformed', 'Invalid Continuation Token: the index it belongs to is gone. Query again.')
   }
-  const named = idsWithin(store, container, range, demands)
-  if (named !== undefined) return named
-  if (choice === undefined) return scan
-  if (range.pk !== undefined && !largePartitions.has(container, range.pk)) {
-    const partition = await scan.source.read(undefined, moment, scanItemsMax)
-    if (partition.next === undefined) return { source: batchSource(partition) }
-    largePartitions.add(container, range.pk)
-  }
-  return fromIndex(store, container, choice, range)
+  return idsWithin(range, demands) ?? fromIndex(container.indexes, demands) ?? scan
 }
 
-function fromIndex(store: Store, container: ContainerRecord, choice: IndexChoice, range: ScanRange): Chosen {
-  const { definition } = choice.index
+function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | undefined {
+  const choice = chooseIndex(indexes, demands)
+  if (choice === undefined) return undefined
+  const { index, keys, isReverse, isOrdered } = choice
+  const { number, components } = index.definition
   return {
-    source: indexSource(store, container, choice, range),
-    index: choice.index,
-    paths: definition.components.map(({ path }) => path),
+    source: { kind: 'index', index: number, keys, isReverse, isOrdered },
+    index,
+    paths: components.map(({ path }) => path),
   }
+}
+
+/** The items of a partition that is so small that no index helps. Whether it is, a first look tells, and only once. */
+async function smallPartition(
+  { store, keeper: { largePartitions } }: QueryParts,
+  container: ContainerRecord,
+  range: ScanRange,
+  at: Viewpoint,
+): Promise<Source | undefined> {
+  if (range.pk === undefined || largePartitions.has(container, range.pk)) return undefined
+  const whole = sourceOf(scan.source, readerOf(store, container), range)
+  const partition = await whole.read(undefined, at, scanItemsMax)
+  if (partition.next === undefined) return batchSource(partition)
+  largePartitions.add(container, range.pk)
+  return undefined
 }
 
 const idPath: IndexPath = ['id']
 
 /** Within one partition key an id names an item. */
-function idsWithin(
-  store: Store,
-  container: ContainerRecord,
-  range: ScanRange,
-  { demands }: Demands,
-): Chosen | undefined {
-  const { pk, min } = range
+function idsWithin({ pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
   const bounds = demands.find(({ path }) => isSamePath(path, idPath))?.bounds
   if (pk === undefined || bounds === undefined) return undefined
   const ids = new Set<string>()
@@ -137,34 +207,18 @@ function idsWithin(
     if (!('equals' in bound)) return undefined
     if (typeof bound.equals === 'string') ids.add(bound.equals)
   }
-  const keys = [...ids].map(id => ({ epk: min, pk, id }))
-  return { source: pointSource(store, container, keys), paths: [idPath] }
+  return { source: { kind: 'points', keys: [...ids].map(id => ({ epk: min, pk, id })) }, paths: [idPath] }
 }
 
-/**
- * A count over exactly what an index range holds needs no item, as long as nothing in the container is dead but present: the
- * sweeps' own indexes tell that at once.
- */
-async function countFromKeys(
-  store: Store,
-  container: ContainerRecord,
-  { range, demands }: ItemQuery,
-  program: Program,
-  moment: EpochSeconds,
-): Promise<(Chosen & { readonly count: number; readonly version: number }) | undefined> {
+/** A count over exactly what an index range holds needs no item, as long as nobody is dead but present. */
+function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery, program: Program) {
   const isWhole = range.min === '' && range.maxExclusive === 'FF' && range.pk === undefined
   if (program.countItems === undefined || !isWhole || demands.demands.length === 0) return undefined
-  const choice = chooseIndex(container.indexes, demands)
+  const choice = chooseIndex(indexes, demands)
   if (choice === undefined || !choice.isExact) return undefined
-  const { inheritedAfter, ownAfter } = livingAt(container.policy, moment)
-  const { earliestInherited, earliestOwn, version } = await store.census(container)
-  const hasDead =
-    (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
-    (earliestOwn !== null && earliestOwn <= ownAfter)
-  if (hasDead) return undefined
   const { index, keys } = choice
-  const count = await store.countEntries(container, { index: index.definition.number, keys })
-  return { count, version, index, source: nothing, paths: demands.demands.map(({ path }) => path) }
+  const count = { index: index.definition.number, keys }
+  return { count, index, paths: demands.demands.map(({ path }) => path) }
 }
 
 /** Tells the keeper what a scan cost that an index would have spared, and answers which index that would have been. */
@@ -180,4 +234,14 @@ async function noteScan(
   const { rows } = await store.census(container)
   keeper.noteScan(container, wish, statistics.itemsRead, rows)
   return [wish.path]
+}
+
+function readerOf(store: Store, container: ContainerRecord): ContainerReader {
+  return {
+    read: (key, at) => store.read(container, key, at),
+    scan: (range, page) => store.scan(container, range, page),
+    scanIndex: (range, page) => store.scanIndex(container, range, page),
+    countEntries: range => store.countEntries(container, range),
+    census: () => store.census(container),
+  }
 }

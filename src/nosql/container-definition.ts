@@ -56,6 +56,12 @@ export interface ChangeFeedPolicy {
   retentionDuration: number
 }
 
+/** How long every version and delete is remembered, in seconds; null: not at all. */
+export function logSeconds({ changeFeedPolicy }: ContainerDefinition): number | null {
+  const minutes = changeFeedPolicy?.retentionDuration ?? 0
+  return minutes === 0 ? null : minutes * 60
+}
+
 export interface DefinitionContext {
   /** The x-ms-version of the request. */
   apiVersion: string

@@ -1,6 +1,7 @@
 /** What an indexing policy says about paths: which may be indexed, and which indexes it declares. */
 
 import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
+import type { IndexDraft } from '../storage/port.ts'
 import type { ContainerDefinition } from './container-definition.ts'
 import type { IndexingPolicy } from './indexing-policy.ts'
 import { arrayStep, type PolicyPath, scanPolicyPath } from './policy-path.ts'
@@ -34,6 +35,19 @@ export function declaredIndexes({ compositeIndexes = [] }: IndexingPolicy): Inde
       isDescending: order === 'descending',
     })),
   )
+}
+
+/** Unique keys hold within one partition key. */
+export function uniqueIndexes({ uniqueKeyPolicy }: ContainerDefinition): IndexDraft[] {
+  const keys = uniqueKeyPolicy?.uniqueKeys ?? []
+  return keys.map(({ paths }) => ({
+    components: paths.map(path => ({
+      path: parsed(path).steps.map(step => (step === arrayStep ? anyElement : step)),
+      isDescending: false,
+    })),
+    uniqueness: 'partition',
+    isDeclared: true,
+  }))
 }
 
 /** Policies are checked when they are stored. */

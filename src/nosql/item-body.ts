@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../base/error.ts'
 import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
-import type { Draft } from '../storage/port.ts'
+import type { TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
 import { etagOf, itemRid } from './resource-id.ts'
@@ -59,7 +59,7 @@ const invalidJson =
   'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
 
 /** The text with its gaps for what the store will know; `fill` in the store joins them. */
-export function itemDraft(view: ContainerView, { text }: ItemBody): Draft {
+export function itemDraft(view: ContainerView, { text }: ItemBody): TextDraft {
   const end = text.lastIndexOf('}')
   return {
     texts: [
@@ -73,9 +73,9 @@ export function itemDraft(view: ContainerView, { text }: ItemBody): Draft {
   }
 }
 
-const stamps = new WeakMap<ContainerView, Draft['stamps']>()
+const stamps = new WeakMap<ContainerView, TextDraft['stamps']>()
 
-function stampsOf(view: ContainerView): Draft['stamps'] {
+function stampsOf(view: ContainerView): TextDraft['stamps'] {
   let found = stamps.get(view)
   if (found === undefined) {
     const { record } = view

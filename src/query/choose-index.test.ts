@@ -20,7 +20,7 @@ function component(text: string): IndexComponent {
 let lastNumber = 0
 function index(paths: string, record: Partial<IndexRecord> = {}): IndexRecord {
   const components = paths.split(' ').map(component)
-  const definition = { number: ++lastNumber, components }
+  const definition = { number: ++lastNumber, components, uniqueness: 'none' } as const
   return { definition, isDeclared: false, isReady: true, hasCutKeys: false, hasGaps: false, ...record }
 }
 

@@ -25,7 +25,8 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   let best: IndexChoice | undefined
   let bestScore = 0
   for (const index of indexes) {
-    if (!index.isReady || index.hasGaps) continue
+    // Keys that are unique within a partition key begin with it: no filter knows where they stand.
+    if (!index.isReady || index.hasGaps || index.definition.uniqueness === 'partition') continue
     const candidate = consider(index, demands)
     if (candidate !== undefined && candidate.score > bestScore) {
       best = candidate.choice

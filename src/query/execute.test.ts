@@ -4,13 +4,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { toEpochSeconds } from '../base/clock.ts'
-import type { StoredItem } from '../storage/port.ts'
+import { textOf } from '../document/body.ts'
+import type { StoredItem, Viewpoint } from '../storage/port.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'
 import { identityBytes, tieOf } from './place.ts'
 import type { Program } from './program.ts'
 import type { Source } from './source.ts'
 
 const moment = toEpochSeconds(1000)
+const at: Viewpoint = { moment, policy: { defaultTtl: null, inheritedDeadAt: 0, ownDeadAt: 0 } }
 
 /** Items by sequence; each has the rows in its body. */
 function listSource(
@@ -19,8 +21,8 @@ function listSource(
 ): Source & { reads: number } {
   const source = {
     reads: 0,
-    read: (after: readonly (string | number)[] | undefined, at: number, itemsMax: number) => {
-      assert.equal(at, moment, 'one moment for the whole page')
+    read: (after: readonly (string | number)[] | undefined, from: Viewpoint, itemsMax: number) => {
+      assert.equal(from, at, 'one moment for the whole page')
       const start = after === undefined ? 0 : Number(after[0]) + 1
       const end = Math.min(start + Math.min(batch, itemsMax), bodies.length)
       source.reads += end - start
@@ -71,7 +73,7 @@ function byPlace(part: Partial<Program> = {}): Program {
 }
 
 function pageOf(source: Source, program: Program, rowsMax: number, position?: PagePosition): Promise<Page> {
-  return executePage({ source, program, moment, position, rowsMax, bytesMax: 1e9 })
+  return executePage({ source, program, at, position, rowsMax, bytesMax: 1e9 })
 }
 
 interface Limits {
@@ -87,13 +89,13 @@ async function walk(source: () => Source, program: () => Program, { rowsMax = 10
     const page: Page = await executePage({
       source: source(),
       program: program(),
-      moment,
+      at,
       position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)),
       rowsMax,
       bytesMax,
     })
     assert.equal(page.statistics.rowsOut, page.rows.length)
-    pages.push([...page.rows])
+    pages.push(page.rows.map(textOf))
     position = page.next
     assert.ok(pages.length < 500, 'a walk comes to an end')
   } while (position !== undefined)

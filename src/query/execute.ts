@@ -7,8 +7,10 @@
  * behind it.
  */
 
-import { type EpochSeconds, machine } from '../base/clock.ts'
+import { machine } from '../base/clock.ts'
 import { queryPageMsMax, querySliceMsMax, scanItemsMax } from '../base/limits.ts'
+import { type Body, documentOf } from '../document/body.ts'
+import type { Viewpoint } from '../storage/port.ts'
 import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { Source, SourceBatch, SourcePosition } from './source.ts'
@@ -29,16 +31,20 @@ export interface PagePosition extends PlacePosition {
 export interface PageRequest {
   readonly source: Source
   readonly program: Program
-  /** The page's one moment. */
-  readonly moment: EpochSeconds
+  /** The page's one moment, and the policy of it. */
+  readonly at: Viewpoint
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
+  /** A page that needs more slices is given up with `PageTooLong`, because it can be made elsewhere. */
+  readonly slicesMax?: number | undefined
 }
 
+export class PageTooLong extends Error {}
+
 export interface Page {
-  /** JSON texts. */
-  readonly rows: readonly string[]
+  /** As their API speaks them. */
+  readonly rows: readonly Body[]
   readonly next: PagePosition | undefined
   readonly version: number
   readonly statistics: PageStatistics
@@ -60,8 +66,9 @@ export async function executePage(request: PageRequest): Promise<Page> {
 class PageUnderWay {
   readonly #request: PageRequest
   readonly #startMs = machine.monotonicMs()
-  readonly #rows: string[] = []
+  readonly #rows: Body[] = []
   #sliceStartMs = this.#startMs
+  #slices = 1
   #bytesOut = 0
   #itemsRead = 0
   #bytesRead = 0
@@ -72,21 +79,21 @@ class PageUnderWay {
   }
 
   async inSourceOrder(): Promise<Page> {
-    const { source, program, moment, position, rowsMax, bytesMax } = this.#request
+    const { source, program, at, position, rowsMax, bytesMax } = this.#request
     let passed = position?.passed ?? 0
     let behind = position?.after
     const within = new Map(position?.within)
     let after = behind
     let itemsMax = firstBatch(rowsMax)
     while (passed < program.end) {
-      const batch = await source.read(after, moment, itemsMax)
+      const batch = await source.read(after, at, itemsMax)
       itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item, position: itemPosition } of batch.items) {
         const skip = within.get(item.sequence) ?? 0
         let rowsOfItem = 0
         let isStopped = false
-        const document = JSON.parse(item.body)
+        const document = documentOf(item.body)
         program.accept({ sequence: item.sequence, document }, value => {
           if (rowsOfItem < skip) {
             rowsOfItem++
@@ -121,7 +128,7 @@ class PageUnderWay {
   }
 
   async inOrderOfPlaces(): Promise<Page> {
-    const { source, program, moment, position, rowsMax, bytesMax } = this.#request
+    const { source, program, at, position, rowsMax, bytesMax } = this.#request
     const passedBefore = position?.passed ?? 0
     const behind = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
@@ -148,12 +155,12 @@ class PageUnderWay {
     const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
     let isMore = !isEnough()
     while (isMore) {
-      const batch = await source.read(after, moment, itemsMax)
+      const batch = await source.read(after, at, itemsMax)
       itemsMax = scanItemsMax
       this.#note(batch)
       for (const { item } of batch.items) {
         bytesOfItem = item.body.length
-        program.accept({ sequence: item.sequence, document: JSON.parse(item.body) }, emit)
+        program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
       }
@@ -196,10 +203,11 @@ class PageUnderWay {
   }
 
   /** A row that is the item itself goes out as it is stored. */
-  #take(value: unknown, document: unknown, body: string): void {
-    const text = value === document && value !== undefined ? body : JSON.stringify(value)
-    this.#rows.push(text)
-    this.#bytesOut += text.length
+  #take(value: unknown, document: unknown, body: Body): void {
+    const isItem = value === document && value !== undefined
+    const row = isItem ? body : value instanceof Uint8Array ? value : JSON.stringify(value)
+    this.#rows.push(row)
+    this.#bytesOut += row.length
   }
 
   #note({ version, items }: SourceBatch): void {
@@ -213,6 +221,7 @@ class PageUnderWay {
   }
 
   async #turn(): Promise<void> {
+    if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new PageTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#sliceStartMs = machine.monotonicMs()
   }

@@ -1,10 +1,16 @@
 /** Where the items of a query come from, in which order, and how reading them goes on where it stopped. */
 
-import type { EpochSeconds } from '../base/clock.ts'
 import { scanBytesMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import type { ContainerRecord, IndexPosition, ItemKey, ScanRange, Store, StoredItem } from '../storage/port.ts'
-import type { IndexChoice } from './choose-index.ts'
+import type {
+  ContainerReader,
+  IndexPosition,
+  IndexRange,
+  ItemKey,
+  ScanRange,
+  StoredItem,
+  Viewpoint,
+} from '../storage/port.ts'
 import { splitPlace } from './place.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */
@@ -22,46 +28,26 @@ export interface SourceBatch {
  * can begin there and stop when the page is full.
  */
 export interface Source {
-  /** Reads items that are living at the moment, as many as asked for or fewer. */
-  read(after: SourcePosition | undefined, at: EpochSeconds, itemsMax: number): MaybePromise<SourceBatch>
+  /** Reads items that are living from there, as many as asked for or fewer. */
+  read(after: SourcePosition | undefined, at: Viewpoint, itemsMax: number): MaybePromise<SourceBatch>
   /** Only when items come in the order of places: the position just before the item of the place. */
   positionBefore?(place: Uint8Array): SourcePosition
 }
 
-/** All items of a range, in key order. */
-export function scanSource(store: Store, container: ContainerRecord, range: ScanRange): Source {
-  return {
-    read: (after, at, itemsMax) =>
-      andThen(
-        store.scan(container, { ...range, after: keyOf(after), at }, { itemsMax, bytesMax: scanBytesMax }),
-        answer => ({
-          version: answer.version,
-          items: answer.items.map(item => ({ item, position: positionOf(item.key) })),
-          next: answer.last === undefined ? undefined : positionOf(answer.last),
-        }),
-      ),
-  }
-}
+/** Which source it is to be, as plain data: the page may be made in another thread. */
+export type SourcePlan =
+  | { readonly kind: 'scan' }
+  | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
+  | ({ readonly kind: 'index'; readonly isOrdered: boolean } & Pick<IndexRange, 'index' | 'keys' | 'isReverse'>)
 
-/** Items by name, in key order: what a filter on the id asks for within one partition key. */
-export function pointSource(store: Store, container: ContainerRecord, keys: readonly ItemKey[]): Source {
-  const ordered = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
-  return {
-    read: async after => {
-      const behind = keyOf(after)
-      const rest =
-        behind === undefined
-          ? ordered
-          : ordered.filter(({ id }) => Buffer.compare(Buffer.from(id), Buffer.from(behind.id)) > 0)
-      const items: { item: StoredItem; position: SourcePosition }[] = []
-      let version = 0
-      for (const key of rest) {
-        const answer = await store.read(container, key)
-        version = answer.version
-        if (answer.item !== undefined) items.push({ item: answer.item, position: positionOf(key) })
-      }
-      return { version, items, next: undefined }
-    },
+export function sourceOf(plan: SourcePlan, reader: ContainerReader, range: ScanRange): Source {
+  switch (plan.kind) {
+    case 'scan':
+      return scanSource(reader, range)
+    case 'points':
+      return pointSource(reader, plan.keys)
+    case 'index':
+      return indexSource(reader, plan, range)
   }
 }
 
@@ -70,17 +56,53 @@ export function batchSource(batch: SourceBatch): Source {
   return { read: () => batch }
 }
 
+/** All items of a range, in key order. */
+function scanSource(reader: ContainerReader, range: ScanRange): Source {
+  return {
+    read: (after, at, itemsMax) =>
+      andThen(reader.scan({ ...range, after: keyOf(after), at }, { itemsMax, bytesMax: scanBytesMax }), answer => ({
+        version: answer.version,
+        items: answer.items.map(item => ({ item, position: positionOf(item.key) })),
+        next: answer.last === undefined ? undefined : positionOf(answer.last),
+      })),
+  }
+}
+
+/** Items by name, in key order: what a filter on the id asks for within one partition key. */
+function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): Source {
+  const ordered = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
+  return {
+    read: async (after, at) => {
+      const behind = keyOf(after)
+      const rest =
+        behind === undefined
+          ? ordered
+          : ordered.filter(({ id }) => Buffer.compare(Buffer.from(id), Buffer.from(behind.id)) > 0)
+      const items: { item: StoredItem; position: SourcePosition }[] = []
+      let version = 0
+      for (const key of rest) {
+        const answer = await reader.read(key, at)
+        version = answer.version
+        if (answer.item !== undefined) items.push({ item: answer.item, position: positionOf(key) })
+      }
+      return { version, items, next: undefined }
+    },
+  }
+}
+
 /**
- * The items of an index choice, in the order of its keys. Only an index that has no entry twice for an item can be read like
- * this: ranges of a path through an array are points, and an item has one entry for each different element.
+ * The items of a part of an index, in the order of its keys. Only an index that has no entry twice for an item can be read
+ * like this: ranges of a path through an array are points, and an item has one entry for each different element.
  */
-export function indexSource(store: Store, container: ContainerRecord, choice: IndexChoice, within: ScanRange): Source {
-  const { index, keys, isReverse, isOrdered } = choice
-  const { number } = index.definition
+function indexSource(
+  reader: ContainerReader,
+  { index, keys, isReverse, isOrdered }: Extract<SourcePlan, { kind: 'index' }>,
+  within: ScanRange,
+): Source {
   return {
     read: (after, at, itemsMax) => {
-      const range = { index: number, keys, isReverse, after: entryOf(after), within: { ...within, at } }
-      return andThen(store.scanIndex(container, range, { itemsMax, bytesMax: scanBytesMax }), answer => ({
+      const range = { index, keys, isReverse, after: entryOf(after), within: { ...within, at } }
+      return andThen(reader.scanIndex(range, { itemsMax, bytesMax: scanBytesMax }), answer => ({
         version: answer.version,
         items: answer.items.map(item => ({ item, position: entryPosition(item.indexKey, item.sequence) })),
         next: answer.last === undefined ? undefined : entryPosition(answer.last.key, answer.last.sequence),

@@ -9,14 +9,17 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
 import type {
   Answer,
+  ChangeRange,
   ContainerRecord,
   IndexRange,
   ItemKey,
   ItemWrite,
   PageSize,
   ScanRange,
+  Step,
   Store,
   StoredItem,
+  Viewpoint,
 } from './port.ts'
 
 export function withContract(store: Store): Store {
@@ -38,13 +41,19 @@ export function withContract(store: Store): Store {
 
     moment: () => andThen(store.moment(), checkMoment),
 
-    read: (container: ContainerRecord, key: ItemKey) =>
-      andThen(store.read(container, key), answer => {
+    view: (container: ContainerRecord) =>
+      andThen(store.view(container), view => {
+        checkMoment(view.moment)
+        return view
+      }),
+
+    read: (container: ContainerRecord, key: ItemKey, at?: Viewpoint) =>
+      andThen(store.read(container, key, at), answer => {
         const { moment, item } = answer
-        checkMoment(moment)
+        if (at === undefined) checkMoment(moment)
         if (item !== undefined) {
           checkItem(answer, item)
-          assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
+          if (at === undefined) assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
         }
         return answer
       }),
@@ -54,10 +63,25 @@ export function withContract(store: Store): Store {
       const { outcome, item, version } = answer
       if (outcome === 'created' || outcome === 'replaced') {
         assert(item !== undefined && item.version <= version, 'P2: a write answers with the item it stored')
-        checkItem(answer, item)
+        // A life that ends on a date may have ended before it began.
+        if (!('until' in write) || write.until === undefined) checkItem(answer, item)
       }
       return answer
     },
+
+    transact: async (steps: readonly Step[]) => {
+      const answer = await translated(store.transact(steps))
+      const isWhole = answer.steps.length === steps.length && answer.refusal === undefined
+      assert(isWhole || answer.refusal !== undefined, 'P10: a transaction that was not refused took all its steps')
+      return answer
+    },
+
+    changes: (container: ContainerRecord, range: ChangeRange, page: PageSize) =>
+      andThen(store.changes(container, range, page), answer => {
+        assert(answer.items.length <= page.itemsMax, 'P12: a page is no larger than asked for')
+        for (const item of answer.items) checkItem(answer, item)
+        return answer
+      }),
 
     scanIndex: (container: ContainerRecord, range: IndexRange, page: PageSize) =>
       andThen(store.scanIndex(container, range, page), answer => {
@@ -86,6 +110,7 @@ export function withContract(store: Store): Store {
 function forward(store: Store): Store {
   return {
     moment: () => store.moment(),
+    view: container => store.view(container),
     databases: () => store.databases(),
     findDatabase: id => store.findDatabase(id),
     createDatabase: draft => translated(store.createDatabase(draft)),
@@ -96,9 +121,15 @@ function forward(store: Store): Store {
     createContainer: (database, draft) => translated(store.createContainer(database, draft)),
     updateContainer: (container, change) => translated(store.updateContainer(container, change)),
     deleteContainer: container => translated(store.deleteContainer(container)),
-    read: (container, key) => store.read(container, key),
+    read: (container, key, at) => store.read(container, key, at),
     write: (container, write) => store.write(container, write),
+    transact: steps => store.transact(steps),
     scan: (container, range, page) => store.scan(container, range, page),
+    changes: (container, range, page) => store.changes(container, range, page),
+    changesNow: container => store.changesNow(container),
+    changesSince: (container, moment) => store.changesSince(container, moment),
+    log: (container, range, page) => store.log(container, range, page),
+    logNow: container => store.logNow(container),
     scanIndex: (container, range, page) => store.scanIndex(container, range, page),
     countEntries: (container, range) => translated(store.countEntries(container, range)),
     createIndex: (container, index) => translated(store.createIndex(container, index)),

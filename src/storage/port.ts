@@ -12,6 +12,11 @@
  *       every write.
  *   P8  Changing a container's policy costs the same however many items it has, and no item row is written.
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
+ *   P10 A transaction happens wholly or not at all, at one moment; its steps see what those before them did.
+ *   P11 No two living items share a key of a unique index; the key of a dead item is free.
+ *   P12 Changes come in the order of their commits: reading on behind a position skips no commit, repeats none, and never
+ *       gives an older version of an item after a newer one.
+ *   P13 While a container keeps a log, every version, delete and death is in it exactly once, stored with what caused it.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes) and hands it
  * back with the answer, so that an item's life is judged by one clock wherever it is kept. What a policy and a moment
@@ -22,8 +27,10 @@
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
+import type { RequestError } from '../base/error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { IndexComponent, IndexDefinition } from '../document/index-definition.ts'
+import type { Body, Encoding } from '../document/body.ts'
+import type { IndexDefinition, Uniqueness } from '../document/index-definition.ts'
 import type { PartitionKeyDefinition } from '../document/partition-key.ts'
 
 /** What decides over life and death in a container; the rules are in `ttl/lifespan.ts`. */
@@ -76,7 +83,11 @@ export interface ContainerRecord {
   readonly partitionKey: PartitionKeyDefinition
   /** Physical partitions presented to clients; fixed when the container is made. */
   readonly partitionCount: number
+  /** How the bodies of its items are encoded. */
+  readonly encoding: Encoding
   readonly policy: TtlPolicy
+  /** For how many seconds every version, delete and death is remembered; null: not at all. */
+  readonly logSeconds: number | null
   /** The definition as the edge that made it understands it. */
   readonly definition: unknown
   readonly indexes: readonly IndexRecord[]
@@ -95,13 +106,23 @@ export interface IndexRecord {
   readonly hasGaps: boolean
 }
 
+export interface IndexDraft extends Pick<IndexDefinition, 'components' | 'options'> {
+  /** `none` unless said. */
+  readonly uniqueness?: Uniqueness
+  readonly isDeclared: boolean
+}
+
 export type DatabaseDraft = Pick<DatabaseRecord, 'id' | 'rid' | 'throughput'>
 export type DatabaseChange = Pick<DatabaseRecord, 'throughput'>
 export type ContainerDraft = Pick<
   ContainerRecord,
-  'id' | 'rid' | 'throughput' | 'partitionKey' | 'partitionCount' | 'policy' | 'definition'
->
-export type ContainerChange = Pick<ContainerRecord, 'throughput' | 'policy' | 'definition'>
+  'id' | 'rid' | 'throughput' | 'partitionKey' | 'partitionCount' | 'encoding' | 'policy' | 'logSeconds' | 'definition'
+> & {
+  /** Indexes that are there, and ready, from the first item on. */
+  readonly declaredIndexes?: readonly IndexDraft[]
+}
+/** What is not named stays as it is. */
+export type ContainerChange = Partial<Pick<ContainerRecord, 'throughput' | 'policy' | 'logSeconds' | 'definition'>>
 
 export interface ItemKey {
   /** The effective partition key: where in the hash space the item lives. */
@@ -124,9 +145,12 @@ export type StampName = keyof Stamp
 /**
  * A body with gaps for the stamps: `texts[0] stamps[0] texts[1] stamps[1] … texts[n]`.
  *
- * Data and not a function, so that a store which stamps in SQL can do it as well. `print` turns one stamp into text.
+ * Data and not a function, so that a store which stamps in SQL can do it as well. `print` turns one stamp into text. Bytes
+ * have no gaps: what BSON clients see of an item has no stamps in it.
  */
-export interface Draft {
+export type Draft = TextDraft | Uint8Array
+
+export interface TextDraft {
   readonly texts: readonly string[]
   readonly stamps: readonly { readonly name: StampName; readonly print: (value: number) => string }[]
 }
@@ -134,8 +158,8 @@ export interface Draft {
 export interface StoredItem extends Stamp {
   /** The item's own deadline, `neverDeadline`, or `null` when it inherits. */
   readonly deadline: number | null
-  /** In the encoding of the API that wrote it, system properties included. */
-  readonly body: string
+  /** System properties included. */
+  readonly body: Body
 }
 
 /** An item that was found without being named. */
@@ -143,8 +167,8 @@ export interface ScannedItem extends StoredItem {
   readonly key: ItemKey
 }
 
-export type ItemWrite = {
-  readonly key: ItemKey
+/** What to do at a key, and what must be found there. */
+export type ItemChange = {
   /**
    * The version to find, when a living item is there; a version that no item has never matches. An upsert that finds none
    * creates, as the service does (azure-cosmos-dotnet-v3#1698).
@@ -156,21 +180,60 @@ export type ItemWrite = {
       readonly draft: Draft
       /** The item's own time to live in seconds, -1 for never, undefined to inherit. */
       readonly ttl: number | undefined
+      /** The item is dead from this second on, whatever its time to live says; for lives that end on a date. */
+      readonly until?: EpochSeconds | undefined
     }
   | { readonly kind: 'delete' }
 )
 
-/** Under which circumstances a call was answered. */
-export interface Answer {
+export type ItemWrite = ItemChange & { readonly key: ItemKey }
+
+/** One step of a transaction: decides what to do at its key from what it finds there. */
+export interface Step {
+  readonly container: ContainerRecord
+  readonly key: ItemKey
+  /**
+   * undefined: only look. Refuses by throwing a RequestError, which undoes the whole transaction. A store that must try again
+   * calls it again, so it may have no effects but its answer.
+   */
+  decide(found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined
+}
+
+/** What came of a step; `found`: it only looked, and there was a living item. */
+export interface StepAnswer {
+  readonly outcome: WriteAnswer['outcome'] | 'found'
+  /** As stored, or as found. */
+  readonly item?: StoredItem
+}
+
+export interface TransactAnswer {
   readonly moment: EpochSeconds
-  /** The policy that held at the moment. */
+  /** The newest version in the container of the last step. */
+  readonly version: number
+  /** Of every step up to the one that stopped the transaction, if one did. */
+  readonly steps: readonly StepAnswer[]
+  /** The transaction did not happen, because of its last answered step: refused by `decide`, or by its outcome. */
+  readonly refusal?: { readonly error: RequestError | undefined }
+}
+
+/** What decides who is alive: a moment, and the policy that held at it. All of a page is judged by one. */
+export interface Viewpoint {
+  readonly moment: EpochSeconds
   readonly policy: TtlPolicy
+}
+
+/** Until it is disposed of, sweeps leave what is living in it (of one process; several gateways do not know of each other's). */
+export type View = Viewpoint & Disposable
+
+/** Under which circumstances a call was answered. */
+export interface Answer extends Viewpoint {
   /** The newest version in the container. */
   readonly version: number
 }
 
 export interface WriteAnswer extends Answer {
-  readonly outcome: 'created' | 'replaced' | 'deleted' | 'exists' | 'missing' | 'changed'
+  /** `conflict`: a living item has the same key of a unique index. */
+  readonly outcome: 'created' | 'replaced' | 'deleted' | 'exists' | 'missing' | 'changed' | 'conflict'
   /** The item as stored, when it was created or replaced. */
   readonly item?: StoredItem
 }
@@ -187,8 +250,8 @@ export interface ScanRange {
   readonly pk?: string | undefined
   /** Resume behind this key. */
   readonly after?: ItemKey | undefined
-  /** The moment of the page this scan is a part of; undefined to take one. */
-  readonly at?: EpochSeconds | undefined
+  /** How the page is judged that this scan is a part of; undefined to judge by now. */
+  readonly at?: Viewpoint | undefined
 }
 
 export interface ScanAnswer extends Answer {
@@ -226,6 +289,49 @@ export interface IndexScanAnswer extends Answer {
   readonly last: IndexPosition | undefined
 }
 
+/**
+ * Where reading changes goes on. Only the store that made it can read it; `'0'` stands before every change, and
+ * `changesNow` gives the one behind all there are.
+ */
+export type ChangePosition = string
+
+export interface ChangeRange {
+  /** Only items of this part of the container; its `after` does not count. */
+  readonly within: ScanRange
+  readonly after: ChangePosition
+}
+
+/** Living items that changed behind a position, each in its latest version, in commit order. */
+export interface ChangesAnswer extends Answer {
+  readonly items: readonly ScannedItem[]
+  readonly position: ChangePosition
+  /** Nothing was left behind the page when it was read. */
+  readonly isEnd: boolean
+}
+
+/** Something that happened to an item while its container kept a log. */
+export interface LogEntry {
+  readonly kind: 'create' | 'replace' | 'delete' | 'expire'
+  readonly key: ItemKey
+  /** The version this made; deletes and deaths have one as well. */
+  readonly version: number
+  readonly sequence: number
+  readonly ts: EpochSeconds
+  /** Of a create or replace: the item as it was then. */
+  readonly body: Body | undefined
+  /** What it replaced or ended. */
+  readonly previous: { readonly version: number; readonly body: Body } | undefined
+  readonly position: ChangePosition
+}
+
+export interface LogAnswer extends Answer {
+  readonly entries: readonly LogEntry[]
+  readonly position: ChangePosition
+  readonly isEnd: boolean
+  /** Something behind the position is no longer remembered. */
+  readonly isForgotten: boolean
+}
+
 /** All rows of a container, alive or dead; costs the same however many they are. */
 export interface Census {
   readonly rows: number
@@ -242,9 +348,20 @@ export interface PageSize {
   readonly bytesMax: number
 }
 
+/** One container as a page of a query reads it: in the store itself, or in a snapshot of it that another thread has. */
+export interface ContainerReader {
+  read(key: ItemKey, at: Viewpoint): MaybePromise<ReadAnswer>
+  scan(range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
+  scanIndex(range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
+  countEntries(range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>
+  census(): MaybePromise<Census>
+}
+
 export interface Store extends AsyncDisposable {
   /** Takes a moment (P6). */
   moment(): MaybePromise<EpochSeconds>
+  /** Takes a moment and how things stand at it, for a page that is read in several calls. */
+  view(container: ContainerRecord): MaybePromise<View>
 
   databases(): MaybePromise<readonly DatabaseRecord[]>
   findDatabase(id: string): MaybePromise<DatabaseRecord | undefined>
@@ -267,24 +384,34 @@ export interface Store extends AsyncDisposable {
   ): Promise<ContainerRecord | undefined>
   deleteContainer(container: ContainerRecord): Promise<boolean>
 
-  read(container: ContainerRecord, key: ItemKey): MaybePromise<ReadAnswer>
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint): MaybePromise<ReadAnswer>
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer>
+  /** All steps or none, at one moment (P10). They may be about several containers. */
+  transact(steps: readonly Step[]): Promise<TransactAnswer>
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
+
+  /** What changed behind a position, in commit order (P12). */
+  changes(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<ChangesAnswer>
+  /** The position behind every change there is. */
+  changesNow(container: ContainerRecord): MaybePromise<ChangePosition>
+  /** A position with all changes made at the moment or later behind it; some made before may be as well. */
+  changesSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition>
+  /** What the container's log remembers behind a position of the log (P13). */
+  log(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<LogAnswer>
+  /** The position behind everything that any log remembers. */
+  logNow(container: ContainerRecord): MaybePromise<ChangePosition>
 
   /** Living items in the order of an index that is ready. An item may come once for each of its entries. */
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
   /** How many entries the ranges hold, of items alive or dead. Takes many turns when they are many. */
   countEntries(container: ContainerRecord, range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>
   /** Begins an index. From now on every write keeps it up; `buildIndex` brings in what was there before. */
-  createIndex(
-    container: ContainerRecord,
-    index: { readonly components: readonly IndexComponent[]; readonly isDeclared: boolean },
-  ): Promise<ContainerRecord | undefined>
+  createIndex(container: ContainerRecord, index: IndexDraft): Promise<ContainerRecord | undefined>
   /** Enters at most so many items; true when the index is ready. Resumes where it was after a crash. */
   buildIndex(container: ContainerRecord, index: number, rowsMax: number): Promise<boolean>
   dropIndex(container: ContainerRecord, index: number): Promise<ContainerRecord | undefined>
 
-  /** Removes dead items; `done` when none is left. */
+  /** Removes dead items; `done` when none is left, but for those that an open view still shows. */
   sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }>
   /** Gives back a part of what deleted containers held; false when nothing is left to give back. */
   reclaim(rowsMax: number): Promise<boolean>

@@ -43,8 +43,13 @@ export function changeDefault(policy: TtlPolicy, defaultTtl: number | null, mome
   }
 }
 
-/** The deadline an item carries with it: `null` when it inherits. */
-export function ownDeadline(ttl: number | undefined, writtenAt: EpochSeconds): number | null {
+/** The deadline an item carries with it: `null` when it inherits. `until` ends its life at the latest. */
+export function ownDeadline(
+  ttl: number | undefined,
+  writtenAt: EpochSeconds,
+  until?: EpochSeconds | undefined,
+): number | null {
+  if (until !== undefined) return Math.min(until, ownDeadline(ttl, writtenAt) ?? neverDeadline)
   if (ttl === undefined) return null
   if (ttl === -1) return neverDeadline
   const deadline = writtenAt + ttl

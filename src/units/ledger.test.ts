@@ -17,7 +17,12 @@ function database(number: number, throughput: Throughput | null): DatabaseRecord
 function container(number: number, owner: DatabaseRecord, throughput: Throughput | null): ContainerRecord {
   return {
     ...{ number, database: owner, id: `c${number}`, rid: number, version: 1, ts: toEpochSeconds(0), throughput },
-    ...{ partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, partitionCount: 1 },
+    ...{
+      partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+      partitionCount: 1,
+      encoding: 'json',
+      logSeconds: null,
+    },
     ...{ policy: { defaultTtl: null, inheritedDeadAt: -1, ownDeadAt: -1 }, definition: {}, indexes: [] },
   }
 }

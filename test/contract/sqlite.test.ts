@@ -7,7 +7,9 @@ import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { withContract } from '../../src/storage/contract.ts'
 import type { Store } from '../../src/storage/port.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { changeContract } from './change-contract.ts'
 import { makeContainer, type Opener, storeContract } from './store-contract.ts'
+import { transactionContract } from './transaction-contract.ts'
 
 function fail(error: Error): void {
   throw error
@@ -25,23 +27,27 @@ function opened(directory: string | undefined, clock: ManualClock): Store {
   return withContract(openSqlite({ directory, clock: startAt, onFatal: fail }))
 }
 
-storeContract('SQLite on disk', async (): Promise<Opener> => {
+async function onDisk(): Promise<Opener> {
   const directory = await temporaryDirectory()
   return {
     isLasting: true,
     open: async clock => opened(directory, clock),
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
   }
-})
+}
 
-storeContract(
-  'SQLite in memory',
-  async (): Promise<Opener> => ({
-    isLasting: false,
-    open: async clock => opened(undefined, clock),
-    [Symbol.asyncDispose]: async () => {},
-  }),
-)
+async function inMemory(): Promise<Opener> {
+  return { isLasting: false, open: async clock => opened(undefined, clock), [Symbol.asyncDispose]: async () => {} }
+}
+
+for (const [name, prepare] of [
+  ['SQLite on disk', onDisk],
+  ['SQLite in memory', inMemory],
+] as const) {
+  storeContract(name, prepare)
+  transactionContract(name, prepare)
+  changeContract(name, prepare)
+}
 
 test('a directory is refused to a second store, in this process too, and free again after closing', async () => {
   const directory = await temporaryDirectory()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { RequestError } from '../../src/base/error.ts'
+import { type Body, textOf } from '../../src/document/body.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
 import { keyRange } from '../../src/document/ordered-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
@@ -54,7 +55,9 @@ export async function makeContainer(store: Store, defaultTtl: number | null, id 
     throughput: null,
     partitionKey,
     partitionCount: 1,
+    encoding: 'json',
     policy: newPolicy(defaultTtl),
+    logSeconds: null,
     definition: { any: ['thing', null, 1.5] },
   })
   return record!
@@ -66,11 +69,13 @@ async function setDefault(
   defaultTtl: number | null,
 ): Promise<ContainerRecord> {
   const changed = await store.updateContainer(container, (current, moment) => ({
-    throughput: current.throughput,
-    definition: current.definition,
     policy: changeDefault(current.policy, defaultTtl, moment),
   }))
   return changed!
+}
+
+function parse(body: Body) {
+  return JSON.parse(textOf(body))
 }
 
 const everything = { min: '', maxExclusive: 'FF' }
@@ -78,7 +83,7 @@ const whole = { itemsMax: 1000, bytesMax: 1 << 24 }
 
 async function ids(store: Store, container: ContainerRecord): Promise<string[]> {
   const { items } = await store.scan(container, everything, whole)
-  return items.map(({ body }) => JSON.parse(body).text).sort()
+  return items.map(({ body }) => parse(body).text).sort()
 }
 
 export function storeContract(name: string, prepare: () => Promise<Opener>): void {
@@ -133,7 +138,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
         (await store.write(container, { kind: 'delete', key: keyOf('a'), ifVersion: stale })).outcome,
         'changed',
       )
-      assert.equal(JSON.parse((await store.read(container, keyOf('a'))).item!.body).text, 'one')
+      assert.equal(parse((await store.read(container, keyOf('a'))).item!.body).text, 'one')
       const replaced = await store.write(
         container,
         put('replace', keyOf('a'), { ifVersion: created.version, text: 'two' }),
@@ -157,7 +162,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await store.write(container, put('create', keyOf('a')))
       clock.advance(5)
       const { item } = await store.write(container, put('upsert', keyOf('a')))
-      const { n, v, ts } = JSON.parse(item!.body)
+      const { n, v, ts } = parse(item!.body)
       assert.deepEqual({ n, v, ts }, { n: item!.sequence, v: item!.version, ts: start + 5 })
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
@@ -206,7 +211,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
           { ...everything, after },
           { itemsMax: 7, bytesMax: 1 << 20 },
         )
-        seen.push(...items.map(({ body }) => JSON.parse(body).text))
+        seen.push(...items.map(({ body }) => parse(body).text))
         if (last === undefined) break
         const position = `${last.epk} ${last.pk} ${last.id}`
         assert.ok(!positions.has(position), 'the position moves on')
@@ -230,7 +235,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       const { epk, pk } = keyOf('', 'x')
       const only = await store.scan(container, { min: epk, maxExclusive: `${epk}FF`, pk }, whole)
       assert.deepEqual(
-        only.items.map(({ body }) => JSON.parse(body).text),
+        only.items.map(({ body }) => parse(body).text),
         ['x1', 'x2', 'x3'],
       )
       assert.equal(only.last, undefined)
@@ -255,7 +260,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       clock.advance(1)
       const { items, last } = await store.scan(container, everything, { itemsMax: 10, bytesMax: 1 << 20 })
       assert.deepEqual(
-        items.map(({ body }) => JSON.parse(body).text),
+        items.map(({ body }) => parse(body).text),
         ['alive'],
       )
       assert.equal(last, undefined)
@@ -408,7 +413,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       for (const [index, text] of texts.entries()) {
         const key = keyOf(`id\u0000${index}😀`, `pk\u0000${index}`)
         await store.write(container, put('create', key, { text }))
-        assert.equal(JSON.parse((await store.read(container, key)).item!.body).text, text)
+        assert.equal(parse((await store.read(container, key)).item!.body).text, text)
       }
       assert.equal((await store.census(container)).rows, texts.length)
       await store[Symbol.asyncDispose]()
@@ -430,7 +435,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       const found = async (ts: number) => {
         const { low, high } = keyRange({ equals: ts })
         const range = { index, keys: [{ low, high }], isReverse: false, within: everything }
-        return (await store.scanIndex(container, range, whole)).items.map(({ body }) => JSON.parse(body).text)
+        return (await store.scanIndex(container, range, whole)).items.map(({ body }) => parse(body).text)
       }
       assert.deepEqual([await found(start), await found(start + 5)], [['old'], ['new']])
       clock.advance(5)

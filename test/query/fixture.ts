@@ -3,6 +3,7 @@
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { indexBuildRowsMax, pageBytesMax } from '../../src/base/limits.ts'
 import { silentLog } from '../../src/base/log.ts'
+import { textOf } from '../../src/document/body.ts'
 import {
   type EffectivePartitionKeyRange,
   effectivePartitionKeyPrefixRange,
@@ -173,7 +174,7 @@ export class QueryWorld implements AsyncDisposable {
 
   async query(query: string | PreparedQuery, options?: QueryOptions): Promise<Value[]> {
     const rows: Value[] = []
-    for await (const page of this.pages(query, options)) for (const row of page.rows) rows.push(JSON.parse(row))
+    for await (const page of this.pages(query, options)) for (const row of page.rows) rows.push(JSON.parse(textOf(row)))
     return rows
   }
 

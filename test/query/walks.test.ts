@@ -9,6 +9,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { RequestError } from '../../src/base/error.ts'
+import { textOf } from '../../src/document/body.ts'
 import { canonicalKey } from '../../src/sql/compare.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import type { Value } from '../../src/sql/value.ts'
@@ -115,7 +116,7 @@ test('a walk gives every lifelong item once, in order, and nobody dead, whatever
       let at = 0
       try {
         for await (const page of world.pages(prepared, { parameters, rowsMax })) {
-          const rows = page.rows.map(row => JSON.parse(row) as Value)
+          const rows = page.rows.map(row => JSON.parse(textOf(row)) as Value)
           const living = walk.living()
           assertAmong(rows, reference(prepared, living, { parameters }))
           walked.push(...rows)

@@ -35,7 +35,9 @@ export async function makeContainer(
     throughput,
     partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
     partitionCount: 1,
+    encoding: 'json',
     policy: newPolicy(defaultTtl),
+    logSeconds: null,
     definition: {},
   })
   return container!
@@ -46,9 +48,7 @@ export async function setDefault(
   container: ContainerRecord,
   defaultTtl: number | null,
 ): Promise<ContainerRecord> {
-  const changed = await store.updateContainer(container, ({ throughput, definition, policy }, moment) => ({
-    throughput,
-    definition,
+  const changed = await store.updateContainer(container, ({ policy }, moment) => ({
     policy: changeDefault(policy, defaultTtl, moment),
   }))
   return changed!

@@ -1,6 +1,7 @@
 /** Indexes in the simulation: made, built in parts, dropped, and read in order at any time, beside everything else. */
 
 import assert from 'node:assert/strict'
+import { textOf } from '../../src/document/body.ts'
 import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
 import type { IndexPosition, IndexRecord, ScanRange, Store } from '../../src/storage/port.ts'
@@ -23,7 +24,7 @@ export async function changeIndexes(
   world: World,
   operation: Extract<Operation, { op: 'create index' | 'build index' | 'drop index' }>,
 ): Promise<void> {
-  for (const store of [world.store, world.twin]) {
+  for (const store of [world.store, world.twin.store]) {
     const indexes = await indexesOf(store)
     if (operation.op === 'create index') {
       const index = { components: definitions[operation.path]!, isDeclared: false }
@@ -39,7 +40,7 @@ export async function changeIndexes(
 }
 
 /** Asks for everything that can be asked for, in a turn whose commit will fail. */
-export function changeIndexesInVain({ container, handle }: World, store: Store): Promise<unknown>[] {
+export function changeIndexesInVain({ container, handle, store }: World): Promise<unknown>[] {
   const building = container.indexes.map(({ definition }) => store.buildIndex(handle, definition.number, 1000))
   const dropping = container.indexes.map(({ definition }) => store.dropIndex(handle, definition.number))
   return [store.createIndex(handle, { components: definitions[0]!, isDeclared: true }), ...building, ...dropping]
@@ -47,7 +48,7 @@ export function changeIndexesInVain({ container, handle }: World, store: Store):
 
 /** Reads every index that is ready from one end to the other, and counts its entries. */
 export async function scanIndexes(world: World, asked: Extract<Operation, { op: 'scan index' }>): Promise<void> {
-  for (const store of [world.store, world.twin]) {
+  for (const store of [world.store, world.twin.store]) {
     for (const index of await indexesOf(store)) {
       if (!index.isReady) continue
       world.meet('a scan of an index')
@@ -62,7 +63,7 @@ async function indexesOf(store: Store): Promise<readonly IndexRecord[]> {
 }
 
 async function checkScan(
-  { container, model }: World,
+  world: World,
   store: Store,
   { definition }: IndexRecord,
   within: ScanRange,
@@ -73,13 +74,13 @@ async function checkScan(
   let after: IndexPosition | undefined
   do {
     const range = { index: definition.number, keys: allKeys, isReverse, after, within }
-    const page = await store.scanIndex(container, range, { itemsMax, bytesMax: 1_000_000 })
+    const page = await store.scanIndex(world.container, range, { itemsMax, bytesMax: 1_000_000 })
     for (const { indexKey, body } of page.items) found.push(`${hex(indexKey)} ${body}`)
     moment = page.moment
     after = page.last
   } while (after !== undefined)
-  const living = model.page(within, { itemsMax: 1000, bytesMax: 1_000_000 }, moment)
-  const entries = living.flatMap(item => entriesOf(definition, item))
+  const living = world.model.page(within, { itemsMax: 1000, bytesMax: 1_000_000 }, moment)
+  const entries = living.flatMap(item => entriesOf(definition, world.asIn(store, item)))
   entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.sequence - b.sequence))
   if (isReverse) entries.reverse()
   assert.deepEqual(
@@ -100,7 +101,7 @@ async function checkCount({ container, model }: World, store: Store, { definitio
 }
 
 function entriesOf(definition: IndexRecord['definition'], { body, sequence }: ModelItem) {
-  return indexKeys(definition, JSON.parse(body)).keys.map(key => ({ key: hex(key), sequence, body }))
+  return indexKeys(definition, JSON.parse(textOf(body))).keys.map(key => ({ key: hex(key), sequence, body }))
 }
 
 function hex(bytes: Uint8Array): string {

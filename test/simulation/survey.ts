@@ -10,13 +10,15 @@ import { keys, type World } from './world.ts'
 type Row = Omit<StoredItem, 'body'>
 
 export async function survey(world: World, asked: Extract<Operation, { op: 'survey' }>): Promise<void> {
-  const { store, twin, container, model } = world
+  const { store, container, model } = world
+  const twin = world.twin.store
   const moment = world.observe(await store.moment())
   const living = [...model.items.values()].filter(item => model.isAlive(item, moment))
 
   for (const each of [store, twin]) {
     const rows = await rowsOf(world, each)
-    for (const { key, sequence, version } of living) {
+    for (const item of living) {
+      const { key, sequence, version } = world.asIn(each, item)
       const row = rows.get(nameOf(key))
       assert.deepEqual(
         { sequence: row?.sequence, version: row?.version },

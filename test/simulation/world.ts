@@ -1,17 +1,14 @@
 /**
  * One simulated life: the store under test, its twin that is never swept, and the model, asked the same things.
  *
- * All three are compared at every answer. The twin lives in memory and is never closed, so that sweeping, closing, crashing
- * and reopening are shown to change nothing that a client can see. Both stores look at one clock, a SystemClock over a
- * wall and a monotonic source that the simulation turns.
+ * All three are compared at every answer. The twin is never closed either, so that sweeping, closing, crashing and reopening
+ * are shown to change nothing that a client can see. The store under test lives by a SystemClock over a wall and a
+ * monotonic source that the simulation turns; twin and model live by the moments of its answers.
  */
 
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type Clock, type EpochSeconds, SystemClock } from '../../src/base/clock.ts'
-import { withContract } from '../../src/storage/contract.ts'
+import { type Clock, type EpochSeconds, SystemClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { textOf } from '../../src/document/body.ts'
 import type {
   ContainerRecord,
   ItemKey,
@@ -21,14 +18,14 @@ import type {
   StoredItem,
   WriteAnswer,
 } from '../../src/storage/port.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
-import { draftOf, fail, makeContainer, openStore, setDefault } from './fixture.ts'
+import { draftOf, makeContainer, setDefault } from './fixture.ts'
 import { changeIndexes, changeIndexesInVain, scanIndexes } from './indexes.ts'
-import { Model, nameOf } from './model.ts'
+import { Model, type ModelItem, nameOf } from './model.ts'
 import { cursorCount, keyCount, type Operation, type Page, type Step, type Write } from './operations.ts'
+import type { Subject } from './subject.ts'
 import { survey } from './survey.ts'
-
-export type Kind = 'memory' | 'disk'
+import { type Happened, inOrder, momentOf } from './together.ts'
+import { Twin } from './twin.ts'
 
 /** Two partition keys share an effective one, and ids repeat, so that each part of the key matters. */
 export const keys: readonly ItemKey[] = Array.from({ length: keyCount }, (_, n) => ({
@@ -53,48 +50,50 @@ interface Cursor {
   readonly lastItem: ItemKey | undefined
 }
 
+type Asked =
+  | { readonly write: ItemWrite; readonly answer: Promise<WriteAnswer> }
+  | { readonly defaultTtl: number | null; readonly record: Promise<ContainerRecord> }
+  | { readonly swept: Promise<{ removed: number }> }
+
 export class World implements AsyncDisposable {
-  readonly kind: Kind
+  readonly subject: Subject
   /** What happened, for a check that the simulation is not idle. */
   readonly met: Set<string>
   readonly #source = { wallMs: 1_000_000_000_000, elapsedMs: 0 }
   #clock!: Clock
-  #directory: string | undefined
   #cursors: (Cursor | undefined)[] = []
   /** Versions each key had, oldest first. */
   #versions = new Map<string, number[]>()
   #incarnations = new Set<number>()
-  /** The version of the last write that changed something. */
-  #newest = 0
+  /** The version of the last write that changed something; of each effective partition key where they count apart. */
+  #newest = new Map<string, number>()
   /** The latest moment that an answer has named. */
-  #latest = 0
+  #latest = toEpochSeconds(0)
   store!: Store
-  twin!: Store
+  readonly twin: Twin
   /** The container as it is now. */
   container!: ContainerRecord
   /** The container as it was when it was made: who holds an old record must be answered by the present policy. */
   handle!: ContainerRecord
   model = new Model(null)
 
-  private constructor(kind: Kind, met: Set<string>) {
-    this.kind = kind
+  private constructor(subject: Subject, met: Set<string>) {
+    this.subject = subject
     this.met = met
+    this.twin = new Twin(() => this.#latest, subject.isOneCommit)
   }
 
-  static async make(kind: Kind, met: Set<string>): Promise<World> {
-    const world = new World(kind, met)
-    if (kind === 'disk') world.#directory = temporaryDirectory()
-    world.store = world.#open(world.#directory)
-    const moving: Clock = { mode: 'system', now: () => world.#clock.now() }
-    world.twin = openStore(moving)
+  static async make(subject: Subject, met: Set<string>): Promise<World> {
+    const world = new World(subject, met)
+    await world.#open()
     await world.#createContainer(null)
     return world
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.store[Symbol.asyncDispose]()
-    await this.twin[Symbol.asyncDispose]()
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true })
+    await this.twin.store[Symbol.asyncDispose]()
+    await this.subject[Symbol.asyncDispose]()
   }
 
   async perform(operation: Operation): Promise<void> {
@@ -113,7 +112,7 @@ export class World implements AsyncDisposable {
       case 'survey':
         return survey(this, operation)
       case 'reopen':
-        return this.kind === 'disk' ? this.#reopen(operation) : undefined
+        return this.subject.isLasting ? this.#reopen(operation) : undefined
       case 'create index':
       case 'build index':
       case 'drop index':
@@ -132,13 +131,16 @@ export class World implements AsyncDisposable {
     for (const key of keys) await this.#read(key)
     const page = { itemsMax: 1000, bytesMax: 1_000_000 }
     const answer = await this.store.scan(this.handle, everything, page)
-    assert.deepEqual(answer, await this.twin.scan(this.handle, everything, page))
-    assert.deepEqual(bodies(answer.items), bodies(this.model.page(everything, page, answer.moment)))
+    const moment = this.observe(answer.moment)
+    this.twin.compare(answer, await this.twin.store.scan(this.handle, everything, page))
+    assert.deepEqual(bodies(answer.items), bodies(this.model.page(everything, page, moment)))
   }
 
-  observe(moment: EpochSeconds): EpochSeconds {
+  /** `wallMs`: what the wall showed at the earliest time at which it can have happened. */
+  observe(moment: EpochSeconds, wallMs = this.#source.wallMs): EpochSeconds {
     assert.ok(moment >= this.#latest, `the moment ${moment} is before ${this.#latest}`)
-    assert.ok(moment >= Math.floor(this.#source.wallMs / 1000), 'a wall clock that is ahead is followed')
+    assert.ok(moment >= Math.floor(wallMs / 1000), 'a wall clock that is ahead is followed')
+    assert.ok(moment <= this.#clock.now(), 'no moment is invented')
     this.#latest = moment
     return moment
   }
@@ -150,74 +152,84 @@ export class World implements AsyncDisposable {
 
   async #read(key: ItemKey): Promise<void> {
     const answer = await this.store.read(this.handle, key)
-    assert.deepEqual(answer, await this.twin.read(this.handle, key))
     const expected = this.model.read(key, this.observe(answer.moment))
+    this.twin.compare(answer, await this.twin.store.read(this.handle, key))
     this.meet(expected === undefined && this.model.items.has(nameOf(key)) ? 'a read of a dead item' : 'a read')
     assert.equal(answer.item?.body, expected?.body, `${nameOf(key)} at ${answer.moment}`)
-    assert.equal(answer.version, this.#newest)
+    assert.equal(answer.version, this.#newestOf(key))
   }
 
   async #together({ steps, advanceMs, isLost }: Extract<Operation, { op: 'together' }>): Promise<void> {
-    const settling: (() => Promise<number | undefined>)[] = []
-    for (const step of steps) {
-      // A read is answered within the turn and so sees nothing of the writes that were asked for before it.
+    const asked: Asked[] = []
+    // Within the turn a read sees nothing of the writes that were asked for before it. Over several turns nobody knows.
+    const isRead = ({ op }: Step) => op === 'read'
+    const ordered = this.subject.isOneCommit ? steps : [...steps].sort((a, b) => Number(isRead(b)) - Number(isRead(a)))
+    for (const step of ordered) {
       if (step.op === 'read') await this.#read(keys[step.key]!)
-      else settling.push(this.#ask(step))
+      else asked.push(this.#ask(step))
     }
-    if (isLost) return this.#lose(settling)
+    if (isLost && this.subject.isOneCommit) return this.#lose(asked)
+    if (isLost) await this.#failAlone()
+    const { wallMs } = this.#source
     this.#advance(advanceMs)
-    const moments = new Set<number>()
-    for (const settle of settling) {
-      const moment = await settle()
-      if (moment !== undefined) moments.add(moment)
-    }
-    assert.ok(moments.size <= 1, 'what is asked for together happens at one moment')
-    if (settling.length > 1) this.meet('several at once')
+    await this.#settle(asked, this.subject.isOneCommit ? this.#source.wallMs : wallMs)
   }
 
   /** The last work of the turn fails in a way that nobody foresaw, and its commit with it: nothing has happened then. */
-  async #lose(settling: readonly (() => Promise<unknown>)[]): Promise<void> {
-    const breaking = () => {
-      throw new Error('out of memory')
-    }
-    const stores = [this.store, this.twin]
-    const before = await Promise.all(stores.map(store => store.findContainer('d', 'c')))
-    const broken = stores.flatMap(store => [
-      ...changeIndexesInVain(this, store),
-      store.updateContainer(this.handle, breaking),
-    ])
-    const all = [...broken, ...settling.map(settle => settle())]
+  async #lose(asked: readonly Asked[]): Promise<void> {
+    const before = await this.store.findContainer('d', 'c')
+    const broken = [...changeIndexesInVain(this), this.store.updateContainer(this.handle, breaking)]
+    const all = [...broken, ...asked.map(promiseOf)]
     await Promise.all(all.map(each => assert.rejects(each, { name: 'InvariantError' })))
-    assert.deepEqual(await Promise.all(stores.map(store => store.findContainer('d', 'c'))), before)
+    assert.deepEqual(await this.store.findContainer('d', 'c'), before)
     this.meet('a lost commit')
   }
 
-  /** Asks both stores now; what comes back is compared and told to the model later, and names its moment. */
-  #ask(step: Exclude<Step, { op: 'read' }>): () => Promise<number | undefined> {
-    if (step.op === 'sweep') {
-      const swept = this.store.sweep(this.handle, step.rowsMax)
-      return async () => {
-        this.meet((await swept).removed > 0 ? 'a sweep that removed' : 'a sweep in vain')
-        return undefined
-      }
-    }
+  /** Where commits are apart, what fails in a way that nobody foresaw takes nothing else with it. */
+  async #failAlone(): Promise<void> {
+    await assert.rejects(this.store.updateContainer(this.handle, breaking), { name: 'InvariantError' })
+    this.meet('a lost commit')
+  }
+
+  #ask(step: Exclude<Step, { op: 'read' }>): Asked {
+    if (step.op === 'sweep') return { swept: this.store.sweep(this.handle, step.rowsMax) }
     if (step.op === 'default') {
-      const asked = [this.store, this.twin].map(store => setDefault(store, this.handle, step.defaultTtl))
-      return async () => {
-        const [changed, twins] = await Promise.all(asked)
-        assert.deepEqual(withoutIndexes(changed!), withoutIndexes(twins!))
-        this.container = changed!
-        this.model.changeDefault(step.defaultTtl, this.observe(changed!.ts))
-        return changed!.ts
-      }
+      return { defaultTtl: step.defaultTtl, record: setDefault(this.store, this.handle, step.defaultTtl) }
     }
     const write = this.#toWrite(step)
-    const asked = [this.store, this.twin].map(store => store.write(this.handle, write))
-    return async () => {
-      const [answer, twins] = await Promise.all(asked)
-      assert.deepEqual(answer, twins)
-      this.#settle(write, answer!)
-      return answer!.moment
+    return { write, answer: this.store.write(this.handle, write) }
+  }
+
+  /** Waits for what was asked for together; the twin and the model follow in the order in which it happened. */
+  async #settle(asked: readonly Asked[], wallMs = this.#source.wallMs): Promise<void> {
+    await Promise.all(asked.map(promiseOf))
+    const happened: Happened[] = []
+    for (const each of asked) {
+      if ('swept' in each) this.meet((await each.swept).removed > 0 ? 'a sweep that removed' : 'a sweep in vain')
+      else if ('record' in each) happened.push({ defaultTtl: each.defaultTtl, record: await each.record })
+      else happened.push({ write: each.write, answer: await each.answer })
+    }
+    const moments = new Set(happened.map(momentOf))
+    if (this.subject.isOneCommit) assert.ok(moments.size <= 1, 'what is asked for together happens at one moment')
+    const ordered = this.subject.isOneCommit ? happened : inOrder(this.container.policy, happened)
+    for (const each of ordered) await this.#follow(each, wallMs)
+    if (asked.length > 1) this.meet('several at once')
+  }
+
+  async #follow(happened: Happened, wallMs: number): Promise<void> {
+    if ('write' in happened) {
+      const { write, answer } = happened
+      this.observe(answer.moment, wallMs)
+      this.#check(write, answer)
+      const theirs = await this.twin.write(this.handle, write)
+      this.twin.learn(answer.item, theirs.item)
+      this.twin.compare(answer, theirs)
+    } else {
+      const { defaultTtl, record } = happened
+      this.model.changeDefault(defaultTtl, this.observe(record.ts, wallMs))
+      const theirs = await setDefault(this.twin.store, this.handle, defaultTtl)
+      assert.deepEqual(withoutIndexes(record), withoutIndexes(theirs))
+      this.container = record
     }
   }
 
@@ -232,22 +244,22 @@ export class World implements AsyncDisposable {
   }
 
   /** What came of a write, against what the model expects; then the model follows. */
-  #settle(write: ItemWrite, answer: WriteAnswer): void {
+  #check(write: ItemWrite, answer: WriteAnswer): void {
     const { outcome, item, moment } = answer
     const name = nameOf(write.key)
     const before = this.model.items.get(name)
-    assert.equal(outcome, this.model.expect(write, this.observe(moment)), `${write.kind} of ${name} at ${moment}`)
+    assert.equal(outcome, this.model.expect(write, moment), `${write.kind} of ${name} at ${moment}`)
     assert.equal(item !== undefined, outcome === 'created' || outcome === 'replaced')
     const isRefused = outcome === 'exists' || outcome === 'missing' || outcome === 'changed'
-    if (isRefused) assert.equal(answer.version, this.#newest, 'a write that is refused changes nothing')
-    else assert.ok(answer.version > this.#newest, 'versions increase')
-    this.#newest = answer.version
+    if (isRefused) assert.equal(answer.version, this.#newestOf(write.key), 'a write that is refused changes nothing')
+    else assert.ok(answer.version > this.#newestOf(write.key), 'versions increase')
+    this.#newest.set(this.#countedWith(write.key), answer.version)
     if (item !== undefined) {
       const versions = this.#versions.get(name) ?? []
       assert.equal(item.version, answer.version)
       this.#versions.set(name, [...versions, item.version])
       assert.equal(item.ts, moment)
-      assert.deepEqual(JSON.parse(item.body).stamps, [item.sequence, item.version, item.ts])
+      assert.deepEqual(JSON.parse(textOf(item.body)).stamps, [item.sequence, item.version, item.ts])
       const isKnown = this.#incarnations.has(item.sequence)
       if (outcome === 'replaced') assert.equal(item.sequence, before!.sequence, 'a replaced item stays itself')
       else assert.ok(!isKnown, 'a created item is a new one')
@@ -264,8 +276,8 @@ export class World implements AsyncDisposable {
     const size = { itemsMax, bytesMax }
     const place = { ...cursor.range, after: cursor.resume }
     const answer = await this.store.scan(this.handle, place, size)
-    assert.deepEqual(answer, await this.twin.scan(this.handle, place, size))
     const moment = this.observe(answer.moment)
+    this.twin.compare(answer, await this.twin.store.scan(this.handle, place, size))
     const expected = this.model.page({ ...cursor.range, after: cursor.lastItem }, size, moment)
     assert.deepEqual(bodies(answer.items), bodies(expected))
     const lastItem = expected.at(-1)?.key ?? cursor.lastItem
@@ -277,48 +289,38 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /**
-   * A crash is a copy of the files as they are in the middle of a turn: what a killed process leaves behind. What was under
-   * way was not acknowledged and is lost. Closing, on the other hand, ends what is under way.
-   */
+  /** A crash loses what was under way, or does not, but never a part of what was acknowledged. Closing ends what is under way. */
   async #reopen({ isCrash, wallByMs, underWay }: Extract<Operation, { op: 'reopen' }>): Promise<void> {
-    const before = this.#directory!
+    const asked = underWay.map(step => this.#ask(step))
     if (isCrash) {
       this.meet('a crash')
-      const lost = underWay.map(step => this.store.write(this.handle, this.#toWrite(step)))
-      this.#directory = temporaryDirectory()
-      for (const name of ['mayfly.db', 'mayfly.db-wal']) {
-        if (existsSync(join(before, name))) copyFileSync(join(before, name), join(this.#directory, name))
-      }
-      await Promise.all([...lost, this.store[Symbol.asyncDispose]()])
-      rmSync(before, { recursive: true })
+      const end = await this.subject.kill(this.store, asked.map(promiseOf))
+      if (end === 'happened') await this.#settle(asked)
     } else {
-      const settling = underWay.map(step => this.#ask(step))
       const closed = this.store[Symbol.asyncDispose]()
-      for (const settle of settling) await settle()
+      await this.#settle(asked)
       await closed
     }
     this.#source.wallMs += wallByMs
-    this.store = this.#open(this.#directory)
+    await this.#open()
     const container = await this.store.findContainer('d', 'c')
     assert.deepEqual(withoutIndexes(container!), withoutIndexes(this.container))
   }
 
-  #open(directory: string | undefined): Store {
-    const clock = (highWaterMark: EpochSeconds) => {
+  async #open(): Promise<void> {
+    this.store = await this.subject.open(highWaterMark => {
       assert.ok(highWaterMark >= this.#latest, `the mark ${highWaterMark} forgets that it was ${this.#latest}`)
       this.#clock = new SystemClock(highWaterMark, {
         epochMs: () => this.#source.wallMs,
         monotonicMs: () => this.#source.elapsedMs,
       })
       return this.#clock
-    }
-    return withContract(openSqlite({ directory, clock, onFatal: fail }))
+    })
   }
 
   async #recreate(defaultTtl: number | null): Promise<void> {
     const old = this.container
-    for (const store of [this.store, this.twin]) {
+    for (const store of [this.store, this.twin.store]) {
       assert.equal(await store.deleteContainer(old), true)
       await assert.rejects(async () => store.read(old, keys[0]!), { kind: 'namespace_not_found' })
     }
@@ -326,16 +328,29 @@ export class World implements AsyncDisposable {
   }
 
   async #createContainer(defaultTtl: number | null): Promise<void> {
-    const made = await Promise.all([this.store, this.twin].map(store => makeContainer(store, defaultTtl)))
-    assert.deepEqual(made[0], made[1])
-    this.container = made[0]!
-    this.handle = made[0]!
+    this.container = await makeContainer(this.store, defaultTtl)
+    this.handle = this.container
     this.observe(this.container.ts)
+    assert.deepEqual(await makeContainer(this.twin.store, defaultTtl), this.container)
+    this.twin.forget()
     this.model = new Model(defaultTtl)
     this.#cursors = new Array(cursorCount).fill(undefined)
     this.#versions = new Map()
     this.#incarnations = new Set()
-    this.#newest = 0
+    this.#newest = new Map()
+  }
+
+  #newestOf(key: ItemKey): number {
+    return this.#newest.get(this.#countedWith(key)) ?? 0
+  }
+
+  #countedWith({ epk }: ItemKey): string {
+    return this.subject.isOneCommit ? '' : epk
+  }
+
+  /** An item of the model, which knows it from the store under test, as one of the two stores has it. */
+  asIn(store: Store, item: ModelItem): ModelItem {
+    return store === this.twin.store ? this.twin.asTheirs(item) : item
   }
 
   meet(what: string): void {
@@ -348,10 +363,15 @@ function withoutIndexes({ indexes: _, ...rest }: ContainerRecord): Omit<Containe
   return rest
 }
 
-function bodies(items: readonly Pick<StoredItem, 'body'>[]): string[] {
-  return items.map(({ body }) => body)
+function bodies(items: readonly Pick<StoredItem, 'body'>[]): StoredItem['body'][] {
+  return items.map(({ body }) => textOf(body))
 }
 
-function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'mayfly-simulation-'))
+function promiseOf(asked: Asked): Promise<unknown> {
+  if ('swept' in asked) return asked.swept
+  return 'record' in asked ? asked.record : asked.answer
+}
+
+function breaking(): never {
+  throw new Error('out of memory')
 }

@@ -5,11 +5,13 @@ import type { ContainerRecord } from '../../storage/port.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import {
   type ContainerDefinition,
+  logSeconds,
   parseContainerDefinition,
   replaceContainerDefinition,
 } from '../container-definition.ts'
 import { viewOf } from '../container-view.ts'
 import { definitionFeed } from '../feed.ts'
+import { uniqueIndexes } from '../indexed-paths.ts'
 import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
@@ -36,7 +38,7 @@ export function containerResource(container: ContainerRecord): object {
 async function containersOf(request: NosqlRequest) {
   const { engine } = request.service
   const database = await engine.requireOwner(request.path[1]!)
-  const all = await engine.store.containers(database)
+  const all = (await engine.store.containers(database)).filter(({ encoding }) => encoding === 'json')
   const resources = all.map(container => ({ number: container.number, resource: containerResource(container) }))
   return { database, resources }
 }
@@ -65,6 +67,8 @@ export async function postContainer(request: NosqlRequest): Promise<NosqlRespons
     partitionKey: toPartitionKeyDefinition(definition.partitionKey),
     throughput: requestedThroughput(request) ?? null,
     defaultTtl: definition.defaultTtl ?? null,
+    logSeconds: logSeconds(definition),
+    declaredIndexes: uniqueIndexes(definition),
   })
   await engine.indexes.declare(container)
   return answer(request, 201, container, catalogWriteRu)
@@ -84,7 +88,7 @@ export async function replaceContainer(request: NosqlRequest): Promise<NosqlResp
       input,
       definitionContext(request),
     )
-    return { definition, defaultTtl: definition.defaultTtl ?? null }
+    return { definition, defaultTtl: definition.defaultTtl ?? null, logSeconds: logSeconds(definition) }
   })
   await request.service.engine.indexes.declare(changed)
   return answer(request, 200, changed, catalogWriteRu)

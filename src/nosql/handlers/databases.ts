@@ -25,7 +25,7 @@ export function databaseResource(database: DatabaseRecord): object {
 }
 
 async function databases(request: NosqlRequest) {
-  const all = await request.service.engine.store.databases()
+  const all = await request.service.engine.databases()
   return all.map(database => ({ number: database.number, resource: databaseResource(database) }))
 }
 

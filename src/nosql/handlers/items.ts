@@ -2,6 +2,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
 import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
@@ -25,7 +26,7 @@ export function readItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
       const common = itemHeaders(view, key, version, etag)
       const known = headers['if-none-match']
       if (known !== undefined && (known === '*' || known === etag)) return { status: 304, chargeRu, headers: common }
-      return { status: 200, body: item.body, chargeRu, headers: common }
+      return { status: 200, body: textOf(item.body), chargeRu, headers: common }
     })
   })
 }
@@ -72,7 +73,7 @@ async function writeItem(
   const wantsNothing = headerOf(request, 'prefer') === 'return=minimal'
   return {
     status: written.isNew ? 201 : 200,
-    body: wantsNothing ? undefined : item.body,
+    body: wantsNothing ? undefined : textOf(item.body),
     chargeRu: written.chargeRu,
     headers: itemHeaders(view, key, written.version, `"${etagOf(container.rid, item.version)}"`),
   }

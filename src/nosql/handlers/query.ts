@@ -109,7 +109,8 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
   if (isWholeFeed(prepared)) return feedOfItems(request, container)
   const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000 })
   const mayIndex = (path: IndexPath) => isPathIndexed(indexingPolicy, path)
-  return queryPage(request, query, view, { range, demands, program, mayIndex })
+  const statement = { language: 'sql', text: prepared.text, parameters } as const
+  return queryPage(request, query, view, { range, demands, program, statement, mayIndex })
 }
 
 async function queryPage(

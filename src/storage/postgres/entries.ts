@@ -254,7 +254,7 @@ function scanValues(
     within.pk === undefined ? null : pkColumn(within.pk),
     page.itemsMax,
     page.bytesMax,
-    within.at ?? null,
+    within.at?.moment ?? null,
   ]
 }
 

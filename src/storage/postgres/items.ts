@@ -17,6 +17,7 @@ import type {
   ScannedItem,
   ScanRange,
   StoredItem,
+  View,
 } from '../port.ts'
 import type { Connections } from './connections.ts'
 import { inheritedAfter, ownAfter } from './functions.ts'
@@ -83,6 +84,13 @@ const readStatement = {
     WHERE c.number = $1 AND k.one = 1`,
 }
 
+const viewStatement = {
+  name: 'view',
+  text: `
+    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, 0 AS newest
+    FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
+}
+
 const inspectStatement = {
   name: 'inspect',
   text: `
@@ -113,6 +121,21 @@ export class Items {
   constructor(connections: Connections, moments: Moments) {
     this.#connections = connections
     this.#moments = moments
+  }
+
+  /**
+   * The scans of a page are given its moment. The policy they read anew with every statement: no gateway may go by one that has
+   * been changed. Nor does a view hold back the sweeps of other gateways.
+   */
+  view(container: ContainerRecord): Promise<View> {
+    return this.#moments.inOrder(
+      async () => {
+        const rows = await this.#connections.read<AnswerRow>(viewStatement, [container.number])
+        const { moment, policy } = answerOf(required(rows, container))
+        return { moment, policy, [Symbol.dispose]() {} }
+      },
+      ({ moment }) => moment,
+    )
   }
 
   /** The version is the newest of the bucket, which every other statement would have to visit all buckets for. */
@@ -157,7 +180,7 @@ export class Items {
       range.pk === undefined ? null : pkColumn(range.pk),
       page.itemsMax,
       page.bytesMax,
-      range.at ?? null,
+      range.at?.moment ?? null,
     ])
     const first = required(rows, container)
     const items = rows.filter(hasItem).map(scannedItem)

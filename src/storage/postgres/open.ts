@@ -65,6 +65,10 @@ class PostgresStore implements Store {
     return this.#moments.take()
   }
 
+  view(container: ContainerRecord) {
+    return this.#items.view(container)
+  }
+
   databases() {
     return this.#catalog.databases()
   }

@@ -52,6 +52,8 @@ export function toContainer(
     partitionKey: JSON.parse(row.partition_key),
     partitionCount: row.partition_count,
     policy: { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at },
+    encoding: 'json',
+    logSeconds: null,
     definition: JSON.parse(row.definition),
     indexes,
   }
@@ -61,7 +63,7 @@ export function toIndex(row: IndexRow): IndexRecord {
   const stored = JSON.parse(row.components) as { path: string; isDescending: boolean }[]
   const components = stored.map(({ path, isDescending }) => ({ path: parseIndexPath(path), isDescending }))
   return {
-    definition: { number: row.number, components },
+    definition: { number: row.number, components, uniqueness: 'none' },
     isDeclared: row.is_declared,
     isReady: row.is_ready,
     hasCutKeys: row.has_cut_keys,

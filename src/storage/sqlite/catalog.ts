@@ -7,7 +7,14 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
-import { type IndexComponent, parseIndexPath, printIndexPath } from '../../document/index-definition.ts'
+import type { Encoding } from '../../document/body.ts'
+import {
+  type IndexComponent,
+  parseIndexPath,
+  printIndexPath,
+  type Uniqueness,
+} from '../../document/index-definition.ts'
+import type { KeyMaker } from '../../document/index-keys.ts'
 import type {
   ContainerChange,
   ContainerDraft,
@@ -15,10 +22,13 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  IndexDraft,
   IndexRecord,
 } from '../port.ts'
+import { ContainerChanges } from './changes.ts'
 import { ContainerEntries, type IndexFindings } from './entries.ts'
 import { ContainerItems, type Counters } from './items.ts'
+import type { Log } from './log.ts'
 import { ContainerPurge, reclaim } from './purge.ts'
 import { createItemTableSql } from './schema.ts'
 import type { Participant } from './turns.ts'
@@ -28,6 +38,7 @@ export interface OpenContainer {
   readonly items: ContainerItems
   readonly entries: ContainerEntries
   readonly purge: ContainerPurge
+  readonly changes: ContainerChanges
 }
 
 interface OpenDatabase {
@@ -37,6 +48,8 @@ interface OpenDatabase {
 
 export class Catalog implements Participant {
   readonly #db: DatabaseSync
+  readonly #log: Log
+  readonly #keysOf: KeyMaker
   readonly #databases = new Map<string, OpenDatabase>()
   readonly #containers = new Map<number, OpenContainer>()
   readonly #insertDatabase: StatementSync
@@ -45,8 +58,10 @@ export class Catalog implements Participant {
   readonly #updateContainer: StatementSync
   #undo: (() => void)[] = []
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, log: Log, keysOf: KeyMaker) {
     this.#db = db
+    this.#log = log
+    this.#keysOf = keysOf
     this.#insertDatabase = db.prepare(
       'INSERT INTO databases (id, rid, version, ts, throughput) VALUES (:id, :rid, 1, :ts, :throughput) RETURNING number',
     )
@@ -55,12 +70,12 @@ export class Catalog implements Participant {
     )
     this.#insertContainer = db.prepare(`
       INSERT INTO containers (database, id, rid, version, ts, throughput, partition_key, partition_count,
-        default_ttl, inherited_dead_at, own_dead_at, definition, item_version, item_rows)
+        encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition, item_version, item_rows)
       VALUES (:database, :id, :rid, 1, :ts, :throughput, :partitionKey, :partitionCount,
-        :defaultTtl, :inheritedDeadAt, :ownDeadAt, :definition, 0, 0) RETURNING number`)
+        :encoding, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :logSeconds, :definition, 0, 0) RETURNING number`)
     this.#updateContainer = db.prepare(`
       UPDATE containers SET version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
-        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, definition = :definition
+        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds, definition = :definition
       WHERE number = :number`)
     this.#load()
   }
@@ -137,14 +152,19 @@ export class Catalog implements Participant {
       throughput: toJson(draft.throughput),
       partitionKey: JSON.stringify(draft.partitionKey),
       partitionCount: draft.partitionCount,
+      encoding: draft.encoding,
       ...draft.policy,
+      logSeconds: draft.logSeconds,
       definition: JSON.stringify(draft.definition),
     }) as Numbered
     this.#db.exec(createItemTableSql(number, draft.partitionCount))
-    const record: ContainerRecord = { ...draft, number, database: owner.record, version: 1, ts, indexes: [] }
+    this.#log.begin(number)
+    const { declaredIndexes = [], ...fields } = draft
+    const record: ContainerRecord = { ...fields, number, database: owner.record, version: 1, ts, indexes: [] }
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
-    return record
+    for (const index of declaredIndexes) this.#insertIndex(record, index, true)
+    return this.openContainer(record)!.record
   }
 
   updateContainer(
@@ -162,8 +182,10 @@ export class Catalog implements Participant {
       ts,
       throughput: toJson(record.throughput),
       ...record.policy,
+      logSeconds: record.logSeconds,
       definition: JSON.stringify(record.definition),
     })
+    if (before.logSeconds === null && record.logSeconds !== null) this.#log.begin(record.number)
     open.record = record
     this.#undo.push(() => {
       open.record = before
@@ -188,11 +210,12 @@ export class Catalog implements Participant {
     return true
   }
 
-  createIndex(
-    container: ContainerRecord,
-    components: readonly IndexComponent[],
-    isDeclared: boolean,
-  ): ContainerRecord | undefined {
+  createIndex(container: ContainerRecord, index: IndexDraft): ContainerRecord | undefined {
+    return this.#insertIndex(container, index, false)
+  }
+
+  #insertIndex(container: ContainerRecord, draft: IndexDraft, isReady: boolean): ContainerRecord | undefined {
+    const { components, uniqueness = 'none', options, isDeclared } = draft
     const open = this.openContainer(container)
     if (open === undefined) return undefined
     const { last } = this.#db
@@ -205,9 +228,18 @@ export class Catalog implements Participant {
     const number = (last ?? 0) + 1
     const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
     this.#db
-      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, 0, 0, 0, 0)')
-      .run(container.number, number, JSON.stringify(stored), isDeclared ? 1 : 0)
-    const index = { definition: { number, components }, isDeclared, isReady: false, hasCutKeys: false, hasGaps: false }
+      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?)')
+      .run(
+        container.number,
+        number,
+        JSON.stringify(stored),
+        isDeclared ? 1 : 0,
+        isReady ? 1 : 0,
+        uniqueness,
+        options === undefined ? null : JSON.stringify(options),
+      )
+    const definition = { number, components, uniqueness, ...(options !== undefined && { options }) }
+    const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false }
     return this.#setIndexes(open, [...open.record.indexes, index])
   }
 
@@ -307,7 +339,12 @@ export class Catalog implements Participant {
   #loadIndexes(container: number): IndexRecord[] {
     const rows = this.#db.prepare('SELECT * FROM indexes WHERE container = ? ORDER BY number').all(container)
     return (rows as unknown as IndexRow[]).map(row => ({
-      definition: { number: row.number, components: parseComponents(row.components) },
+      definition: {
+        number: row.number,
+        components: parseComponents(row.components),
+        uniqueness: row.uniqueness,
+        ...(row.options !== null && { options: JSON.parse(row.options) }),
+      },
       isDeclared: row.is_declared === 1,
       isReady: row.is_ready === 1,
       hasCutKeys: row.has_cut_keys === 1,
@@ -324,8 +361,9 @@ export class Catalog implements Participant {
     const open = {
       record,
       items: new ContainerItems(this.#db, record, counters),
-      entries: new ContainerEntries(this.#db, record.number),
+      entries: new ContainerEntries(this.#db, record.number, this.#keysOf),
       purge: new ContainerPurge(this.#db, record.number),
+      changes: new ContainerChanges(this.#db, record.number),
     }
     owner.containers.set(record.id, open)
     this.#containers.set(record.number, open)
@@ -360,11 +398,13 @@ export class Catalog implements Participant {
         throughput: fromJson(row.throughput),
         partitionKey: JSON.parse(row.partition_key),
         partitionCount: row.partition_count,
+        encoding: row.encoding,
         policy: {
           defaultTtl: row.default_ttl,
           inheritedDeadAt: row.inherited_dead_at,
           ownDeadAt: row.own_dead_at,
         },
+        logSeconds: row.log_seconds,
         definition: JSON.parse(row.definition),
         indexes: this.#loadIndexes(number),
       }
@@ -391,6 +431,8 @@ interface ContainerRow extends DatabaseRow {
   default_ttl: number | null
   inherited_dead_at: number
   own_dead_at: number
+  encoding: Encoding
+  log_seconds: number | null
   definition: string
   item_version: number
   item_rows: number
@@ -403,6 +445,8 @@ interface IndexRow {
   is_ready: number
   has_cut_keys: number
   has_gaps: number
+  uniqueness: Uniqueness
+  options: string | null
 }
 
 function parseComponents(text: string): IndexComponent[] {

@@ -5,10 +5,13 @@
  * an update that moves no key touches no entry.
  */
 
+import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
-import { indexKeys } from '../../document/index-keys.ts'
+import type { Body } from '../../document/body.ts'
+import type { IndexDefinition } from '../../document/index-definition.ts'
+import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
 import type { IndexPosition, IndexRange, IndexRecord, ItemKey, Living, PageSize, ScannedItem } from '../port.ts'
 import { entryTable, itemTable } from './schema.ts'
 
@@ -19,10 +22,12 @@ export interface IndexSlice {
   readonly last: IndexPosition | undefined
 }
 
-/** Keeps up the entries of the items that a transaction writes. */
-export interface EntryChanges {
-  /** The bodies before and after; undefined where there is none. The old one is asked for only when there is an index. */
-  change(sequence: number, before: (() => string) | undefined, after: string | undefined): void
+/** An item before and after a write; undefined where there is none. The old body is asked for only when there is an index. */
+export interface BodyChange {
+  readonly sequence: number
+  readonly pk: string
+  readonly before: (() => Body) | undefined
+  readonly after: Body | undefined
 }
 
 /** What writing taught about indexes: those with cut keys, and those with items that have none of their keys. */
@@ -37,10 +42,12 @@ type Entry = ItemKey & {
   version: number
   ts: ScannedItem['ts']
   deadline: number | null
-  body: string | null
+  body: Body | null
 }
 
 export class ContainerEntries {
+  readonly #keysOf: KeyMaker
+  readonly #holder: StatementSync
   readonly #insert: StatementSync
   readonly #delete: StatementSync
   readonly #scan: { forward: StatementSync; reverse: StatementSync }
@@ -49,12 +56,17 @@ export class ContainerEntries {
   readonly #unbuilt: StatementSync
   readonly #clear: StatementSync
 
-  constructor(db: DatabaseSync, container: number) {
+  constructor(db: DatabaseSync, container: number, keysOf: KeyMaker) {
+    this.#keysOf = keysOf
     const entries = entryTable(container)
     const items = itemTable(container)
     this.#insert = db.prepare(`INSERT OR IGNORE INTO ${entries} VALUES (?, ?, ?)`)
     this.#delete = db.prepare(`DELETE FROM ${entries} WHERE number = ? AND key = ? AND sequence = ?`)
-    this.#unbuilt = db.prepare(`SELECT sequence, body FROM ${items} WHERE sequence > ? ORDER BY sequence LIMIT ?`)
+    this.#unbuilt = db.prepare(`SELECT sequence, pk, body FROM ${items} WHERE sequence > ? ORDER BY sequence LIMIT ?`)
+    this.#holder = db.prepare(`
+      SELECT 1 FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
+      WHERE e.number = ? AND e.key = ? AND e.sequence <> ?
+        AND CASE WHEN i.deadline IS NULL THEN i.ts > ? ELSE i.deadline > ? END LIMIT 1`)
     this.#clear = db.prepare(
       `DELETE FROM ${entries} WHERE (number, key, sequence) IN
         (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
@@ -77,33 +89,60 @@ export class ContainerEntries {
     this.#rest = db.prepare(`SELECT count(*) AS count ${slice}`)
   }
 
-  /** Must run in the transaction that writes the item. Only keys that changed are touched. */
-  change(
-    indexes: readonly IndexRecord[],
-    sequence: number,
-    bodyBefore: (() => string) | undefined,
-    bodyAfter: string | undefined,
-    findings: IndexFindings,
-  ): void {
-    if (indexes.length === 0) return
-    const before = bodyBefore === undefined ? undefined : JSON.parse(bodyBefore())
-    const after = bodyAfter === undefined ? undefined : JSON.parse(bodyAfter)
-    for (const { definition } of indexes) {
-      const old = before === undefined ? noKeys : indexKeys(definition, before).keys
-      const now = after === undefined ? undefined : indexKeys(definition, after)
-      const keys = now?.keys ?? noKeys
-      if (now?.isCut === true) findings.cut.add(definition.number)
-      if (now?.isComplete === false) findings.gaps.add(definition.number)
-      for (const key of old) if (!includes(keys, key)) this.#delete.run(definition.number, key, sequence)
-      for (const key of keys) if (!includes(old, key)) this.#insert.run(definition.number, key, sequence)
+  /**
+   * Must run in the transaction that writes the item. Only keys that changed are touched. False: a living item already has a
+   * key of a unique index, and nothing was changed.
+   */
+  change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
+    const { sequence, pk, before, after } = change
+    const definitions = indexes.map(({ definition }) => definition)
+    const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
+    if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
+    const old = before === undefined ? undefined : this.#keys(definitions, pk, before())
+    for (const [at, { number }] of definitions.entries()) {
+      const gone = old?.[at]?.keys ?? noKeys
+      const { keys = noKeys, isCut = false, isComplete = true } = now?.[at] ?? {}
+      if (isCut) findings.cut.add(number)
+      if (!isComplete) findings.gaps.add(number)
+      for (const key of gone) if (!includes(keys, key)) this.#delete.run(number, key, sequence)
+      for (const key of keys) if (!includes(gone, key)) this.#insert.run(number, key, sequence)
     }
+    return true
   }
 
   /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
-  build(index: IndexRecord, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
-    const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; body: string }[]
-    for (const { sequence, body } of rows) this.change([index], sequence, undefined, body, findings)
+  build({ definition }: IndexRecord, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
+    const { number } = definition
+    const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; pk: string; body: Body }[]
+    for (const { sequence, pk, body } of rows) {
+      const [made] = this.#keys([definition], pk, body)
+      if (made!.isCut) findings.cut.add(number)
+      if (!made!.isComplete) findings.gaps.add(number)
+      for (const key of made!.keys) this.#insert.run(number, key, sequence)
+    }
     return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
+  }
+
+  #keys(definitions: readonly IndexDefinition[], pk: string, body: Body): readonly IndexKeys[] {
+    const made = this.#keysOf(definitions, body)
+    if (definitions.every(({ uniqueness }) => uniqueness !== 'partition')) return made
+    return made.map((keys, at) => (definitions[at]!.uniqueness === 'partition' ? withinPartition(keys, pk) : keys))
+  }
+
+  /** Dead items stand in nobody's way, removed or not. */
+  #isTaken(
+    definitions: readonly IndexDefinition[],
+    keys: readonly IndexKeys[],
+    sequence: number,
+    living: Living,
+  ): boolean {
+    return definitions.some(
+      ({ number, uniqueness }, at) =>
+        uniqueness !== 'none' &&
+        keys[at]!.keys.some(
+          key => this.#holder.get(number, key, sequence, living.inheritedAfter, living.ownAfter) !== undefined,
+        ),
+    )
   }
 
   /** Removes entries of a dropped index; true when none is left. */
@@ -168,6 +207,12 @@ export class ContainerEntries {
 }
 
 const noKeys: readonly Uint8Array[] = []
+
+/** The same values under another partition key are another key. */
+function withinPartition(made: IndexKeys, pk: string): IndexKeys {
+  const prefix = createHash('sha256').update(pk).digest().subarray(0, 16)
+  return { ...made, keys: made.keys.map(key => Buffer.concat([prefix, key])) }
+}
 
 function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
   return keys.some(other => Buffer.compare(other, key) === 0)

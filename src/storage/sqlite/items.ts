@@ -3,13 +3,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
+import type { Body } from '../../document/body.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive } from '../../ttl/living.ts'
 import type {
   ContainerRecord,
   Draft,
+  ItemChange,
   ItemKey,
-  ItemWrite,
   Living,
   PageSize,
   ScannedItem,
@@ -18,7 +19,8 @@ import type {
   StoredItem,
   WriteAnswer,
 } from '../port.ts'
-import type { EntryChanges } from './entries.ts'
+import type { BodyChange } from './entries.ts'
+import type { LogDraft } from './log.ts'
 import { itemTable } from './schema.ts'
 import type { Participant } from './turns.ts'
 
@@ -31,6 +33,14 @@ export interface Counters {
 }
 
 export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
+
+/** What goes along with a write, in its transaction. */
+export interface Consequences {
+  /** Keeps up the index entries; false when a living item already has a unique key, and then nothing was done. */
+  enter(change: BodyChange): boolean
+  /** Only where the container keeps a log. */
+  readonly log: ((entry: LogDraft) => void) | undefined
+}
 
 export interface Slice {
   readonly items: ScannedItem[]
@@ -104,43 +114,65 @@ export class ContainerItems implements Participant {
   }
 
   /** Must run inside the writer's transaction. */
-  write(write: ItemWrite, living: Living, moment: EpochSeconds, indexes: EntryChanges): Written {
-    const { key, ifVersion } = write
+  write(key: ItemKey, change: ItemChange, living: Living, moment: EpochSeconds, consequences: Consequences): Written {
     const present = this.#find.get(key.epk, key.pk, key.id) as Row | undefined
     const alive = present !== undefined && isAlive(living, present) ? present : undefined
     const refuse = (outcome: Written['outcome']) => ({ outcome, version: this.#counters.version })
 
-    if (alive === undefined && (write.kind === 'replace' || write.kind === 'delete')) return refuse('missing')
-    if (alive !== undefined && write.kind === 'create') return refuse('exists')
-    if (alive !== undefined && ifVersion !== undefined && alive.version !== ifVersion) return refuse('changed')
-
-    const version = ++this.#counters.version
-    if (write.kind === 'delete') {
-      const { sequence } = alive!
-      indexes.change(sequence, () => this.#bodyOf(sequence), undefined)
-      this.#delete.run(sequence)
-      this.#counters.rows--
-      return { outcome: 'deleted', version }
+    if (alive === undefined && (change.kind === 'replace' || change.kind === 'delete')) return refuse('missing')
+    if (alive !== undefined && change.kind === 'create') return refuse('exists')
+    if (alive !== undefined && change.ifVersion !== undefined && alive.version !== change.ifVersion) {
+      return refuse('changed')
     }
-    const deadline = ownDeadline(write.ttl, moment)
-    if (alive !== undefined) {
-      const stamp = { sequence: alive.sequence, version, ts: moment }
-      const body = fill(write.draft, stamp)
-      indexes.change(alive.sequence, () => this.#bodyOf(alive.sequence), body)
-      this.#update.run(moment, deadline, version, body, alive.sequence)
-      return { outcome: 'replaced', version, item: { ...stamp, deadline, body } }
+    if (change.kind === 'delete') {
+      this.#remove('delete', key, alive!, moment, consequences)
+      return { outcome: 'deleted', version: this.#counters.version }
     }
-    if (present === undefined) {
+    const isLogged = consequences.log !== undefined
+    // The death of what stood here comes before the birth of what follows.
+    const version = this.#counters.version + (alive === undefined && present !== undefined && isLogged ? 2 : 1)
+    const { sequence } = alive ?? { sequence: version }
+    const stamp = { sequence, version, ts: moment }
+    const body = fill(change.draft, stamp)
+    const before = alive === undefined ? undefined : () => this.#bodyOf(sequence)
+    const previous = alive !== undefined && isLogged ? { version: alive.version, body: before!() } : undefined
+    if (!consequences.enter({ sequence, pk: key.pk, before, after: body })) return refuse('conflict')
+    if (alive === undefined && present !== undefined) this.#remove('expire', key, present, moment, consequences)
+    this.#counters.version = version
+    const deadline = ownDeadline(change.ttl, moment, change.until)
+    if (alive === undefined) {
+      this.#insert.run(sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
       this.#counters.rows++
     } else {
-      indexes.change(present.sequence, () => this.#bodyOf(present.sequence), undefined)
-      this.#delete.run(present.sequence)
+      this.#update.run(moment, deadline, version, body, sequence)
     }
-    const stamp = { sequence: version, version, ts: moment }
-    const body = fill(write.draft, stamp)
-    indexes.change(stamp.sequence, undefined, body)
-    this.#insert.run(stamp.sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
-    return { outcome: 'created', version, item: { ...stamp, deadline, body } }
+    const kind = alive === undefined ? 'create' : 'replace'
+    consequences.log?.({ kind, key, ...stamp, body, previous })
+    return { outcome: alive === undefined ? 'created' : 'replaced', version, item: { ...stamp, deadline, body } }
+  }
+
+  /** Removes a row and all that goes with it, because of a delete or a death. */
+  #remove(
+    kind: 'delete' | 'expire',
+    key: ItemKey,
+    { sequence, version: before }: Row,
+    moment: EpochSeconds,
+    consequences: Consequences,
+  ): void {
+    const body = () => this.#bodyOf(sequence)
+    const version = kind === 'delete' || consequences.log !== undefined ? ++this.#counters.version : before
+    consequences.log?.({
+      kind,
+      key,
+      sequence,
+      version,
+      ts: moment,
+      body: undefined,
+      previous: { version: before, body: body() },
+    })
+    consequences.enter({ sequence, pk: key.pk, before: body, after: undefined })
+    this.#delete.run(sequence)
+    this.#counters.rows--
   }
 
   /** Looks at no more than `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
@@ -168,7 +200,7 @@ export class ContainerItems implements Participant {
   }
 
   /** Within one partition key, or over a range of them in the order of the key's index. */
-  #rowsOf(range: ScanRange, living: Living, rowsMax: number): Iterable<ItemKey & Row & { body: string | null }> {
+  #rowsOf(range: ScanRange, living: Living, rowsMax: number): Iterable<ItemKey & Row & { body: Body | null }> {
     const { min, maxExclusive, pk, after } = range
     const { inheritedAfter, ownAfter } = living
     const common = { inheritedAfter, ownAfter, rowsMax, id: after?.id ?? '' }
@@ -181,16 +213,30 @@ export class ContainerItems implements Participant {
             maxExclusive,
             ...(this.#isHashed ? { epk: after?.epk ?? min } : { min }),
           })
-    return rows as Iterable<ItemKey & Row & { body: string | null }>
+    return rows as Iterable<ItemKey & Row & { body: Body | null }>
   }
 
-  #bodyOf(sequence: number): string {
-    return (this.#body.get(sequence) as { body: string }).body
+  #bodyOf(sequence: number): Body {
+    return (this.#body.get(sequence) as { body: Body }).body
   }
 
-  /** Rows were removed by a sweep in the same transaction. */
-  forget(rows: number): void {
+  /** Rows were removed by a sweep in the same transaction, which may have given versions to their deaths. */
+  forget(rows: number, versions: number): void {
     this.#counters.rows -= rows
+    this.#counters.version += versions
+  }
+
+  /** The newest version within the running transaction. */
+  get pendingVersion(): number {
+    return this.#counters.version
+  }
+
+  /** What a part of a transaction counted is taken back by calling the answer. */
+  savepoint(): () => void {
+    const saved = { ...this.#counters }
+    return () => {
+      this.#counters = saved
+    }
   }
 
   beforeCommit(): void {
@@ -206,7 +252,8 @@ export class ContainerItems implements Participant {
   }
 }
 
-function fill(draft: Draft, stamp: Stamp): string {
+function fill(draft: Draft, stamp: Stamp): Body {
+  if (draft instanceof Uint8Array) return draft
   const { texts, stamps } = draft
   assert(texts.length === stamps.length + 1, 'a draft has one text more than stamps')
   let body = texts[0]!

@@ -2,30 +2,41 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type {
+  ChangeRange,
+  ChangesAnswer,
   ContainerRecord,
   IndexRange,
+  ItemChange,
   ItemKey,
   ItemWrite,
+  Living,
+  LogAnswer,
   PageSize,
   ScanAnswer,
   ScanRange,
+  Step,
+  StepAnswer,
   Store,
-  TtlPolicy,
+  TransactAnswer,
+  View,
+  Viewpoint,
 } from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
-import type { EntryChanges } from './entries.ts'
 import { translate } from './errors.ts'
-import type { Slice } from './items.ts'
+import type { Consequences, Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
+import { Log } from './log.ts'
 import { migrate } from './schema.ts'
 import { Turns } from './turns.ts'
+import { Views } from './views.ts'
 
 export interface SqliteOptions {
   /** undefined: in memory. */
@@ -34,6 +45,8 @@ export interface SqliteOptions {
   readonly clock: (highWaterMark: EpochSeconds) => Clock
   /** The store cannot go on: what it acknowledged may no longer be safe in the file. */
   readonly onFatal: (error: Error) => void
+  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  readonly keysOf?: KeyMaker
 }
 
 /**
@@ -77,26 +90,45 @@ function makeDirectory(directory: string): void {
   }
 }
 
-const noIndexes: EntryChanges = { change() {} }
+/** Nothing goes along with the writes of a container that has no index and keeps no log. */
+const noConsequences: Consequences = { enter: () => true, log: undefined }
 
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #lock: Disposable | undefined
   readonly #catalog: Catalog
   readonly #turns: Turns
+  readonly #views = new Views()
+  readonly #log: Log
+  readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
-  constructor(db: DatabaseSync, lock: Disposable | undefined, { clock, onFatal }: SqliteOptions) {
+  constructor(
+    db: DatabaseSync,
+    lock: Disposable | undefined,
+    { clock, onFatal, keysOf = jsonIndexKeys }: SqliteOptions,
+  ) {
     this.#db = db
     this.#lock = lock
     db.exec(pragmas)
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
-    this.#catalog = new Catalog(db)
+    this.#log = new Log(db)
+    this.#catalog = new Catalog(db, this.#log, keysOf)
+    this.#savepoint = {
+      begin: db.prepare('SAVEPOINT step'),
+      undo: db.prepare('ROLLBACK TO step'),
+      end: db.prepare('RELEASE step'),
+    }
     this.#turns = new Turns(db, clock(mark), mark, onFatal)
   }
 
   moment(): EpochSeconds {
     return this.#turns.readMoment()
+  }
+
+  view(container: ContainerRecord): View {
+    const { policy } = this.#require(container).record
+    return this.#views.open(container.number, { policy, moment: this.#turns.readMoment() })
   }
 
   databases() {
@@ -139,31 +171,75 @@ class SqliteStore implements Store {
     return this.#changeCatalog(() => this.#catalog.deleteContainer(container))
   }
 
-  read(container: ContainerRecord, key: ItemKey) {
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
     const { record, items } = this.#require(container)
-    const { policy } = record
-    const moment = this.#turns.beginRead()
+    const { moment, policy } = this.#judgedBy(record, at)
     return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
+    return this.#turns.write(moment => this.#write(container, write.key, write, moment))
+  }
+
+  transact(steps: readonly Step[]): Promise<TransactAnswer> {
     return this.#turns.write(moment => {
-      const open = this.#require(container)
-      const { policy } = open.record
-      this.#turns.join(open.items)
-      return this.#withEntries(open, entries => ({
-        moment,
-        policy,
-        ...open.items.write(write, livingAt(policy, moment), moment, entries),
-      }))
+      const containers = new Set(steps.map(({ container }) => this.#require(container)))
+      const undo = [...containers].map(({ items }) => items.savepoint())
+      this.#savepoint.begin.run()
+      const answer = this.#take(steps, moment)
+      if (answer.refusal !== undefined) {
+        this.#savepoint.undo.run()
+        for (const restore of undo) restore()
+      }
+      this.#savepoint.end.run()
+      return answer
     })
+  }
+
+  /** Takes steps until one is refused. */
+  #take(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
+    const answers: StepAnswer[] = []
+    let version = 0
+    for (const { container, key, decide } of steps) {
+      const { record, items } = this.#require(container)
+      const found = items.read(key, livingAt(record.policy, moment))
+      version = items.pendingVersion
+      let change: ItemChange | undefined
+      try {
+        change = decide(found, moment)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        return { moment, version, steps: answers, refusal: { error } }
+      }
+      if (change === undefined) {
+        answers.push(found === undefined ? { outcome: 'missing' } : { outcome: 'found', item: found })
+        continue
+      }
+      const { outcome, item, version: made } = this.#write(container, key, change, moment)
+      version = made
+      answers.push(item === undefined ? { outcome } : { outcome, item })
+      if (item === undefined && outcome !== 'deleted') {
+        return { moment, version, steps: answers, refusal: { error: undefined } }
+      }
+    }
+    return { moment, version, steps: answers }
+  }
+
+  /** Must run inside the writer's transaction. */
+  #write(container: ContainerRecord, key: ItemKey, change: ItemChange, moment: EpochSeconds) {
+    const open = this.#require(container)
+    const { policy } = open.record
+    const living = livingAt(policy, moment)
+    this.#turns.join(open.items)
+    const written = this.#withConsequences(open, living, consequences =>
+      open.items.write(key, change, living, moment, consequences),
+    )
+    return { moment, policy, ...written }
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {
     const { record, items } = this.#require(container)
-    const { policy } = record
-    const now = this.#turns.beginRead()
-    const moment = range.at ?? now
+    const { moment, policy } = this.#judgedBy(record, range.at)
     const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
     if (slice.isFull || slice.last === undefined) {
       return { moment, policy, version: items.version, items: slice.items, last: slice.last }
@@ -173,9 +249,7 @@ class SqliteStore implements Store {
 
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
     const { record, items, entries } = this.#require(container)
-    const { policy } = record
-    const now = this.#turns.beginRead()
-    const moment = range.within.at ?? now
+    const { moment, policy } = this.#judgedBy(record, range.within.at)
     const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax)
     return { moment, policy, version: items.version, items: found, last }
   }
@@ -184,8 +258,40 @@ class SqliteStore implements Store {
     return this.#require(container).entries.count(range)
   }
 
-  createIndex(...[container, { components, isDeclared }]: Parameters<Store['createIndex']>) {
-    return this.#changeCatalog(() => this.#catalog.createIndex(container, components, isDeclared))
+  changes(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): MaybePromise<ChangesAnswer> {
+    const { record, items, changes } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, within.at)
+    const { version } = items
+    const found = changes.read(within, Number(after), livingAt(policy, moment), page, sliceRowsMax)
+    const position = String(found.last ?? Math.max(Number(after), version))
+    return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
+  }
+
+  changesNow(container: ContainerRecord) {
+    return String(this.#require(container).items.version)
+  }
+
+  changesSince(container: ContainerRecord, moment: EpochSeconds) {
+    const { items, changes } = this.#require(container)
+    this.#turns.beginRead()
+    return String(changes.lastBefore(moment, items.version))
+  }
+
+  log(container: ContainerRecord, range: ChangeRange, page: PageSize): LogAnswer {
+    const { record, items } = this.#require(container)
+    const { policy, number, logSeconds } = record
+    const moment = this.#turns.beginRead()
+    if (logSeconds === null) throw new RequestError('malformed', `The container ${record.id} keeps no log.`)
+    return { moment, policy, version: items.version, ...this.#log.read(number, range, page, moment - logSeconds) }
+  }
+
+  logNow() {
+    this.#turns.beginRead()
+    return String(this.#log.newest())
+  }
+
+  createIndex(...[container, index]: Parameters<Store['createIndex']>) {
+    return this.#changeCatalog(() => this.#catalog.createIndex(container, index))
   }
 
   buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
@@ -207,11 +313,23 @@ class SqliteStore implements Store {
       const open = this.#require(container)
       const { record, items, purge } = open
       this.#turns.join(items)
-      const swept = this.#withEntries(open, entries =>
-        purge.sweep(livingAt(record.policy, moment), rowsMax, record.indexes.length > 0 ? entries : undefined),
-      )
-      items.forget(swept.removed)
-      return swept
+      const living = this.#views.heldBack(record.number, livingAt(record.policy, moment))
+      let deaths = 0
+      const swept = this.#withConsequences(open, living, consequences => {
+        if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
+        return purge.sweep(living, rowsMax, ({ key, sequence, version: before, body }) => {
+          if (consequences.log !== undefined) {
+            const version = items.pendingVersion + ++deaths
+            const previous = { version: before, body }
+            consequences.log({ kind: 'expire', key, sequence, version, ts: moment, body: undefined, previous })
+          }
+          consequences.enter({ sequence, pk: key.pk, before: () => body, after: undefined })
+        })
+      })
+      items.forget(swept.removed, deaths)
+      if (record.logSeconds === null) return swept
+      const forgotten = this.#log.forget(record.number, moment - record.logSeconds, rowsMax)
+      return { ...swept, done: swept.done && forgotten < rowsMax }
     })
   }
 
@@ -245,13 +363,14 @@ class SqliteStore implements Store {
     })
   }
 
-  /** Runs a write and keeps up the entries of what it writes; what that teaches about indexes is stored with it. */
-  #withEntries<T>(open: OpenContainer, work: (entries: EntryChanges) => T): T {
-    const { indexes } = open.record
-    if (indexes.length === 0) return work(noIndexes)
+  /** Runs a write with what must go along with it; what that teaches about indexes is stored with it. */
+  #withConsequences<T>(open: OpenContainer, living: Living, work: (consequences: Consequences) => T): T {
+    const { indexes, logSeconds, number } = open.record
+    if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
     const findings = { cut: new Set<number>(), gaps: new Set<number>() }
     const result = work({
-      change: (sequence, before, after) => open.entries.change(indexes, sequence, before, after, findings),
+      enter: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
+      log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
     for (const { definition, hasCutKeys, hasGaps } of indexes) {
       if (hasCutKeys) findings.cut.delete(definition.number)
@@ -262,6 +381,12 @@ class SqliteStore implements Store {
       this.#catalog.note(open, findings)
     }
     return result
+  }
+
+  /** Joins the turn's reads. Who is alive is a matter of the viewpoint, if there is one. */
+  #judgedBy({ policy }: ContainerRecord, at: Viewpoint | undefined): Viewpoint {
+    const moment = this.#turns.beginRead()
+    return at ?? { moment, policy }
   }
 
   #require(container: ContainerRecord): OpenContainer {
@@ -277,9 +402,10 @@ class SqliteStore implements Store {
     container: ContainerRecord,
     range: ScanRange,
     page: PageSize,
-    begun: { moment: EpochSeconds; policy: TtlPolicy; slice: Slice },
+    begun: Viewpoint & { slice: Slice },
   ): Promise<ScanAnswer> {
-    const { moment, policy } = begun
+    using view = this.#views.open(container.number, begun)
+    const { moment, policy } = view
     const living = livingAt(policy, moment)
     const { items } = begun.slice
     let { last, bytes, isFull } = begun.slice

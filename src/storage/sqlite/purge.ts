@@ -3,13 +3,23 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
-import type { Census, Cohort, Living } from '../port.ts'
-import type { EntryChanges } from './entries.ts'
+import type { Body } from '../../document/body.ts'
+import type { Census, Cohort, ItemKey, Living } from '../port.ts'
 import { entryTable, itemTable } from './schema.ts'
 
 type Lifespan = Cohort['lifespan']
 const column = { inherited: 'ts', own: 'deadline' } as const
 const condition = { inherited: 'deadline IS NULL', own: 'deadline IS NOT NULL' } as const
+
+/** A dead item that is about to be removed. */
+export interface Victim {
+  readonly key: ItemKey
+  readonly sequence: number
+  readonly version: number
+  readonly body: Body
+}
+
+export type Attend = (victim: Victim) => void
 
 export class ContainerPurge {
   readonly #remove: Record<Lifespan, StatementSync>
@@ -30,7 +40,7 @@ export class ContainerPurge {
     const dead = (columns: string, lifespan: Lifespan, by: string) =>
       `SELECT ${columns} FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?`
     this.#remove = both((lifespan, by) => `DELETE FROM ${table} WHERE sequence IN (${dead('sequence', lifespan, by)})`)
-    this.#victims = both((lifespan, by) => dead('sequence, body', lifespan, by))
+    this.#victims = both((lifespan, by) => dead('sequence, version, epk, pk, id, body', lifespan, by))
     this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
     this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
@@ -43,26 +53,26 @@ export class ContainerPurge {
   }
 
   /**
-   * Must run inside the writer's transaction: the predicate and the removal see one state. Without indexes the rows never
-   * leave the store; with them their bodies say which entries go along.
+   * Must run inside the writer's transaction: the predicate and the removal see one state. Where nobody attends to the dead
+   * (no index, no log) their rows never leave the store.
    */
-  sweep(living: Living, rowsMax: number, entries: EntryChanges | undefined): { removed: number; done: boolean } {
+  sweep(living: Living, rowsMax: number, attend: Attend | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
     // Both kinds take turns at being first, so that a steady stream of one never starves the other.
     const first = this.#first
     const second = first === 'inherited' ? 'own' : 'inherited'
     this.#first = second
-    let removed = this.#removeDead(first, threshold[first], rowsMax, entries)
-    if (removed < rowsMax) removed += this.#removeDead(second, threshold[second], rowsMax - removed, entries)
+    let removed = this.#removeDead(first, threshold[first], rowsMax, attend)
+    if (removed < rowsMax) removed += this.#removeDead(second, threshold[second], rowsMax - removed, attend)
     const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
     return { removed, done: removed < rowsMax || !(isLeft(first) || isLeft(second)) }
   }
 
-  #removeDead(lifespan: Lifespan, threshold: number, rowsMax: number, entries: EntryChanges | undefined): number {
-    if (entries === undefined) return Number(this.#remove[lifespan].run(threshold, rowsMax).changes)
-    const victims = this.#victims[lifespan].all(threshold, rowsMax) as { sequence: number; body: string }[]
-    for (const { sequence, body } of victims) {
-      entries.change(sequence, () => body, undefined)
+  #removeDead(lifespan: Lifespan, threshold: number, rowsMax: number, attend: Attend | undefined): number {
+    if (attend === undefined) return Number(this.#remove[lifespan].run(threshold, rowsMax).changes)
+    const victims = this.#victims[lifespan].all(threshold, rowsMax) as unknown as (ItemKey & Omit<Victim, 'key'>)[]
+    for (const { epk, pk, id, sequence, version, body } of victims) {
+      attend({ key: { epk, pk, id }, sequence, version, body })
       this.#removeOne.run(sequence)
     }
     return victims.length

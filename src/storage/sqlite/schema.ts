@@ -8,7 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RequestError } from '../../base/error.ts'
 
-const migrations: readonly string[] = [
+const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
   `
   CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), high_water_mark INTEGER NOT NULL);
   INSERT INTO clock VALUES (1, 0);
@@ -56,6 +56,33 @@ const migrations: readonly string[] = [
   CREATE TABLE doomed (container INTEGER PRIMARY KEY);
   CREATE TABLE doomed_indexes (container INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (container, number));
   `,
+  db => {
+    db.exec(`
+    ALTER TABLE containers ADD COLUMN encoding TEXT NOT NULL DEFAULT 'json';
+    ALTER TABLE containers ADD COLUMN log_seconds INTEGER;
+    ALTER TABLE containers ADD COLUMN log_forgotten INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE indexes ADD COLUMN uniqueness TEXT NOT NULL DEFAULT 'none';
+    ALTER TABLE indexes ADD COLUMN options TEXT;
+
+    CREATE TABLE log (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      container INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      epk TEXT NOT NULL,
+      pk TEXT NOT NULL,
+      id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      sequence INTEGER NOT NULL,
+      ts INTEGER NOT NULL,
+      body TEXT,
+      previous_version INTEGER,
+      previous_body TEXT
+    );
+    CREATE INDEX log_container ON log (container, number);
+    CREATE INDEX log_age ON log (container, ts);
+    `)
+    for (const row of db.prepare('SELECT number FROM containers').all()) db.exec(changedIndexSql(Number(row.number)))
+  },
 ]
 
 export function migrate(db: DatabaseSync): void {
@@ -67,7 +94,11 @@ export function migrate(db: DatabaseSync): void {
     )
   }
   for (let step = present; step < migrations.length; step++) {
-    db.exec(`BEGIN IMMEDIATE; ${migrations[step]} PRAGMA user_version = ${step + 1}; COMMIT`)
+    const migration = migrations[step]!
+    db.exec('BEGIN IMMEDIATE')
+    if (typeof migration === 'string') db.exec(migration)
+    else migration(db)
+    db.exec(`PRAGMA user_version = ${step + 1}; COMMIT`)
   }
 }
 
@@ -108,6 +139,7 @@ export function createItemTableSql(container: number, partitionCount: number): s
   CREATE UNIQUE INDEX ${table}_key ON ${table} (${keyColumns(partitionCount)});
   CREATE INDEX ${table}_inherited ON ${table} (ts) WHERE deadline IS NULL;
   CREATE INDEX ${table}_own ON ${table} (deadline) WHERE deadline IS NOT NULL;
+  ${changedIndexSql(container)}
   CREATE TABLE ${entryTable(container)} (
     number INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -115,4 +147,13 @@ export function createItemTableSql(container: number, partitionCount: number): s
     PRIMARY KEY (number, key, sequence)
   ) WITHOUT ROWID;
   `
+}
+
+/**
+ * The change order of items that were changed since they were made. Those that never were have their version for a row
+ * number, so the table itself is their change order, and a create pays nothing for it.
+ */
+function changedIndexSql(container: number): string {
+  const table = itemTable(container)
+  return `CREATE INDEX ${table}_changed ON ${table} (version) WHERE version <> sequence;`
 }

@@ -1,0 +1,100 @@
+/**
+ * One page of a query as plain data, and its making from whatever can read the container.
+ *
+ * The thread that answers everybody plans the page; it may make it as well, or have it made by a thread that has nothing else to
+ * do (`PageRunner`). Both run what is here.
+ */
+
+import type { ContainerReader, IndexRange, IndexRecord, ScanRange, Viewpoint } from '../storage/port.ts'
+import { livingAt } from '../ttl/living.ts'
+import { describeIndex } from './choose-index.ts'
+import { executePage, type Page, type PagePosition } from './execute.ts'
+import type { Program } from './program.ts'
+import { batchSource, type Source, type SourcePlan, sourceOf } from './source.ts'
+
+/** A query in words, from which another thread makes the program anew. */
+export interface Statement {
+  readonly language: 'sql'
+  readonly text: string
+  readonly parameters: ReadonlyMap<string, unknown>
+}
+
+export interface PagePlan {
+  readonly source: SourcePlan
+  /** The part of an index whose entries need only be counted, if nobody in the container is dead but present. */
+  readonly count: Pick<IndexRange, 'index' | 'keys'> | undefined
+}
+
+export interface PageTask {
+  readonly plan: PagePlan
+  readonly range: ScanRange
+  readonly at: Viewpoint
+  readonly position: PagePosition | undefined
+  readonly rowsMax: number
+  readonly bytesMax: number
+}
+
+export interface MadePage extends Page {
+  /** No item was read: the entries of an index were counted. */
+  readonly isCounted: boolean
+}
+
+/** A task that travels: what it is about, and what its plan took for granted. */
+export interface RemotePageTask extends PageTask {
+  /** The number of the container. */
+  readonly container: number
+  /** `describeIndexes` of the container when the page was planned. */
+  readonly indexes: string
+  readonly statement: Statement
+}
+
+export interface PageRunner {
+  /** `stale`: the container's indexes are no longer those the plan was made for. */
+  run(task: RemotePageTask): Promise<MadePage | 'stale'>
+}
+
+/** Everything about indexes that a plan depends on. */
+export function describeIndexes(indexes: readonly IndexRecord[]): string {
+  return JSON.stringify(
+    indexes.map(({ definition, isReady, hasCutKeys, hasGaps }) => [
+      definition.number,
+      describeIndex(definition.components),
+      isReady,
+      hasCutKeys,
+      hasGaps,
+    ]),
+  )
+}
+
+export async function makePage(
+  reader: ContainerReader,
+  program: Program,
+  task: PageTask,
+  { source, slicesMax }: { source?: Source | undefined; slicesMax?: number | undefined } = {},
+): Promise<MadePage> {
+  const { plan, range } = task
+  const counted = plan.count === undefined ? undefined : await countLiving(reader, task.at, plan.count)
+  if (counted !== undefined) {
+    program.countItems!(counted.count)
+    const page = await executePage({ ...task, program, source: nothing })
+    return { ...page, version: counted.version, isCounted: true }
+  }
+  const items = source ?? sourceOf(plan.source, reader, range)
+  return { ...(await executePage({ ...task, program, source: items, slicesMax })), isCounted: false }
+}
+
+const nothing: Source = batchSource({ version: 0, items: [], next: undefined })
+
+/** Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all. */
+async function countLiving(
+  reader: ContainerReader,
+  { policy, moment }: Viewpoint,
+  range: Pick<IndexRange, 'index' | 'keys'>,
+): Promise<{ count: number; version: number } | undefined> {
+  const { inheritedAfter, ownAfter } = livingAt(policy, moment)
+  const { earliestInherited, earliestOwn, version } = await reader.census()
+  const hasDead =
+    (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
+    (earliestOwn !== null && earliestOwn <= ownAfter)
+  return hasDead ? undefined : { count: await reader.countEntries(range), version }
+}

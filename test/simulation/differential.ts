@@ -1,0 +1,53 @@
+/**
+ * Random operations until PostgreSQL, the embedded store and the model have agreed on so many:
+ * `npm run differential [-- --operations 1000000 --seed 1]`.
+ *
+ * Histories run beside each other, each in a database of its own. A failure is shrunk, printed and ends it all.
+ */
+
+import { parseArgs } from 'node:util'
+import { startPostgres } from '../support/postgres.ts'
+import type { Operation } from './operations.ts'
+import { postgresSubjects } from './postgres-subject.ts'
+import { simulate } from './simulate.ts'
+
+const { values } = parseArgs({
+  options: { operations: { type: 'string', default: '1000000' }, seed: { type: 'string' } },
+})
+const wanted = Number(values.operations)
+const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
+const lanes = 4
+const historiesAtOnce = 25
+const reportEvery = 10_000
+
+let operations = 0
+let reported = 0
+const met = new Map<string, number>()
+
+function count(history: readonly Operation[]): void {
+  for (const operation of history) operations += operation.op === 'together' ? operation.steps.length : 1
+  if (operations - reported < reportEvery) return
+  reported = operations
+  process.stdout.write(`${operations} of ${wanted} operations agreed\n`)
+}
+
+await using server = await startPostgres()
+const subjects = postgresSubjects(server)
+process.stdout.write(`seed ${seed}\n`)
+
+async function lane(number: number): Promise<void> {
+  for (let round = 0; operations < wanted; round++) {
+    const simulation = { runs: historiesAtOnce, seed: seed + round * lanes + number, onHistory: count }
+    for (const what of await simulate(subjects, simulation)) met.set(what, (met.get(what) ?? 0) + 1)
+  }
+}
+
+try {
+  await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+  process.stdout.write(`${operations} operations: PostgreSQL, the embedded store and the model agree. Met in rounds: `)
+  process.stdout.write(`${[...met].map(([what, rounds]) => `${what} ${rounds}`).join(', ')}\n`)
+} catch (error) {
+  process.stdout.write(`${error instanceof Error ? error.message : error}\n`)
+  if (error instanceof Error && error.cause instanceof Error) process.stdout.write(`${error.cause.stack}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,47 @@
+/** Runs random histories over a kind of store and tells what they met. A failure is shrunk and printed with its seed. */
+
+import fc from 'fast-check'
+import { type Operation, operations } from './operations.ts'
+import type { Subject } from './subject.ts'
+import { World } from './world.ts'
+
+export interface Simulation {
+  readonly runs: number
+  readonly seed?: number | undefined
+  readonly path?: string | undefined
+  readonly onHistory?: (history: readonly Operation[]) => void
+}
+
+export async function simulate(subject: () => Promise<Subject>, simulation: Simulation): Promise<Set<string>> {
+  const { runs, seed, path, onHistory } = simulation
+  const met = new Set<string>()
+  const property = fc.asyncProperty(operations, async history => {
+    await using world = await World.make(await subject(), met)
+    for (const operation of history) await world.perform(operation)
+    await world.look()
+    onHistory?.(history)
+  })
+  await fc.assert(property, {
+    numRuns: runs,
+    ...(seed === undefined ? {} : { seed }),
+    ...(path === undefined ? {} : { path }),
+  })
+  return met
+}
+
+/** What every simulation must have met: one in which nothing happens proves nothing. */
+export const toMeet: readonly string[] = [
+  ...['created', 'created over the dead', 'replaced', 'deleted', 'exists', 'missing', 'changed'],
+  ...['a read', 'a read of a dead item', 'a scan resumed', 'several at once', 'a lost commit'],
+  ...['a sweep that removed', 'a sweep in vain', 'a scan of an index'],
+]
+
+/** What the caller of the tests asks for: more histories, or one of them again. */
+export function asked(runs: number): Simulation {
+  const { MAYFLY_SIMULATION_RUNS, MAYFLY_SIMULATION_SEED, MAYFLY_SIMULATION_PATH } = process.env
+  return {
+    runs: MAYFLY_SIMULATION_RUNS === undefined ? runs : Number(MAYFLY_SIMULATION_RUNS),
+    seed: MAYFLY_SIMULATION_SEED === undefined ? undefined : Number(MAYFLY_SIMULATION_SEED),
+    path: MAYFLY_SIMULATION_PATH,
+  }
+}

@@ -1,0 +1,62 @@
+/** The stores that random histories are run over, each with what can be done to it that the port does not name. */
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock, EpochSeconds } from '../../src/base/clock.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { Store } from '../../src/storage/port.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { fail } from './fixture.ts'
+
+export type MakeClock = (highWaterMark: EpochSeconds) => Clock
+
+/** A place for one store, for the length of one history. */
+export interface Subject extends AsyncDisposable {
+  /** What is asked for in one turn is one commit, and versions count the writes of the whole container. */
+  readonly isOneCommit: boolean
+  /** It outlives closing. */
+  readonly isLasting: boolean
+  open(clock: MakeClock): Promise<Store>
+  /** Ends the store as a killed process would, in the middle of these writes; tells whether they have happened. */
+  kill(store: Store, writes: readonly Promise<unknown>[]): Promise<'lost' | 'happened'>
+}
+
+function open(directory: string | undefined, clock: MakeClock): Store {
+  return withContract(openSqlite({ directory, clock, onFatal: fail }))
+}
+
+export async function sqliteInMemory(): Promise<Subject> {
+  return {
+    isOneCommit: true,
+    isLasting: false,
+    open: async clock => open(undefined, clock),
+    kill: () => fail(new Error('nothing would be left')),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+export async function sqliteOnDisk(): Promise<Subject> {
+  let directory = temporaryDirectory()
+  return {
+    isOneCommit: true,
+    isLasting: true,
+    open: async clock => open(directory, clock),
+    /** A copy of the files as they are in the middle of a turn: what was under way was not acknowledged and is not in it. */
+    kill: async (store, writes) => {
+      const before = directory
+      directory = temporaryDirectory()
+      for (const name of ['mayfly.db', 'mayfly.db-wal']) {
+        if (existsSync(join(before, name))) copyFileSync(join(before, name), join(directory, name))
+      }
+      await Promise.all([...writes, store[Symbol.asyncDispose]()])
+      rmSync(before, { recursive: true })
+      return 'lost'
+    },
+    [Symbol.asyncDispose]: async () => rmSync(directory, { recursive: true }),
+  }
+}
+
+function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'mayfly-simulation-'))
+}
