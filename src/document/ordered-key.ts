@@ -220,17 +220,15 @@ function writeString(text: string): void {
 
 export type KeyPrimitive = null | boolean | number | string
 
-/** What is asked of one component. A range never leaves the type of its ends, as `<` does not in queries. */
-export type KeyBound =
+/**
+ * What is asked of one component. A range never leaves the type of its ends, as `<` does not in queries. The values are
+ * those of the language that asks; `KeyRangeOf` of that language understands them.
+ */
+export type KeyBound<V = KeyPrimitive> =
   | { readonly equals: unknown }
-  | { readonly min: KeyPrimitive; readonly minInclusive: boolean }
-  | { readonly max: KeyPrimitive; readonly maxInclusive: boolean }
-  | {
-      readonly min: KeyPrimitive
-      readonly minInclusive: boolean
-      readonly max: KeyPrimitive
-      readonly maxInclusive: boolean
-    }
+  | { readonly min: V; readonly minInclusive: boolean }
+  | { readonly max: V; readonly maxInclusive: boolean }
+  | { readonly min: V; readonly minInclusive: boolean; readonly max: V; readonly maxInclusive: boolean }
   | { readonly startsWith: string }
   | { readonly defined: true }
 
@@ -249,6 +247,9 @@ export interface KeyRangeOptions {
   readonly after?: readonly KeyComponent[]
   readonly bytesMax?: number
 }
+
+/** Where keys lie, in the encoding of one language. */
+export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => KeyRange
 
 /** Where the keys of all values lie that satisfy the bound, whether cut or not and whatever components follow. */
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {

@@ -21,7 +21,15 @@ let lastNumber = 0
 function index(paths: string, record: Partial<IndexRecord> = {}): IndexRecord {
   const components = paths.split(' ').map(component)
   const definition = { number: ++lastNumber, components, uniqueness: 'none' } as const
-  return { definition, isDeclared: false, isReady: true, hasCutKeys: false, hasGaps: false, ...record }
+  return {
+    definition,
+    isDeclared: false,
+    isReady: true,
+    hasCutKeys: false,
+    hasGaps: false,
+    hasSeveralKeys: false,
+    ...record,
+  }
 }
 
 function demands(filter: Readonly<Record<string, KeyBound | KeyBound[]>>, order = '', isWholeFilter = true): Demands {

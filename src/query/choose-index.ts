@@ -7,7 +7,7 @@
  */
 
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
-import { type KeyBound, type KeyComponent, keyRange } from '../document/ordered-key.ts'
+import { keyRange as jsonKeyRange, type KeyBound, type KeyComponent, type KeyRangeOf } from '../document/ordered-key.ts'
 import type { IndexRecord } from '../storage/port.ts'
 import type { Demand, Demands } from './demands.ts'
 
@@ -27,6 +27,7 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   for (const index of indexes) {
     // Keys that are unique within a partition key begin with it: no filter knows where they stand.
     if (!index.isReady || index.hasGaps || index.definition.uniqueness === 'partition') continue
+    if (demands.mayUse?.(index) === false) continue
     const candidate = consider(index, demands)
     if (candidate !== undefined && candidate.score > bestScore) {
       best = candidate.choice
@@ -47,7 +48,7 @@ export function wishedIndex({ demands, order }: Demands): IndexComponent | undef
 
 const orderScore = 15
 
-function boundScore(bound: KeyBound): number {
+function boundScore(bound: KeyBound<unknown>): number {
   if ('equals' in bound) return 100
   if ('startsWith' in bound) return bound.startsWith === '' ? 10 : 60
   if ('defined' in bound) return 5
@@ -60,29 +61,31 @@ function demandScore({ bounds }: Demand): number {
 
 function consider(
   index: IndexRecord,
-  { demands, order, isWholeFilter }: Demands,
+  { demands, order, isWholeFilter, keyRange = jsonKeyRange as KeyRangeOf }: Demands,
 ): { choice: IndexChoice; score: number } | undefined {
   const { components } = index.definition
+  const { hasSeveralKeys } = index
   const fixed: KeyComponent[] = []
   let used = 0
   let score = 0
-  let bounds: readonly KeyBound[] | undefined
+  let bounds: readonly KeyBound<unknown>[] | undefined
   let open: IndexComponent | undefined
   for (const component of components) {
     const demand = demands.find(({ path }) => isSamePath(path, component.path))
-    const [bound] = demand?.bounds ?? []
+    const asked = hasSeveralKeys ? (demand?.boundsOfMany ?? demand?.bounds) : demand?.bounds
+    const [bound] = asked ?? []
     if (demand !== undefined) {
       used++
       score += demandScore(demand)
     }
-    const isPoint = demand?.bounds.length === 1 && bound !== undefined && 'equals' in bound
+    const isPoint = asked?.length === 1 && bound !== undefined && 'equals' in bound
     const isLast = component === components.at(-1)
     if (isPoint && !isLast) {
       fixed.push({ value: bound.equals, isDescending: component.isDescending })
       continue
     }
     open = component
-    bounds = demand?.bounds
+    bounds = asked
     break
   }
   const ordering = orderOf(index, components, order)
@@ -90,13 +93,13 @@ function consider(
   if (score === 0 || open === undefined) return undefined
   // An index of several paths has entries for items without some of them; nothing is known of a path nobody asked about.
   const isWholeIndex = bounds === undefined && fixed.length === 0
-  const asked: readonly KeyBound[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
+  const wanted: readonly KeyBound<unknown>[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
   const { isDescending } = open
   const ranges =
     isWholeIndex && components.length > 1
       ? [everything]
-      : asked.map(bound => keyRange(bound, { isDescending, after: fixed }))
-  const keys = bounds === undefined && fixed.length > 0 ? [prefixRange(fixed)] : ranges
+      : wanted.map(bound => keyRange(bound as KeyBound<never>, { isDescending, after: fixed }))
+  const keys = bounds === undefined && fixed.length > 0 ? [prefixRange(fixed, keyRange)] : ranges
   return {
     score,
     choice: {
@@ -109,6 +112,7 @@ function consider(
         used === demands.length &&
         keys.every(range => range.isExact) &&
         !index.hasCutKeys &&
+        !hasSeveralKeys &&
         !components.some(({ path }) => path.includes(anyElement)),
     },
   }
@@ -117,7 +121,7 @@ function consider(
 const everything = { low: new Uint8Array(), high: Uint8Array.of(0xff), isExact: true }
 
 /** All entries that begin with the fixed components. */
-function prefixRange(fixed: readonly KeyComponent[]) {
+function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
   const { value, isDescending = false } = fixed.at(-1)!
   return keyRange({ equals: value }, { isDescending, after: fixed.slice(0, -1) })
 }
@@ -127,11 +131,11 @@ function prefixRange(fixed: readonly KeyComponent[]) {
  * component (`ascendingFirst`), so reading in reverse and a descending first key are one thing, as places expect.
  */
 function orderOf(
-  { hasCutKeys }: IndexRecord,
+  { hasCutKeys, hasSeveralKeys }: IndexRecord,
   components: readonly IndexComponent[],
   order: Demands['order'],
 ): boolean | undefined {
-  if (order.length !== components.length || hasCutKeys) return undefined
+  if (order.length !== components.length || hasCutKeys || hasSeveralKeys) return undefined
   if (!components.every(({ path }, at) => isSamePath(path, order[at]!.path))) return undefined
   const turned = components.map(({ isDescending }, at) => isDescending !== order[at]!.isDescending)
   if (turned.every(isTurned => !isTurned)) return false

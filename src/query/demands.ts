@@ -1,12 +1,18 @@
 /** What a filter demands of every item it lets through, in terms an index understands; and the order that is wanted. */
 
 import type { IndexPath } from '../document/index-definition.ts'
-import type { KeyBound } from '../document/ordered-key.ts'
+import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
+import type { IndexRecord } from '../storage/port.ts'
 
 /** The value at the path satisfies one of the bounds. */
 export interface Demand {
   readonly path: IndexPath
-  readonly bounds: readonly KeyBound[]
+  readonly bounds: readonly KeyBound<unknown>[]
+  /**
+   * The same for an index in which an item has several keys, when that differs: two ends of a range may then be met by two
+   * elements of an array.
+   */
+  readonly boundsOfMany?: readonly KeyBound<unknown>[]
 }
 
 export interface Demands {
@@ -15,4 +21,8 @@ export interface Demands {
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
   /** The demands say all that the filter says: an item that satisfies them satisfies it. */
   readonly isWholeFilter: boolean
+  /** How the language of the filter encodes keys; JSON's, unless said. */
+  readonly keyRange?: KeyRangeOf
+  /** Whether an index that knows only a part of the items knows all that the filter can let through. */
+  readonly mayUse?: (index: IndexRecord) => boolean
 }

@@ -38,7 +38,10 @@ export interface Source {
 export type SourcePlan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
-  | ({ readonly kind: 'index'; readonly isOrdered: boolean } & Pick<IndexRange, 'index' | 'keys' | 'isReverse'>)
+  | ({ readonly kind: 'index'; readonly isOrdered: boolean } & Pick<
+      IndexRange,
+      'index' | 'keys' | 'isReverse' | 'isDistinct'
+    >)
 
 export function sourceOf(plan: SourcePlan, reader: ContainerReader, range: ScanRange): Source {
   switch (plan.kind) {
@@ -91,17 +94,17 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): Source 
 }
 
 /**
- * The items of a part of an index, in the order of its keys. Only an index that has no entry twice for an item can be read
- * like this: ranges of a path through an array are points, and an item has one entry for each different element.
+ * The items of a part of an index, in the order of its keys. Where an item has several entries it comes at the first of them,
+ * whichever page that is on.
  */
 function indexSource(
   reader: ContainerReader,
-  { index, keys, isReverse, isOrdered }: Extract<SourcePlan, { kind: 'index' }>,
+  { index, keys, isReverse, isDistinct = false, isOrdered }: Extract<SourcePlan, { kind: 'index' }>,
   within: ScanRange,
 ): Source {
   return {
     read: (after, at, itemsMax) => {
-      const range = { index, keys, isReverse, after: entryOf(after), within: { ...within, at } }
+      const range = { index, keys, isReverse, isDistinct, after: entryOf(after), within: { ...within, at } }
       return andThen(reader.scanIndex(range, { itemsMax, bytesMax: scanBytesMax }), answer => ({
         version: answer.version,
         items: answer.items.map(item => ({ item, position: entryPosition(item.indexKey, item.sequence) })),

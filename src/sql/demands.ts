@@ -159,8 +159,8 @@ function merge(demands: readonly Demand[]): Demand[] {
 function joined(left: Demand, right: Demand): Demand | undefined {
   const [a, b] = [left.bounds, right.bounds].map(bounds => (bounds.length === 1 ? bounds[0] : undefined))
   if (a === undefined || b === undefined) return undefined
-  const isLower = (bound: KeyBound) => 'min' in bound && !('max' in bound)
-  const isUpper = (bound: KeyBound) => 'max' in bound && !('min' in bound)
+  const isLower = (bound: KeyBound<unknown>) => 'min' in bound && !('max' in bound)
+  const isUpper = (bound: KeyBound<unknown>) => 'max' in bound && !('min' in bound)
   const [low, high] = isLower(a) && isUpper(b) ? [a, b] : isUpper(a) && isLower(b) ? [b, a] : []
   if (low === undefined || high === undefined || !('min' in low) || !('max' in high)) return undefined
   return typeof low.min === typeof high.max ? { path: left.path, bounds: [{ ...low, ...high }] } : undefined

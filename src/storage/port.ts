@@ -104,6 +104,8 @@ export interface IndexRecord {
   readonly hasCutKeys: boolean
   /** Items with more entries than allowed have none, so the index does not know all items. */
   readonly hasGaps: boolean
+  /** An item has more than one entry, which a path of its definition does not show. Paths through `anyElement` do. */
+  readonly hasSeveralKeys: boolean
 }
 
 export interface IndexDraft extends Pick<IndexDefinition, 'components' | 'options'> {
@@ -273,6 +275,8 @@ export interface IndexRange {
   readonly keys: readonly { readonly low: Uint8Array; readonly high: Uint8Array }[]
   /** Read from the end. */
   readonly isReverse: boolean
+  /** Each item comes once, at the first of its entries in the ranges. */
+  readonly isDistinct?: boolean
   /** Resume behind this entry, in the direction of reading. */
   readonly after?: IndexPosition | undefined
   /** Only items of this part of the container; its `after` does not count. */

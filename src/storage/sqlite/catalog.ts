@@ -228,7 +228,7 @@ export class Catalog implements Participant {
     const number = (last ?? 0) + 1
     const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
     this.#db
-      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?)')
+      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0)')
       .run(
         container.number,
         number,
@@ -239,7 +239,7 @@ export class Catalog implements Participant {
         options === undefined ? null : JSON.stringify(options),
       )
     const definition = { number, components, uniqueness, ...(options !== undefined && { options }) }
-    const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false }
+    const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false, hasSeveralKeys: false }
     return this.#setIndexes(open, [...open.record.indexes, index])
   }
 
@@ -276,9 +276,12 @@ export class Catalog implements Participant {
   }
 
   /** What a transaction learned about indexes becomes part of their records. */
-  note(open: OpenContainer, { cut, gaps }: IndexFindings): void {
+  note(open: OpenContainer, { cut, gaps, several }: IndexFindings): void {
     if (cut.size > 0) this.#changeIndexes(open, cut, 'has_cut_keys', index => ({ ...index, hasCutKeys: true }))
     if (gaps.size > 0) this.#changeIndexes(open, gaps, 'has_gaps', index => ({ ...index, hasGaps: true }))
+    if (several.size > 0) {
+      this.#changeIndexes(open, several, 'has_several_keys', index => ({ ...index, hasSeveralKeys: true }))
+    }
   }
 
   /** Reclaims a part of one deleted container or dropped index; false when none is left. */
@@ -322,7 +325,7 @@ export class Catalog implements Participant {
   #changeIndexes(
     open: OpenContainer,
     numbers: ReadonlySet<number>,
-    column: 'is_ready' | 'has_cut_keys' | 'has_gaps',
+    column: 'is_ready' | 'has_cut_keys' | 'has_gaps' | 'has_several_keys',
     change: (index: IndexRecord) => IndexRecord,
   ): void {
     for (const number of numbers) {
@@ -349,6 +352,7 @@ export class Catalog implements Participant {
       isReady: row.is_ready === 1,
       hasCutKeys: row.has_cut_keys === 1,
       hasGaps: row.has_gaps === 1,
+      hasSeveralKeys: row.has_several_keys === 1,
     }))
   }
 
@@ -445,6 +449,7 @@ interface IndexRow {
   is_ready: number
   has_cut_keys: number
   has_gaps: number
+  has_several_keys: number
   uniqueness: Uniqueness
   options: string | null
 }

@@ -30,10 +30,21 @@ export interface BodyChange {
   readonly after: Body | undefined
 }
 
-/** What writing taught about indexes: those with cut keys, and those with items that have none of their keys. */
+/** What writing taught about indexes: those with cut keys, with items that have none of their keys, or several. */
 export interface IndexFindings {
   readonly cut: Set<number>
   readonly gaps: Set<number>
+  readonly several: Set<number>
+}
+
+export function noFindings(): IndexFindings {
+  return { cut: new Set(), gaps: new Set(), several: new Set() }
+}
+
+function find(findings: IndexFindings, { number }: IndexDefinition, { keys, isCut, isComplete }: IndexKeys): void {
+  if (isCut) findings.cut.add(number)
+  if (!isComplete) findings.gaps.add(number)
+  if (keys.length > 1) findings.several.add(number)
 }
 
 type Entry = ItemKey & {
@@ -99,11 +110,12 @@ export class ContainerEntries {
     const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
     if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
     const old = before === undefined ? undefined : this.#keys(definitions, pk, before())
-    for (const [at, { number }] of definitions.entries()) {
+    for (const [at, definition] of definitions.entries()) {
+      const { number } = definition
       const gone = old?.[at]?.keys ?? noKeys
-      const { keys = noKeys, isCut = false, isComplete = true } = now?.[at] ?? {}
-      if (isCut) findings.cut.add(number)
-      if (!isComplete) findings.gaps.add(number)
+      const made = now?.[at]
+      const keys = made?.keys ?? noKeys
+      if (made !== undefined) find(findings, definition, made)
       for (const key of gone) if (!includes(keys, key)) this.#delete.run(number, key, sequence)
       for (const key of keys) if (!includes(gone, key)) this.#insert.run(number, key, sequence)
     }
@@ -116,8 +128,7 @@ export class ContainerEntries {
     const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; pk: string; body: Body }[]
     for (const { sequence, pk, body } of rows) {
       const [made] = this.#keys([definition], pk, body)
-      if (made!.isCut) findings.cut.add(number)
-      if (!made!.isComplete) findings.gaps.add(number)
+      find(findings, definition, made!)
       for (const key of made!.keys) this.#insert.run(number, key, sequence)
     }
     return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
@@ -150,7 +161,15 @@ export class ContainerEntries {
     return Number(this.#clear.run(number, rowsMax).changes) < rowsMax
   }
 
-  scan(range: IndexRange, living: Living, page: PageSize, rowsMax: number): IndexSlice {
+  scan(
+    range: IndexRange,
+    living: Living,
+    page: PageSize,
+    rowsMax: number,
+    indexes: readonly IndexRecord[],
+  ): IndexSlice {
+    const several =
+      range.isDistinct === true ? indexes.find(({ definition }) => definition.number === range.index) : undefined
     const { index, isReverse, after, within } = range
     const statement = isReverse ? this.#scan.reverse : this.#scan.forward
     const items: IndexSlice['items'] = []
@@ -172,7 +191,9 @@ export class ContainerEntries {
         rowsMax: rowsMax - looked,
       }) as Iterable<Entry>
       for (const { indexKey, sequence, epk, pk, id, version, ts, deadline, body } of rows) {
-        if (body !== null) {
+        const isTurn =
+          several === undefined || body === null || this.#isFirst(several.definition, indexKey, pk, body, range)
+        if (body !== null && isTurn) {
           if (items.length > 0 && bytes + body.length > page.bytesMax)
             return { items, bytes, isFull: true, last: positionOf(items) }
           items.push({ indexKey, sequence, key: { epk, pk, id }, version, ts, deadline, body })
@@ -185,6 +206,18 @@ export class ContainerEntries {
       }
     }
     return { items, bytes, isFull: false, last: undefined }
+  }
+
+  #isFirst(definition: IndexDefinition, key: Uint8Array, pk: string, body: Body, range: IndexRange): boolean {
+    const [made] = this.#keys([definition], pk, body)
+    const { keys, isReverse } = range
+    return !made!.keys.some(other => {
+      const side = Buffer.compare(other, key)
+      const isBefore = isReverse ? side > 0 : side < 0
+      return (
+        isBefore && keys.some(({ low, high }) => Buffer.compare(other, low) >= 0 && Buffer.compare(other, high) < 0)
+      )
+    })
   }
 
   async count({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {

@@ -30,6 +30,7 @@ import type {
   Viewpoint,
 } from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
+import { noFindings } from './entries.ts'
 import { translate } from './errors.ts'
 import type { Consequences, Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
@@ -250,7 +251,7 @@ class SqliteStore implements Store {
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
     const { record, items, entries } = this.#require(container)
     const { moment, policy } = this.#judgedBy(record, range.within.at)
-    const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax)
+    const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
     return { moment, policy, version: items.version, items: found, last }
   }
 
@@ -296,7 +297,7 @@ class SqliteStore implements Store {
 
   buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
     return this.#changeCatalog(() => {
-      const findings = { cut: new Set<number>(), gaps: new Set<number>() }
+      const findings = noFindings()
       const isReady = this.#catalog.buildIndex(container, index, rowsMax, findings)
       const open = this.#catalog.openContainer(container)
       if (open !== undefined) this.#catalog.note(open, findings)
@@ -367,16 +368,17 @@ class SqliteStore implements Store {
   #withConsequences<T>(open: OpenContainer, living: Living, work: (consequences: Consequences) => T): T {
     const { indexes, logSeconds, number } = open.record
     if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
-    const findings = { cut: new Set<number>(), gaps: new Set<number>() }
+    const findings = noFindings()
     const result = work({
       enter: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
       log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
-    for (const { definition, hasCutKeys, hasGaps } of indexes) {
+    for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of indexes) {
       if (hasCutKeys) findings.cut.delete(definition.number)
       if (hasGaps) findings.gaps.delete(definition.number)
+      if (hasSeveralKeys) findings.several.delete(definition.number)
     }
-    if (findings.cut.size > 0 || findings.gaps.size > 0) {
+    if (findings.cut.size + findings.gaps.size + findings.several.size > 0) {
       this.#turns.join(this.#catalog)
       this.#catalog.note(open, findings)
     }

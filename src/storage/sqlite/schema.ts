@@ -63,6 +63,7 @@ const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
     ALTER TABLE containers ADD COLUMN log_forgotten INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE indexes ADD COLUMN uniqueness TEXT NOT NULL DEFAULT 'none';
     ALTER TABLE indexes ADD COLUMN options TEXT;
+    ALTER TABLE indexes ADD COLUMN has_several_keys INTEGER NOT NULL DEFAULT 0;
 
     CREATE TABLE log (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
