@@ -124,7 +124,9 @@ export type ContainerDraft = Pick<
   readonly declaredIndexes?: readonly IndexDraft[]
 }
 /** What is not named stays as it is. */
-export type ContainerChange = Partial<Pick<ContainerRecord, 'throughput' | 'policy' | 'logSeconds' | 'definition'>>
+export type ContainerChange = Partial<
+  Pick<ContainerRecord, 'id' | 'throughput' | 'policy' | 'logSeconds' | 'definition'>
+>
 
 export interface ItemKey {
   /** The effective partition key: where in the hash space the item lives. */
@@ -381,7 +383,10 @@ export interface Store extends AsyncDisposable {
   findContainer(database: string, id: string): MaybePromise<ContainerRecord | undefined>
   /** undefined: the name is taken. */
   createContainer(database: DatabaseRecord, draft: ContainerDraft): Promise<ContainerRecord | undefined>
-  /** The change sees the present record and the moment at which it takes effect, in one transaction (P8). */
+  /**
+   * The change sees the present record and the moment at which it takes effect, in one transaction (P8). undefined: it is gone,
+   * or its new name is taken.
+   */
   updateContainer(
     container: ContainerRecord,
     change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,

@@ -367,6 +367,23 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
+    test('a container can be renamed, unless the name is taken, and stays what it was', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      await makeContainer(store, null, 'other')
+      await store.write(container, put('create', keyOf('a'), { text: 'one' }))
+      assert.equal(await store.updateContainer(container, () => ({ id: 'other' })), undefined)
+      assert.notEqual(await store.findContainer('d', 'c'), undefined)
+      const renamed = (await store.updateContainer(container, () => ({ id: 'new' })))!
+      assert.equal(await store.findContainer('d', 'c'), undefined)
+      assert.equal((await store.findContainer('d', 'new'))?.number, container.number)
+      assert.equal(parse((await store.read(renamed, keyOf('a'))).item!.body).text, 'one')
+      clock.advance(10)
+      assert.equal((await store.read(renamed, keyOf('a'))).item, undefined)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
     test('a refused change of a container leaves it and its neighbours in the commit as they were', async () => {
       const { opener, store } = await fresh()
       const container = await makeContainer(store, 10)

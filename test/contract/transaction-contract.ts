@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import { RequestError } from '../../src/base/error.ts'
+import { CapacityError, RequestError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
 import type { ContainerRecord, IndexDraft, ItemChange, ItemKey, Step, Store } from '../../src/storage/port.ts'
 import { newPolicy } from '../../src/ttl/lifespan.ts'
@@ -120,6 +120,23 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
           ['created', 'created'],
         )
         assert.equal((await store.census(container)).rows, 3)
+      }))
+
+    test('P10: a step that cannot be decided undoes all others as well', () =>
+      within(async store => {
+        const container = await makeContainer(store, null)
+        const overload = new CapacityError('throttled', 'Later.', 1)
+        const failing: Step = {
+          container,
+          key: keyOf('b'),
+          decide: () => {
+            throw overload
+          },
+        }
+        const first = step(container, keyOf('a'), put('create', keyOf('a')))
+        await assert.rejects(store.transact([first, failing]), overload)
+        assert.equal((await store.read(container, keyOf('a'))).item, undefined)
+        assert.equal((await store.census(container)).rows, 0)
       }))
 
     test('P10: a failing transaction takes nothing from the writes that come with it', () =>

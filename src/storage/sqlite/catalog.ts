@@ -8,12 +8,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Encoding } from '../../document/body.ts'
-import {
-  type IndexComponent,
-  parseIndexPath,
-  printIndexPath,
-  type Uniqueness,
-} from '../../document/index-definition.ts'
+import { type IndexDefinition, printIndexPath } from '../../document/index-definition.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type {
   ContainerChange,
@@ -26,7 +21,9 @@ import type {
   IndexRecord,
 } from '../port.ts'
 import { ContainerChanges } from './changes.ts'
-import { ContainerEntries, type IndexFindings } from './entries.ts'
+import { ContainerEntries } from './entries.ts'
+import type { IndexFindings } from './index-findings.ts'
+import { loadIndexes } from './index-records.ts'
 import { ContainerItems, type Counters } from './items.ts'
 import type { Log } from './log.ts'
 import { ContainerPurge, reclaim } from './purge.ts'
@@ -74,7 +71,7 @@ export class Catalog implements Participant {
       VALUES (:database, :id, :rid, 1, :ts, :throughput, :partitionKey, :partitionCount,
         :encoding, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :logSeconds, :definition, 0, 0) RETURNING number`)
     this.#updateContainer = db.prepare(`
-      UPDATE containers SET version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
+      UPDATE containers SET id = :id, version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
         inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds, definition = :definition
       WHERE number = :number`)
     this.#load()
@@ -176,8 +173,11 @@ export class Catalog implements Participant {
     if (open === undefined) return undefined
     const before = open.record
     const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+    const { containers } = this.#databases.get(before.database.id)!
+    if (record.id !== before.id && containers.has(record.id)) return undefined
     this.#updateContainer.run({
       number: record.number,
+      id: record.id,
       version: record.version,
       ts,
       throughput: toJson(record.throughput),
@@ -186,10 +186,15 @@ export class Catalog implements Participant {
       definition: JSON.stringify(record.definition),
     })
     if (before.logSeconds === null && record.logSeconds !== null) this.#log.begin(record.number)
-    open.record = record
-    this.#undo.push(() => {
-      open.record = before
-    })
+    const set = (now: ContainerRecord, name: string) => {
+      if (now.id !== name) {
+        containers.delete(name)
+        containers.set(now.id, open)
+      }
+      open.record = now
+    }
+    set(record, before.id)
+    this.#undo.push(() => set(before, record.id))
     return record
   }
 
@@ -243,18 +248,30 @@ export class Catalog implements Participant {
     return this.#setIndexes(open, [...open.record.indexes, index])
   }
 
+  /** Behind which item building goes on. */
+  builtTo({ number: container }: ContainerRecord, number: number): number {
+    const where = 'WHERE container = ? AND number = ?'
+    const row = this.#db.prepare(`SELECT built_to AS builtTo FROM indexes ${where}`).get(container, number)
+    return (row as { builtTo: number }).builtTo
+  }
+
   /** Enters a part of the items; true when the index is ready or gone. */
-  buildIndex(container: ContainerRecord, number: number, rowsMax: number, findings: IndexFindings): boolean {
+  buildIndex(
+    container: ContainerRecord,
+    number: number,
+    /** Answers how far it came, and undefined when there are no more. */
+    enter: (open: OpenContainer, definition: IndexDefinition, builtTo: number) => number | undefined,
+  ): boolean {
     const open = this.openContainer(container)
     const index = open?.record.indexes.find(({ definition }) => definition.number === number)
     if (open === undefined || index === undefined || index.isReady) return true
-    const where = 'WHERE container = ? AND number = ?'
-    const { builtTo } = this.#db
-      .prepare(`SELECT built_to AS builtTo FROM indexes ${where}`)
-      .get(container.number, number) as { builtTo: number }
-    const reached = open.entries.build(index, builtTo, rowsMax, findings)
+    const builtTo = this.builtTo(container, number)
+    const reached = enter(open, index.definition, builtTo)
     if (reached !== undefined) {
-      this.#db.prepare(`UPDATE indexes SET built_to = ? ${where}`).run(reached, container.number, number)
+      if (reached === builtTo) return false
+      this.#db
+        .prepare('UPDATE indexes SET built_to = ? WHERE container = ? AND number = ?')
+        .run(reached, container.number, number)
       return false
     }
     this.#changeIndexes(open, new Set([number]), 'is_ready', ready => ({ ...ready, isReady: true }))
@@ -339,23 +356,6 @@ export class Catalog implements Participant {
     )
   }
 
-  #loadIndexes(container: number): IndexRecord[] {
-    const rows = this.#db.prepare('SELECT * FROM indexes WHERE container = ? ORDER BY number').all(container)
-    return (rows as unknown as IndexRow[]).map(row => ({
-      definition: {
-        number: row.number,
-        components: parseComponents(row.components),
-        uniqueness: row.uniqueness,
-        ...(row.options !== null && { options: JSON.parse(row.options) }),
-      },
-      isDeclared: row.is_declared === 1,
-      isReady: row.is_ready === 1,
-      hasCutKeys: row.has_cut_keys === 1,
-      hasGaps: row.has_gaps === 1,
-      hasSeveralKeys: row.has_several_keys === 1,
-    }))
-  }
-
   #present(database: DatabaseRecord): OpenDatabase | undefined {
     const open = this.#databases.get(database.id)
     return open?.record.number === database.number ? open : undefined
@@ -410,7 +410,7 @@ export class Catalog implements Participant {
         },
         logSeconds: row.log_seconds,
         definition: JSON.parse(row.definition),
-        indexes: this.#loadIndexes(number),
+        indexes: loadIndexes(this.#db, number),
       }
       this.#open(owner, record, { version: row.item_version, rows: row.item_rows })
     }
@@ -440,23 +440,6 @@ interface ContainerRow extends DatabaseRow {
   definition: string
   item_version: number
   item_rows: number
-}
-
-interface IndexRow {
-  number: number
-  components: string
-  is_declared: number
-  is_ready: number
-  has_cut_keys: number
-  has_gaps: number
-  has_several_keys: number
-  uniqueness: Uniqueness
-  options: string | null
-}
-
-function parseComponents(text: string): IndexComponent[] {
-  const stored = JSON.parse(text) as { path: string; isDescending: boolean }[]
-  return stored.map(({ path, isDescending }) => ({ path: parseIndexPath(path), isDescending }))
 }
 
 function toJson(value: unknown): string | null {

@@ -8,12 +8,14 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
-import { sliceRowsMax } from '../../base/limits.ts'
+import { indexRangeBytesMax, indexRangeRowsMax, sliceRowsMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
 import type { IndexPosition, IndexRange, IndexRecord, ItemKey, Living, PageSize, ScannedItem } from '../port.ts'
+import { find, type IndexFindings, noFindings } from './index-findings.ts'
 import { entryTable, itemTable } from './schema.ts'
+import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
 export interface IndexSlice {
   readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]
@@ -30,23 +32,6 @@ export interface BodyChange {
   readonly after: Body | undefined
 }
 
-/** What writing taught about indexes: those with cut keys, with items that have none of their keys, or several. */
-export interface IndexFindings {
-  readonly cut: Set<number>
-  readonly gaps: Set<number>
-  readonly several: Set<number>
-}
-
-export function noFindings(): IndexFindings {
-  return { cut: new Set(), gaps: new Set(), several: new Set() }
-}
-
-function find(findings: IndexFindings, { number }: IndexDefinition, { keys, isCut, isComplete }: IndexKeys): void {
-  if (isCut) findings.cut.add(number)
-  if (!isComplete) findings.gaps.add(number)
-  if (keys.length > 1) findings.several.add(number)
-}
-
 type Entry = ItemKey & {
   indexKey: Uint8Array
   sequence: number
@@ -54,6 +39,12 @@ type Entry = ItemKey & {
   ts: ScannedItem['ts']
   deadline: number | null
   body: Body | null
+}
+
+interface UnbuiltRow {
+  readonly sequence: number
+  readonly pk: string
+  readonly body: Body
 }
 
 export class ContainerEntries {
@@ -64,8 +55,11 @@ export class ContainerEntries {
   readonly #scan: { forward: StatementSync; reverse: StatementSync }
   readonly #sliceEnd: StatementSync
   readonly #rest: StatementSync
+  readonly #count: StatementSync
   readonly #unbuilt: StatementSync
+  readonly #present: StatementSync
   readonly #clear: StatementSync
+  #touched: Set<number> | undefined
 
   constructor(db: DatabaseSync, container: number, keysOf: KeyMaker) {
     this.#keysOf = keysOf
@@ -74,6 +68,7 @@ export class ContainerEntries {
     this.#insert = db.prepare(`INSERT OR IGNORE INTO ${entries} VALUES (?, ?, ?)`)
     this.#delete = db.prepare(`DELETE FROM ${entries} WHERE number = ? AND key = ? AND sequence = ?`)
     this.#unbuilt = db.prepare(`SELECT sequence, pk, body FROM ${items} WHERE sequence > ? ORDER BY sequence LIMIT ?`)
+    this.#present = db.prepare(`SELECT pk, body FROM ${items} WHERE sequence = ?`)
     this.#holder = db.prepare(`
       SELECT 1 FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
       WHERE e.number = ? AND e.key = ? AND e.sequence <> ?
@@ -98,6 +93,7 @@ export class ContainerEntries {
     const slice = `FROM ${entries} WHERE number = ? AND (key, sequence) > (?, ?) AND key < ?`
     this.#sliceEnd = db.prepare(`SELECT key, sequence ${slice} ORDER BY key, sequence LIMIT 1 OFFSET ?`)
     this.#rest = db.prepare(`SELECT count(*) AS count ${slice}`)
+    this.#count = db.prepare(`SELECT count(*) AS count FROM ${entries} WHERE number = ? AND key >= ? AND key < ?`)
   }
 
   /**
@@ -106,6 +102,7 @@ export class ContainerEntries {
    */
   change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
     const { sequence, pk, before, after } = change
+    this.#touched?.add(sequence)
     const definitions = indexes.map(({ definition }) => definition)
     const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
     if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
@@ -123,15 +120,71 @@ export class ContainerEntries {
   }
 
   /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
-  build({ definition }: IndexRecord, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
-    const { number } = definition
-    const rows = this.#unbuilt.all(builtTo, rowsMax) as { sequence: number; pk: string; body: Body }[]
-    for (const { sequence, pk, body } of rows) {
-      const [made] = this.#keys([definition], pk, body)
-      find(findings, definition, made!)
-      for (const key of made!.keys) this.#insert.run(number, key, sequence)
-    }
+  build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
+    const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
+    for (const row of rows) this.#enterItem(definition, row, findings)
     return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
+  }
+
+  /** Enters these items as they are now; those that are gone are passed over. */
+  enterItems(definition: IndexDefinition, sequences: readonly number[], findings: IndexFindings): void {
+    for (const sequence of sequences) {
+      const row = this.#present.get(sequence) as Omit<UnbuiltRow, 'sequence'> | undefined
+      if (row !== undefined) this.#enterItem(definition, { sequence, ...row }, findings)
+    }
+  }
+
+  #enterItem(definition: IndexDefinition, { sequence, pk, body }: UnbuiltRow, findings: IndexFindings): void {
+    const [made] = this.#keys([definition], pk, body)
+    const { number } = definition
+    find(findings, definition, made!)
+    for (const key of made!.keys) this.#insert.run(number, key, sequence)
+  }
+
+  /** From now on the items that are written are put into the answer. */
+  watch(): ReadonlySet<number> {
+    this.#touched = new Set()
+    return this.#touched
+  }
+
+  unwatch(): void {
+    this.#touched = undefined
+  }
+
+  /** Enters sorted entries, but none of these items; answers which of them it met. */
+  enterSorted(
+    number: number,
+    { keys, ends, sequences }: SortedEntries,
+    from: number,
+    to: number,
+    except: ReadonlySet<number>,
+  ): number[] {
+    const met: number[] = []
+    for (let at = from; at < to; at++) {
+      const sequence = sequences[at]!
+      if (except.has(sequence)) met.push(sequence)
+      else this.#insert.run(number, keys.subarray(at === 0 ? 0 : ends[at - 1], ends[at]), sequence)
+    }
+    return met
+  }
+
+  /** The entries of a range of items behind `builtTo`, in order. Writes nothing. */
+  async sorted(definition: IndexDefinition, builtTo: number, turn: () => Promise<void>): Promise<SortedEntries> {
+    const sorter = new EntrySorter()
+    const findings = noFindings()
+    let reached = builtTo
+    for (let rows = 0; rows < indexRangeRowsMax && sorter.bytes < indexRangeBytesMax; rows += sortRows) {
+      const found = this.#unbuilt.all(reached, sortRows) as unknown as UnbuiltRow[]
+      for (const { sequence, pk, body } of found) {
+        const [made] = this.#keys([definition], pk, body)
+        find(findings, definition, made!)
+        sorter.add(sequence, made!)
+      }
+      if (found.length < sortRows) return sorter.sorted(undefined, findings)
+      reached = found.at(-1)!.sequence
+      await turn()
+    }
+    return sorter.sorted(reached, findings)
   }
 
   #keys(definitions: readonly IndexDefinition[], pk: string, body: Body): readonly IndexKeys[] {
@@ -220,6 +273,12 @@ export class ContainerEntries {
     })
   }
 
+  /** However many there are. */
+  countAtOnce({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): number {
+    const counts = keys.map(({ low, high }) => (this.#count.get(index, low, high) as { count: number }).count)
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
   async count({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
     let counted = 0
     for (const { low, high } of keys) {
@@ -240,6 +299,9 @@ export class ContainerEntries {
 }
 
 const noKeys: readonly Uint8Array[] = []
+
+/** Rows that are read and encoded between two turns: a few milliseconds. */
+const sortRows = 500
 
 /** The same values under another partition key are another key. */
 function withinPartition(made: IndexKeys, pk: string): IndexKeys {

@@ -30,12 +30,14 @@ import type {
   Viewpoint,
 } from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
-import { noFindings } from './entries.ts'
 import { translate } from './errors.ts'
+import { type IndexFindings, noFindings } from './index-findings.ts'
 import type { Consequences, Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
-import { migrate } from './schema.ts'
+import { dataFile, migrate } from './schema.ts'
+import { SortedBuild } from './sorted-build.ts'
+import type { SortEntries } from './sorted-entries.ts'
 import { Turns } from './turns.ts'
 import { Views } from './views.ts'
 
@@ -46,6 +48,8 @@ export interface SqliteOptions {
   readonly clock: (highWaterMark: EpochSeconds) => Clock
   /** The store cannot go on: what it acknowledged may no longer be safe in the file. */
   readonly onFatal: (error: Error) => void
+  /** Sorts the entries of a range of items in another thread, for indexes of many items; never in memory. */
+  readonly sortEntries?: SortEntries | undefined
   /** Makes the index keys of bodies; JSON bodies only, unless given. */
   readonly keysOf?: KeyMaker
 }
@@ -72,7 +76,7 @@ export function openSqlite(options: SqliteOptions): Store {
   try {
     makeDirectory(directory)
     lock = lockDirectory(directory)
-    return new SqliteStore(new DatabaseSync(join(directory, 'mayfly.db')), lock, options)
+    return new SqliteStore(new DatabaseSync(join(directory, dataFile)), lock, options)
   } catch (error) {
     lock?.[Symbol.dispose]()
     throw translate(error)
@@ -100,19 +104,21 @@ class SqliteStore implements Store {
   readonly #catalog: Catalog
   readonly #turns: Turns
   readonly #views = new Views()
+  readonly #sortedBuild: SortedBuild | undefined
   readonly #log: Log
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
     db: DatabaseSync,
     lock: Disposable | undefined,
-    { clock, onFatal, keysOf = jsonIndexKeys }: SqliteOptions,
+    { clock, onFatal, sortEntries, keysOf = jsonIndexKeys }: SqliteOptions,
   ) {
     this.#db = db
     this.#lock = lock
     db.exec(pragmas)
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
+    this.#sortedBuild = sortEntries && new SortedBuild(sortEntries)
     this.#log = new Log(db)
     this.#catalog = new Catalog(db, this.#log, keysOf)
     this.#savepoint = {
@@ -185,15 +191,20 @@ class SqliteStore implements Store {
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
     return this.#turns.write(moment => {
       const containers = new Set(steps.map(({ container }) => this.#require(container)))
-      const undo = [...containers].map(({ items }) => items.savepoint())
+      const counters = [...containers].map(({ items }) => items.savepoint())
       this.#savepoint.begin.run()
-      const answer = this.#take(steps, moment)
-      if (answer.refusal !== undefined) {
-        this.#savepoint.undo.run()
-        for (const restore of undo) restore()
+      let isWhole = false
+      try {
+        const answer = this.#take(steps, moment)
+        isWhole = answer.refusal === undefined
+        return answer
+      } finally {
+        if (!isWhole) {
+          this.#savepoint.undo.run()
+          for (const restore of counters) restore()
+        }
+        this.#savepoint.end.run()
       }
-      this.#savepoint.end.run()
-      return answer
     })
   }
 
@@ -295,14 +306,29 @@ class SqliteStore implements Store {
     return this.#changeCatalog(() => this.#catalog.createIndex(container, index))
   }
 
-  buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
-    return this.#changeCatalog(() => {
-      const findings = noFindings()
-      const isReady = this.#catalog.buildIndex(container, index, rowsMax, findings)
-      const open = this.#catalog.openContainer(container)
-      if (open !== undefined) this.#catalog.note(open, findings)
-      return isReady
-    })
+  /** From a sorted range where there is one, otherwise item by item. */
+  async buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>): Promise<boolean> {
+    const present = this.#catalog.openContainer(container)
+    const sorting = present && this.#sortedBuild?.prepare(present, index, () => this.#catalog.builtTo(container, index))
+    if (sorting !== undefined) {
+      await sorting
+      return false
+    }
+    let settle: (() => void) | undefined
+    const isReady = await this.#changeCatalog(() =>
+      this.#catalog.buildIndex(container, index, (open, definition, builtTo) => {
+        const findings = noFindings()
+        const { entries } = open
+        const step = this.#sortedBuild?.rangeOf(definition)?.step(entries, findings)
+        const reached = step === undefined ? entries.build(definition, builtTo, rowsMax, findings) : step.reached
+        this.#note(open, findings)
+        settle = step?.settle
+        return reached
+      }),
+    )
+    settle?.()
+    if (isReady) this.#sortedBuild?.end()
+    return isReady
   }
 
   dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
@@ -373,16 +399,20 @@ class SqliteStore implements Store {
       enter: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
       log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
-    for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of indexes) {
+    this.#note(open, findings)
+    return result
+  }
+
+  /** Only what is new: most of it was known before. */
+  #note(open: OpenContainer, findings: IndexFindings): void {
+    for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of open.record.indexes) {
       if (hasCutKeys) findings.cut.delete(definition.number)
       if (hasGaps) findings.gaps.delete(definition.number)
       if (hasSeveralKeys) findings.several.delete(definition.number)
     }
-    if (findings.cut.size + findings.gaps.size + findings.several.size > 0) {
-      this.#turns.join(this.#catalog)
-      this.#catalog.note(open, findings)
-    }
-    return result
+    if (findings.cut.size + findings.gaps.size + findings.several.size === 0) return
+    this.#turns.join(this.#catalog)
+    this.#catalog.note(open, findings)
   }
 
   /** Joins the turn's reads. Who is alive is a matter of the viewpoint, if there is one. */

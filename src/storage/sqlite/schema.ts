@@ -103,6 +103,9 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
+/** Within the data directory. */
+export const dataFile = 'mayfly.db'
+
 export function itemTable(container: number): string {
   return `items_${container}`
 }
