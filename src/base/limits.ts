@@ -6,8 +6,8 @@ const MiB = 1024 * KiB
 /** The service's item limit is 2 MB of UTF-8, system properties not counted. */
 export const itemBytesMax = 2 * MiB
 
-/** Room for an item plus its envelope; the reading of a request body stops here. */
-export const requestBytesMax = itemBytesMax + 64 * KiB
+/** Room for an item plus its envelope, and for the largest batch; the reading of a request body stops here. */
+export const requestBytesMax = itemBytesMax + 256 * KiB
 
 /** Definitions of databases and containers are small; nothing legitimate comes near this. */
 export const definitionBytesMax = 256 * KiB
@@ -234,6 +234,15 @@ export const postgresConnectMsMax = 5000
 export const postgresAttemptsMax = 5
 export const postgresRetryMs = 20
 
+/** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
+export const postgresRacesMax = 3
+
+/** How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog take that much longer. */
+export const postgresLeaseMs = 50
+
+/** How often a gateway says that it is there. */
+export const postgresSignOnMs = 60_000
+
 /** Bodies in one group of writes: what one statement carries, and the bucket is locked for. At least one write goes. */
 export const groupBytesMax = 8 * MiB
 
@@ -242,3 +251,190 @@ export const largePartitionsMax = 10_000
 
 /** A build waits less than a purge: queries scan until it is done. A million items take two minutes beside steady requests. */
 export const indexBuildWaitMsMax = 10
+
+/** MongoDB's own limits, as `hello` tells them to drivers: a message, the writes of one command. */
+export const mongoMessageBytesMax = 48_000_000
+export const mongoWriteBatchMax = 100_000
+
+/** A message before login is a greeting or a step of the login; a stranger shall not make us hold more. */
+export const mongoStrangerMessageBytesMax = 1 * MiB
+
+/** Chunks of a message that are kept as they came before they are joined: a client may send single bytes. */
+export const mongoMessagePartsMax = 1024
+
+/** Messages of one connection that wait for their turn. Drivers send one at a time; whoever sends more waits in the socket. */
+export const mongoWaitingMessagesMax = 64
+
+/** Larger messages are compressed and decompressed outside the event loop. */
+export const mongoInlineCompressionBytesMax = 64 * KiB
+
+/** MongoDB documents at most 100 levels of nesting for stored documents, and its commands carry up to 180. */
+export const bsonDepthMax = 100
+export const bsonCommandDepthMax = 180
+
+/** What expressions and updates build nests deeper than what may be stored before it is refused; no walk may recurse further. */
+export const bsonWriteDepthMax = 200
+
+/** MongoDB's own limit for a buffer; a document is refused far earlier, by `bsonBytesMax`. */
+export const bsonWriteBytesMax = 64 * MiB
+
+/** MongoDB's limit for one document. */
+export const bsonBytesMax = 16 * MiB
+
+/** How long a Mongo session lives without being used, as `hello` tells drivers, and how many there may be. */
+export const mongoSessionMinutes = 30
+export const mongoSessionsMax = 100_000
+
+/** A cursor that nobody asks for this long is closed, as MongoDB does; and how many may be open. */
+export const mongoCursorIdleMsMax = 10 * 60 * 1000
+export const mongoCursorsMax = 10_000
+
+/** Documents in the first batch of a cursor when the client does not say, and the bytes of any batch. */
+export const mongoFirstBatchDefault = 101
+export const mongoBatchBytesMax = 16 * MiB
+
+/** Rows of a container up to which a scan stays on the thread that answers everybody: about a millisecond. */
+export const inlineRowsMax = 500
+
+/** Slices after which a page that began there is made by the query thread instead. */
+export const inlineSlicesMax = 2
+
+/** Pages that the query thread makes at the same time, by turns. Each has a connection, with a cache of its own. */
+export const querySnapshotsMax = 8
+
+/** Containers whose statements a connection of the query thread keeps. */
+export const snapshotContainersMax = 64
+
+/** How often a page is planned anew because indexes came or went meanwhile, before it is made where nothing can change. */
+export const pagePlansMax = 3
+
+/** What the query thread reads, encodes and sorts at a time for an index: half a second, and 20 MB with its keys. */
+export const indexRangeRowsMax = 100_000
+export const indexRangeBytesMax = 16 * MiB
+
+/** Below this many items an index is built item by item: that is done before another thread has begun. */
+export const indexSortRowsMin = 2000
+
+/** Sorted entries that one step of a build brings in: under a millisecond, because neighbours share pages. */
+export const indexBuildEntriesMax = 500
+
+/** The service gives a stored procedure or trigger five seconds. */
+export const scriptMsMax = 5000
+
+/** The part of that time in which a script's calls are accepted; the rest is there to end in good order. */
+export const scriptAcceptShare = 0.8
+
+/** A script that hears of its end but does not come to it is ended with its thread: one call of a built-in can take seconds. */
+export const scriptKillMsMax = 250
+
+/**
+ * The memory of a thread that runs scripts, all in all. QuickJS counts 8 bytes per allocation when it runs as WebAssembly and lets a
+ * script pass 600 MB under a limit of 64, so that the bound is the size of the WebAssembly memory itself.
+ */
+export const scriptMemoryBytesMax = 64 * MiB
+
+/** Recursion in a script ends here. The thread's own stack must be far larger, or the engine dies of what it should refuse. */
+export const scriptStackBytesMax = 256 * KiB
+export const scriptThreadStackMb = 16
+
+/** What a script may send back: as much as a page. The service's limit is the same, in characters. */
+export const scriptResponseCharsMax = 4 * MiB
+
+/** The text of one call of a script: an item, or a query. */
+export const scriptCallCharsMax = 4 * MiB
+
+/** Calls a script may have made without an answer, and their characters. More are not accepted. */
+export const scriptCallsWaitingMax = 10_000
+export const scriptCallsWaitingCharsMax = 16 * MiB
+
+/** The log of a script travels in a header, and clients refuse answers with more than 16 KB of headers. */
+export const scriptLogEncodedCharsMax = 8 * KiB
+
+/** How much of an error that a script throws is passed on. */
+export const scriptErrorCharsMax = 8 * KiB
+
+/** Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait for one. */
+export const scriptThreadsMax = 2
+export const scriptRunsWaitingMax = 256
+
+/**
+ * Turns of loops and calls of functions in one call of a user-defined function: about 10 milliseconds. Counted, because a time would end
+ * harmless functions on a busy machine.
+ */
+export const functionStepsMax = 1_000_000
+
+/** Whoever evaluates a query waits so long for a function, and as long again if it is at work; then its thread is ended. */
+export const functionKillMsMax = 25
+
+/** Longer by what the engine needs to read the arguments: it reads and writes 15 KB of JSON per millisecond. */
+export const functionCharsPerMs = 8 * KiB
+
+/** A thread that gets no processor time is waited for up to here. */
+export const functionStarvedMsMax = 1000
+
+/** User-defined functions in one page of a query, all calls together: the service's five seconds. */
+export const functionPageMsMax = 5000
+
+/** Pages with user-defined functions at the same time. Each has a context of 300 KB in the one thread. */
+export const functionSessionsMax = 64
+
+/** MongoDB's limits for the name of a database and for `database.collection`. */
+export const mongoDatabaseNameBytesMax = 63
+export const mongoNamespaceBytesMax = 255
+
+/** An `_id` is part of an index; a longer one stands there with its beginning and a digest. */
+export const mongoIdKeyBytesMax = 384
+
+/** Documents from which the size of a collection is estimated. */
+export const mongoSizeSampleMax = 100
+
+/** What one stage of an aggregation may hold in memory: MongoDB's limit, beyond which it writes to disk or refuses. */
+export const aggregationMemoryBytesMax = 100 * MiB
+
+/** MongoDB's limits for the stages of a pipeline and for pipelines within pipelines. */
+export const pipelineStagesMax = 1000
+export const pipelineDepthMax = 20
+
+/** Elements that expressions look at for one document: a second or so in which nobody else gets a turn. */
+export const expressionStepsMax = 20_000_000
+
+/** Elements of an array made by an expression. What is larger could not be stored, because an element takes 8 bytes and more. */
+export const expressionArrayElementsMax = 2_000_000
+
+/** Characters of a string made by an expression, for the same reason. */
+export const expressionStringCharsMax = 16 * MiB
+
+/** Documents that go from one stage of a pipeline to the next at a time. */
+export const pipelineBatchDocumentsMax = 250
+
+/** Documents whose ends are written anew in one transaction, when a TTL index on dates is made or changed. */
+export const mongoRewriteBatchMax = 100
+
+/** The service's limits for one partial update and for one batch; the .NET SDK fills bulk requests up to these bytes. */
+export const patchOperationsMax = 10
+export const batchOperationsMax = 100
+export const batchBytesMax = 2_202_010
+
+/** Values of `_id` that a filter may name to be read one by one; a search serves more of them better. */
+export const mongoIdsMax = 1000
+
+/** Documents asked for at once while a batch is put together. */
+export const mongoPageDocumentsMax = 10_000
+
+/** Nulls that an update puts before a new element far behind the end of an array: MongoDB's own limit, 13 MB of them. */
+export const arrayPaddingMax = 1_500_000
+
+/** MongoDB's default for how long a transaction may run. */
+export const mongoTransactionMsMax = 60_000
+
+/** Writes in one transaction of the store: `insertMany` sends batches of 1,000, and one commit costs less than several. */
+export const mongoWriteStepsMax = 1000
+
+/** How often a document is looked for that others keep changing before it can be written. */
+export const mongoRacesMax = 20
+
+/** The values of a `distinct` come in one document. */
+export const mongoDistinctBytesMax = 16 * MiB
+
+/** Items that one transaction of a delete by partition key removes: about a millisecond on the event loop. */
+export const partitionDeleteItemsMax = 100

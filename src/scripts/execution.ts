@@ -1,0 +1,165 @@
+/**
+ * One run of a stored procedure or trigger in its thread: the script works, its calls go out, answers come in, until no call is
+ * without an answer.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { machine } from '../base/clock.ts'
+import {
+  scriptAcceptShare,
+  scriptCallCharsMax,
+  scriptCallsWaitingCharsMax,
+  scriptCallsWaitingMax,
+  scriptLogEncodedCharsMax,
+} from '../base/limits.ts'
+import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
+import { type Engine, type EngineContext, type GuestFunction, UncaughtError } from './engine.ts'
+import { scriptText } from './guest/texts.ts'
+import type { HostCall } from './host.ts'
+import { toHostCall } from './host-call.ts'
+import { compileErrorNumber } from './script-error.ts'
+import type { RunEnd, RunMessage, ToThread } from './thread-messages.ts'
+
+export class Execution {
+  readonly #message: RunMessage
+  readonly #startMs = machine.monotonicMs()
+  readonly #context: EngineContext
+  readonly #send: (call: HostCall) => void
+  readonly #waitingChars: number[] = []
+  #waitingCharsSum = 0
+  #doors: readonly GuestFunction[] = []
+  #log = ''
+  #logChars = 0
+  #isBudgetSpent = false
+  #isAborted = false
+  #isAsking = false
+  #isLate = false
+
+  constructor(engine: Engine, message: RunMessage, send: (call: HostCall) => void) {
+    this.#message = message
+    this.#send = send
+    this.#context = engine.createContext(() => this.#isOver())
+  }
+
+  /** Undefined while calls are without an answer. */
+  start(): RunEnd | undefined {
+    return this.#guarded(() => {
+      const host = this.#createHost()
+      const maker = this.#context.evaluate(scriptText, guestFileName)
+      this.#doors = this.#context.create(maker, [host, this.#message.settings], ['start', 'answer', 'outcome'])
+      const { body, fileName } = this.#message
+      let make: GuestFunction
+      try {
+        make = compileScript(this.#context, body, fileName)
+      } catch (error) {
+        if (!(error instanceof UncaughtError) || this.#isLate) throw error
+        return this.#failed(compileErrorText(error, body), compileErrorNumber)
+      }
+      return this.#enter(this.#doors[0]!, make)
+    })
+  }
+
+  answer({ body, options, error, isBudgetSpent }: ToThread & { readonly kind: 'answer' }): RunEnd | undefined {
+    this.#waitingCharsSum -= this.#waitingChars.shift() ?? 0
+    this.#isBudgetSpent ||= isBudgetSpent
+    return this.#guarded(() => this.#enter(this.#doors[1]!, body, options, error))
+  }
+
+  /** Throws when the engine is lost. */
+  dispose(): void {
+    this.#context.dispose()
+  }
+
+  #enter(door: GuestFunction, ...args: (string | undefined | GuestFunction)[]): RunEnd | undefined {
+    if (this.#isOver()) return { kind: 'late' }
+    const failure = this.#context.call(door, ...args)
+    if (failure === undefined) this.#context.runJobs()
+    if (this.#isLate) return { kind: 'late' }
+    if (failure !== undefined) return this.#thrown(failure)
+    return this.#waitingChars.length > 0 && !this.#isAborted ? undefined : this.#outcome()
+  }
+
+  /** Also after an abort, to hear what about. */
+  #outcome(): RunEnd {
+    this.#isAsking = true
+    const text = this.#context.call(this.#doors[2]!)
+    let outcome: unknown
+    try {
+      outcome = JSON.parse(text ?? '')
+    } catch {}
+    if (typeof outcome !== 'object' || outcome === null || 'text' in outcome) return this.#thrown(text ?? '')
+    const { request, response } = outcome as Record<string, unknown>
+    const textOf = (body: unknown) => (typeof body === 'string' && isJson(body) ? body : undefined)
+    return { kind: 'done', request: textOf(request), response: textOf(response), log: this.#log }
+  }
+
+  #thrown(text: string): RunEnd {
+    const error = readThrownError(text)
+    return this.#failed(executionErrorText(error), error.number)
+  }
+
+  #failed(message: string, number: number | undefined): RunEnd {
+    return { kind: 'failed', message, number, log: this.#log }
+  }
+
+  #guarded(work: () => RunEnd | undefined): RunEnd | undefined {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof UncaughtError)) throw error
+      if (this.#isLate) return { kind: 'late' }
+      if (this.#isAborted && !this.#isAsking) return this.#guarded(() => this.#outcome())
+      return this.#failed(executionErrorText({ text: error.message, stack: error.guestStack }), undefined)
+    }
+  }
+
+  #isOver(): boolean {
+    this.#isLate ||= machine.monotonicMs() - this.#startMs > this.#message.msMax
+    return this.#isLate || (this.#isAborted && !this.#isAsking)
+  }
+
+  #createHost(): GuestFunction {
+    return this.#context.createHost({
+      send: (kind = '', payload = '') => this.#accept(kind, payload),
+      log: (text = '') => this.#append(text),
+      abort: () => {
+        this.#isAborted = true
+        return undefined
+      },
+      newId: () => randomUUID(),
+      random: () => Math.random(),
+    })
+  }
+
+  #accept(kind: string, payload: string): boolean {
+    const isTime = machine.monotonicMs() - this.#startMs < this.#message.msMax * scriptAcceptShare
+    const isRoom =
+      this.#waitingChars.length < scriptCallsWaitingMax &&
+      this.#waitingCharsSum + payload.length <= scriptCallsWaitingCharsMax
+    if (!isTime || !isRoom || this.#isBudgetSpent || this.#isAborted) return false
+    if (payload.length > scriptCallCharsMax) throw new RangeError('The request is too large.')
+    const call = toHostCall(kind, payload)
+    if (call === undefined) throw new TypeError('The call is malformed.')
+    this.#waitingChars.push(payload.length)
+    this.#waitingCharsSum += payload.length
+    this.#send(call)
+    return true
+  }
+
+  /** What does not fit is left out: a log that is too long should not be a reason to fail. */
+  #append(json: string): undefined {
+    if (!isJson(json)) return
+    const text = String(JSON.parse(json)).toWellFormed()
+    this.#logChars += encodeURIComponent(text).length
+    if (this.#logChars <= scriptLogEncodedCharsMax) this.#log += text
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Puts into words what was thrown, whatever it is.
+ *
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ */
+
+export interface ThrownError {
+  readonly text: string
+  readonly stack: string
+  readonly number?: number
+}
+
+export function describeError(error: unknown): string {
+  const charsMax = 8192
+  const described = { text: 'an error that has no text', stack: '', number: undefined as number | undefined }
+  try {
+    described.text = String(error)
+    if (typeof error === 'object' && error !== null) {
+      const { stack, number } = error as { stack?: unknown; number?: unknown }
+      if (typeof stack === 'string') described.stack = stack
+      if (typeof number === 'number') described.number = number
+    }
+  } catch {
+    // Even `toString` and the properties may throw.
+  }
+  const { text, stack, number } = described
+  return JSON.stringify({ text: text.slice(0, charsMax), stack: stack.slice(0, charsMax), number })
+}

@@ -1,0 +1,147 @@
+/**
+ * The server's side of one thread that runs scripts: passes their calls to the host, and ends the thread when nothing else helps.
+ *
+ * A thread is started when it is first needed and used again and again. It is replaced when a script had to be ended with it.
+ */
+
+import type { Worker } from 'node:worker_threads'
+import { machine } from '../base/clock.ts'
+import { InvariantError } from '../base/error.ts'
+import { scriptKillMsMax } from '../base/limits.ts'
+import type { HostCall, ScriptHost } from './host.ts'
+import { ScriptError, timeOver } from './script-error.ts'
+import { startThread } from './start-thread.ts'
+import type { FromThread, RunEnd, RunMessage, ToThread } from './thread-messages.ts'
+
+export type RunDone = RunEnd & { readonly kind: 'done' }
+
+export class ScriptLane {
+  #thread: Promise<Worker> | undefined
+  #lastRun = 0
+
+  async run(message: Omit<RunMessage, 'kind' | 'run'>, host: ScriptHost): Promise<RunDone> {
+    this.#thread ??= this.#start()
+    const thread = await this.#thread
+    this.#lastRun += 1
+    const run = new Run(thread, this.#lastRun, host)
+    try {
+      return await run.result({ ...message, kind: 'run', run: this.#lastRun })
+    } finally {
+      if (run.isThreadLost) await thread.terminate()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const thread = await this.#thread?.catch(() => undefined)
+    await thread?.terminate()
+  }
+
+  #start(): Promise<Worker> {
+    return new Promise((resolve, reject) => {
+      const thread = startThread('script-thread')
+      const fail = (cause: unknown) => reject(new InvariantError('A thread for scripts does not start.', { cause }))
+      thread.once('error', fail)
+      thread.once('exit', code => {
+        this.#thread = undefined
+        fail(code)
+      })
+      thread.once('message', () => {
+        // A thread without work is no reason for the process to stay.
+        thread.unref()
+        resolve(thread)
+      })
+    })
+  }
+}
+
+class Run {
+  readonly #thread: Worker
+  readonly #number: number
+  readonly #host: ScriptHost
+  #isThreadLost = false
+  #isOver = false
+  /** The host's work, call after call. */
+  #calls = Promise.resolve()
+
+  constructor(thread: Worker, number: number, host: ScriptHost) {
+    this.#thread = thread
+    this.#number = number
+    this.#host = host
+  }
+
+  get isThreadLost(): boolean {
+    return this.#isThreadLost
+  }
+
+  async result(message: RunMessage): Promise<RunDone> {
+    const thread = this.#thread
+    thread.ref()
+    try {
+      return await this.#listen(message)
+    } finally {
+      this.#isOver = true
+      thread.unref()
+      await this.#calls
+    }
+  }
+
+  #listen(message: RunMessage): Promise<RunDone> {
+    const { promise, resolve, reject } = Promise.withResolvers<RunDone>()
+    const thread = this.#thread
+    const lose = (error: Error): void => {
+      this.#isThreadLost = true
+      reject(error)
+    }
+    const timer = machine.setTimeout(() => lose(timeOver()), message.msMax + scriptKillMsMax)
+    const hear = (said: FromThread): void => {
+      if (said.kind === 'ready' || said.run !== this.#number) return
+      if (said.kind === 'call') {
+        this.#calls = this.#calls.then(() => this.#call(said.call)).catch(error => this.#drop(error, reject))
+      } else {
+        this.#isThreadLost ||= said.isEngineLost
+        if (said.end?.kind === 'done') resolve(said.end)
+        else reject(toError(said.end))
+      }
+    }
+    const die = (): void => lose(toError(undefined))
+    thread.on('message', hear).on('error', die).on('exit', die)
+    this.#say(message)
+    return promise.finally(() => {
+      machine.clearTimeout(timer)
+      thread.off('message', hear).off('error', die).off('exit', die)
+    })
+  }
+
+  async #call(call: HostCall): Promise<void> {
+    if (this.#isOver) return
+    const answer = await this.#host.call(call)
+    if (this.#isOver) return
+    const run = this.#number
+    const isBudgetSpent = answer.isBudgetSpent === true
+    if ('error' in answer) {
+      const error = JSON.stringify(answer.error)
+      this.#say({ kind: 'answer', run, body: undefined, options: '{}', error, isBudgetSpent })
+    } else {
+      const { body, options } = answer.ok
+      this.#say({ kind: 'answer', run, body, options: JSON.stringify(options), error: undefined, isBudgetSpent })
+    }
+  }
+
+  /** The host itself failed: that is not for the script to know. */
+  #drop(error: unknown, reject: (error: unknown) => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#say({ kind: 'drop', run: this.#number })
+    reject(error)
+  }
+
+  #say(message: ToThread): void {
+    this.#thread.postMessage(message)
+  }
+}
+
+function toError(end: Exclude<RunEnd, RunDone> | undefined): Error {
+  if (end?.kind === 'late') return timeOver()
+  if (end?.kind === 'failed') return new ScriptError(end.message, end.number, end.log)
+  return new ScriptError('Encountered exception while executing function. Exception = InternalError: out of memory')
+}

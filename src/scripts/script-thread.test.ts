@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
+import { machine } from '../base/clock.ts'
+import { CapacityError } from '../base/error.ts'
+import { scriptThreadsMax } from '../base/limits.ts'
+import { ScriptError } from './script-error.ts'
+import { ScriptRunner } from './script-runner.ts'
+
+const runner = new ScriptRunner()
+after(() => runner[Symbol.asyncDispose]())
+
+const msMax = 100
+
+/** 'late', or the text of the error, or the value. */
+async function outcomeOf(script: string): Promise<unknown> {
+  const run = { id: 'p', body: `() => { ${script} }`, links: testLinks, epochMs: 0, args: '[]', msMax }
+  try {
+    return JSON.parse((await runner.runStoredProcedure({ ...run, host: new MemoryScriptHost() })).body)
+  } catch (error) {
+    if (error instanceof CapacityError) return error.kind === 'timed_out' ? 'late' : error.kind
+    assert.ok(error instanceof ScriptError, String(error))
+    return error.message
+  }
+}
+
+const late = /^late$/
+const memory = /out of memory|too long|too large|invalid (string|array|array buffer) length|^late$/
+const stack = /stack overflow|^late$/
+
+/** Both outcomes are an end within the limits; which one comes first depends on the machine. */
+const attacks: readonly [what: string, script: string, expected: RegExp][] = [
+  ['a loop', 'for (;;);', late],
+  ['a loop that catches everything', 'for (;;) { try { for (;;); } catch {} finally { continue } }', late],
+  ['a loop of promises', '(async () => { for (;;) await 1 })()', late],
+  ['a loop of jobs', 'const job = () => Promise.resolve().then(job); job()', late],
+  ['a loop in a comparison', '[3, 1, 2].sort(() => { for (;;); })', late],
+  ['a loop in toString', 'throw { toString() { for (;;); } }', late],
+  ['a loop in toJSON', '__.response.setBody({ toJSON() { for (;;); } })', late],
+  ['a loop in a getter of what is answered', '__.response.setBody(new Proxy({}, { ownKeys() { for (;;); } }))', late],
+  [
+    'searches, each longer than the time between two questions',
+    'const a = new Array(1e6).fill(0); for (;;) a.indexOf(1)',
+    late,
+  ],
+  ['comparisons of long texts', 'const a = "x".repeat(4e6), b = "x".repeat(4e6) + ""; for (;;) a < b', late],
+  ['large numbers', 'const a = 3n ** 100000n; for (;;) a * a', late],
+  ['a regular expression that tries everything', '/(a+)+$/.test("a".repeat(50) + "b")', late],
+  ['one that does so slowly', '/(?=(a+))\\1b/.test("a".repeat(1e6))', late],
+  ['recursion', '(function f() { return f() })()', stack],
+  ['recursion that doubles', 'function f() { try { return f() + f() } catch { return f() } } f()', stack],
+  ['recursion through built-ins', 'const f = () => [1].map(f); f()', stack],
+  ['recursion through proxies', 'const p = new Proxy({}, { get: (t, k, r) => r[k] }); p.x', stack],
+  ['a deep text of JSON', 'JSON.parse("[".repeat(1e6))', stack],
+  ['a deep value', 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)', stack],
+  ['a deep program', 'eval("(".repeat(1e6))', stack],
+  ['a deep regular expression', 'new RegExp("(?:".repeat(1e5) + ")".repeat(1e5))', stack],
+  ['arrays without end', 'const a = []; for (;;) a.push(new Array(1000).fill(1))', memory],
+  ['functions without end, which the engine does not count', 'let f = () => 1; for (;;) f = f.bind(null)', memory],
+  [
+    'texts without end',
+    'const a = []; for (;;) { try { for (;;) a.push("x".repeat(1e6) + a.length) } catch {} }',
+    memory,
+  ],
+  ['a text that doubles', 'let s = "x"; for (;;) s += s', memory],
+  ['a huge text', '"x".repeat(2 ** 29)', memory],
+  ['a huge buffer', 'new ArrayBuffer(2 ** 31)', memory],
+  ['a huge array', 'new Array(2 ** 32 - 1).fill(0)', memory],
+  ['a text in a million pieces', '"a".repeat(1e7).split("")', memory],
+]
+
+test('attacks end within their limits, and the server has its turns meanwhile', async context => {
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) machine.setImmediate(count)
+  }
+  count()
+  // As many at a time as there are threads, so that the turns are those during the attack.
+  const waiting = [...attacks]
+  const attacker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [what, script, expected] = next
+      await context.test(what, async () => {
+        const before = turns
+        const outcome = await outcomeOf(script)
+        assert.match(String(outcome), expected)
+        assert.ok(outcome !== 'late' || turns - before > 50, `${turns - before} turns`)
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: scriptThreadsMax }, attacker))
+  isOver = true
+  assert.equal(await outcomeOf('__.response.setBody("fine")'), 'fine')
+})
+
+describe('there is no way out', () => {
+  const cases: readonly [what: string, script: string, expected: RegExp][] = [
+    ['through constructors', 'this.constructor.constructor("return process")()', /'process' is not defined/],
+    [
+      'through constructors of what the server gave',
+      'getContext.constructor("return globalThis")().process.exit()',
+      /cannot read property 'exit' of undefined/,
+    ],
+    [
+      'through errors',
+      'try { null.x } catch (e) { e.constructor.constructor("return require")()("fs") }',
+      /'require' is not defined/,
+    ],
+    [
+      'through arguments of callers',
+      'function f() { return f.caller } __.response.setBody(f() === null || f() === undefined)',
+      /^true|TypeError/,
+    ],
+    [
+      'through import',
+      'import("node:fs").then(() => __.response.setBody("loaded"), () => __.response.setBody("refused"))',
+      /^refused$/,
+    ],
+  ]
+  for (const [what, script, expected] of cases) {
+    test(what, async () => assert.match(String(await outcomeOf(script)), expected))
+  }
+
+  test('and nothing of the outside is there', async () => {
+    const names = [
+      'process',
+      'require',
+      'module',
+      'setTimeout',
+      'setImmediate',
+      'queueMicrotask',
+      'fetch',
+      'WebAssembly',
+      'Buffer',
+      'std',
+      'os',
+      'host',
+      'parentPort',
+      'performance',
+      'print',
+    ]
+    const script = `__.response.setBody(${JSON.stringify(names)}.filter(name => name in globalThis))`
+    assert.deepEqual(await outcomeOf(script), [])
+  })
+
+  test('one run leaves nothing to the next', async () => {
+    const pollution = `
+      Object.prototype.polluted = 1; Array.prototype.push = () => { throw 1 }; JSON.parse = () => 'fake'; String = null
+      getContext = () => 'fake'; globalThis.left = 1; Error = Date = null; Object.freeze(Object.prototype); Math.random = () => 4`
+    await outcomeOf(pollution)
+    const script = `__.response.setBody([({}).polluted, globalThis.left, typeof getContext(), Math.random() === 4, String(1)])`
+    assert.deepEqual(await outcomeOf(script), [null, null, 'object', false, '1'])
+  })
+
+  test("a script that turns the guest's tools against it harms itself only", async () => {
+    const scripts = [
+      'JSON.stringify = () => "{"; __.createDocument(__.getSelfLink(), { id: "1" })',
+      'JSON.stringify = () => ({ length: -1 }); __.response.setBody(1)',
+      'Array.prototype.push = Array.prototype.shift = () => { throw 1 }; __.readDocuments(__.getSelfLink(), () => {})',
+      'Object.defineProperty(Object.prototype, "text", { get() { return "x" } }); __.response.setBody(1)',
+      'Object.defineProperty(Object.prototype, "then", { get() { for (;;); } }); (async () => {})()',
+      'Map.prototype.get = () => { throw 1 }; __.response.setBody(1)',
+    ]
+    for (const script of scripts) await outcomeOf(script)
+    assert.equal(await outcomeOf('__.response.setBody("fine")'), 'fine')
+  })
+})

@@ -1,0 +1,42 @@
+/** The thread that runs stored procedures and triggers, one at a time. */
+
+import { parentPort } from 'node:worker_threads'
+import { assert } from '../base/error.ts'
+import { loadEngine } from './engine.ts'
+import { Execution } from './execution.ts'
+import type { FromThread, RunEnd, ToThread } from './thread-messages.ts'
+
+const port = parentPort
+assert(port !== null, 'this file is the start of a thread')
+const say = (message: FromThread): void => port.postMessage(message)
+
+const engine = await loadEngine()
+let current: { readonly run: number; readonly execution: Execution } | undefined
+
+function step(message: ToThread): RunEnd | undefined {
+  const { kind, run } = message
+  if (kind === 'run') {
+    current = { run, execution: new Execution(engine, message, call => say({ kind: 'call', run, call })) }
+    return current.execution.start()
+  }
+  return kind === 'answer' ? current?.execution.answer(message) : undefined
+}
+
+port.on('message', (message: ToThread) => {
+  const { kind, run } = message
+  if (kind !== 'run' && run !== current?.run) return
+  let end: RunEnd | undefined
+  let isEngineLost = false
+  try {
+    end = step(message)
+    if (end === undefined && kind !== 'drop') return
+    current?.execution.dispose()
+  } catch {
+    // The engine is WebAssembly: when it dies of what a script did, its memory is in no state to go on with.
+    isEngineLost = true
+  }
+  current = undefined
+  say({ kind: 'end', run, end, isEngineLost })
+})
+
+say({ kind: 'ready' })
