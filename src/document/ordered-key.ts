@@ -23,6 +23,7 @@
 
 import { assert, RequestError } from '../base/error.ts'
 import { indexKeyBytesMax, nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
+import { type Ends, type KeyRange, mirrored, rangeBehind, successor } from './key-bytes.ts'
 
 export interface KeyComponent {
   readonly value: unknown
@@ -232,14 +233,6 @@ export type KeyBound<V = KeyPrimitive> =
   | { readonly startsWith: string }
   | { readonly defined: true }
 
-/** The keys from `low` up to, but not including, `high`. The range is empty when `low` is not below `high`. */
-export interface KeyRange {
-  readonly low: Uint8Array
-  readonly high: Uint8Array
-  /** Every key in the range is of a value that satisfies the bound; otherwise the values must be looked at again. */
-  readonly isExact: boolean
-}
-
 export interface KeyRangeOptions {
   /** The direction of the component that the bound is about. */
   readonly isDescending?: boolean
@@ -255,19 +248,8 @@ export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => 
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [], bytesMax = indexKeyBytesMax } = options
   const ascending = fullRange(bound)
-  const [from, to] = isDescending ? mirrored(ascending) : ascending
-  const prefix = encodeFullKey(after)
-  const low = Buffer.concat([prefix, from])
-  const high = Buffer.concat([prefix, to])
-  return {
-    low: low.subarray(0, bytesMax),
-    // A key below `high` may be equal to its beginning once both are cut.
-    high: high.length > bytesMax ? successor(high.subarray(0, bytesMax)) : high,
-    isExact: low.length <= bytesMax && high.length <= bytesMax,
-  }
+  return rangeBehind(encodeFullKey(after), isDescending ? mirrored(ascending) : ascending, bytesMax)
 }
-
-type Ends = readonly [low: Uint8Array, high: Uint8Array]
 
 function fullRange(bound: KeyBound): Ends {
   if ('defined' in bound) return [Uint8Array.of(tags.null), Uint8Array.of(tags.object + 1)]
@@ -295,25 +277,10 @@ function typeRange(value: KeyPrimitive): Ends {
   return [Uint8Array.of(tag), Uint8Array.of(tag + 1)]
 }
 
-/** Complementing turns the order around, so that what begins with an end of the range changes sides. */
-function mirrored([low, high]: Ends): Ends {
-  return [successor(high.map(byte => ~byte)), successor(low.map(byte => ~byte))]
-}
-
 function keyOf(value: unknown): Uint8Array {
   return encodeFullKey([{ value }])
 }
 
 function withoutTerminator(key: Uint8Array): Uint8Array {
   return key.subarray(0, -1)
-}
-
-/** The first key above all keys that begin with the given bytes. */
-function successor(prefix: Uint8Array): Uint8Array {
-  // No tag is FF, nor is its complement.
-  const last = prefix.findLastIndex(byte => byte !== 0xff)
-  // Not slice, which on a Buffer shares the bytes.
-  const next = Uint8Array.from(prefix.subarray(0, last + 1))
-  next[last]! += 1
-  return next
 }

@@ -16,6 +16,8 @@ import type { Store } from '../../src/storage/port.ts'
 import { openPostgres } from '../../src/storage/postgres/open.ts'
 
 export interface TestServer extends AsyncDisposable {
+  /** Of a database in which others can be made. */
+  readonly url: string
   /** Makes an empty database and gives its address. */
   createDatabase(): Promise<string>
   dropDatabase(url: string): Promise<void>
@@ -65,6 +67,7 @@ function testServer(maintenance: string, stop: () => Promise<void>): TestServer 
     }
   }
   return {
+    url: maintenance,
     query,
     createDatabase: async () => {
       const free = used.pop()
@@ -101,8 +104,8 @@ export async function openGateway(url: string, clock: ManualClock): Promise<Stor
 export interface ForgetfulProxy extends AsyncDisposable {
   readonly url: string
   readonly forgotten: number
-  /** Lets the next COMMIT through, and cuts the connection when the server has done it. */
-  forgetNextCommit(): void
+  /** Lets the next write through, and cuts the connection when the server has committed it. */
+  forgetNextWrite(): void
   /** Cuts all connections and lets no new one through, until told otherwise. */
   refuse(isRefusing: boolean): void
 }
@@ -131,7 +134,7 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
       })
     }
     client.on('data', chunk => {
-      if (isForgetting && chunk.includes('COMMIT')) {
+      if (isForgetting && chunk.includes('\0write\0')) {
         isForgetting = false
         isCutting = true
       }
@@ -139,7 +142,7 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
     })
     upstream.on('data', chunk => {
       if (!isCutting) client.write(chunk)
-      else if (chunk.includes('COMMIT')) {
+      else if (chunk.includes('SELECT 1\0') || chunk.includes('COMMIT\0')) {
         forgotten++
         client.destroy()
       }
@@ -154,7 +157,7 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
     get forgotten() {
       return forgotten
     },
-    forgetNextCommit: () => {
+    forgetNextWrite: () => {
       isForgetting = true
     },
     refuse: now => {

@@ -21,6 +21,8 @@ function environment(variables: Variables): NodeJS.ProcessEnv {
     PATH,
     HOME,
     NODE_COMPILE_CACHE: compileCache,
+    // Test files run at the same time.
+    MAYFLY_MONGO_PORT: '0',
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
     ...variables,
   }

@@ -1,4 +1,4 @@
-/** A server for a test file: in this process, in memory, on a free port, with a clock turned by hand; and clients for it. */
+/** A server for a test file: in this process, on a free port, with a clock turned by hand; and clients for it. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { after } from 'node:test'
 import { type Container, type ContainerRequest, CosmosClient, type Database } from '@azure/cosmos'
 import { type Mayfly, type MayflyOptions, mayfly } from '../../src/index.ts'
 import { call, type RawAnswer, type RawRequest, send } from './signed-request.ts'
+import { testStore } from './test-store.ts'
 
 export interface TestServer {
   readonly db: Mayfly
@@ -23,7 +24,7 @@ export interface TestServer {
 
 /** Starts a server that ends with the test file. Call it at the top of the file. */
 export async function startServer(options: MayflyOptions = {}): Promise<TestServer> {
-  const db = await mayfly({ clock: 'manual', ...options })
+  const db = await mayfly({ clock: 'manual', ...(await testStore()), ...options })
   after(() => db.close())
   return testServer(db)
 }

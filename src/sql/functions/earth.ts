@@ -1,6 +1,6 @@
 /** Distances and areas on the earth, in metres, on the WGS 84 ellipsoid. */
 
-import type { Position, Ring } from './geometry.ts'
+import type { Position, Ring } from '../../document/geometry.ts'
 
 const equatorialRadius = 6_378_137
 const flattening = 1 / 298.257223563

@@ -1,53 +1,15 @@
 /** The ST_ functions on GeoJSON values. An argument that is no valid GeoJSON makes the result undefined. */
 
+import { edgesOf, intersects, isWithin, positionsOf, readShape, type Shape } from '../../document/geometry.ts'
 import type { Value } from '../value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 import { distanceBetween, distanceToEdge, ringArea } from './earth.ts'
-import {
-  edgesCross,
-  edgesOf,
-  isInPolygon,
-  isOnEdge,
-  type Position,
-  positionsOf,
-  readShape,
-  type Shape,
-} from './geometry.ts'
 
 function onTwoShapes(compute: (left: Shape, right: Shape) => Value): BuiltIn {
   return define(2, 2, ([left, right]) => {
     const [first, second] = [readShape(left), readShape(right)]
     return 'shape' in first && 'shape' in second ? compute(first.shape, second.shape) : undefined
   })
-}
-
-function isInside(position: Position, shape: Shape): boolean {
-  return shape.polygons.some(polygon => isInPolygon(position, polygon))
-}
-
-function touches(position: Position, shape: Shape): boolean {
-  return (
-    isInside(position, shape) ||
-    edgesOf(shape).some(edge => isOnEdge(position, edge)) ||
-    shape.points.some(point => point[0] === position[0] && point[1] === position[1])
-  )
-}
-
-function anyEdgesCross(left: Shape, right: Shape): boolean {
-  const others = edgesOf(right)
-  return edgesOf(left).some(edge => others.some(other => edgesCross(edge, other)))
-}
-
-function intersects(left: Shape, right: Shape): boolean {
-  return (
-    positionsOf(left).some(position => touches(position, right)) ||
-    positionsOf(right).some(position => touches(position, left)) ||
-    anyEdgesCross(left, right)
-  )
-}
-
-function isWithin(inner: Shape, outer: Shape): boolean {
-  return positionsOf(inner).every(position => isInside(position, outer)) && !anyEdgesCross(inner, outer)
 }
 
 /** From every corner of one shape to every corner and edge of the other, both ways. */

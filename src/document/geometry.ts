@@ -1,11 +1,9 @@
 /**
- * GeoJSON values and the geometry behind the ST_ functions.
+ * GeoJSON values and the geometry behind the spatial functions and operators of both query languages.
  *
  * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of degrees, where
  * GeoJSON draws its edges; distances and areas are those on the earth (WGS 84). Shapes across the antimeridian are not cut.
  */
-
-import { isArray, ownProperty, type Value } from '../value.ts'
 
 export type Position = readonly [longitude: number, latitude: number]
 export type Ring = readonly Position[]
@@ -23,7 +21,7 @@ const none: Shape = { points: [], lines: [], polygons: [] }
 
 class InvalidShape extends Error {}
 
-const readers: Readonly<Record<string, (coordinates: Value) => Shape>> = {
+const readers: Readonly<Record<string, (coordinates: unknown) => Shape>> = {
   Point: coordinates => ({ ...none, points: [readPosition(coordinates)] }),
   MultiPoint: coordinates => ({ ...none, points: readList(coordinates, readPosition) }),
   LineString: coordinates => ({ ...none, lines: [readLine(coordinates)] }),
@@ -32,7 +30,7 @@ const readers: Readonly<Record<string, (coordinates: Value) => Shape>> = {
   MultiPolygon: coordinates => ({ ...none, polygons: readList(coordinates, readPolygon) }),
 }
 
-export function readShape(value: Value): Reading {
+export function readShape(value: unknown): Reading {
   const type = ownProperty(value, 'type')
   if (typeof type !== 'string') return { reason: 'The input is not a GeoJSON object.' }
   const reader = Object.hasOwn(readers, type) ? readers[type] : undefined
@@ -45,27 +43,32 @@ export function readShape(value: Value): Reading {
   }
 }
 
-function readList<T>(value: Value, read: (element: Value) => T): readonly T[] {
-  if (!isArray(value) || value.length === 0) throw new InvalidShape('The coordinates must be a non-empty array.')
+function ownProperty(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+}
+
+function readList<T>(value: unknown, read: (element: unknown) => T): readonly T[] {
+  if (!Array.isArray(value) || value.length === 0) throw new InvalidShape('The coordinates must be a non-empty array.')
   return value.map(read)
 }
 
-function readPosition(value: Value): Position {
-  const isPair = isArray(value) && value.length >= 2 && value.slice(0, 2).every(part => typeof part === 'number')
+function readPosition(value: unknown): Position {
+  const isPair = Array.isArray(value) && value.length >= 2 && value.slice(0, 2).every(part => typeof part === 'number')
   if (!isPair) throw new InvalidShape('A position must be an array of two numbers: longitude and latitude.')
-  const [longitude, latitude] = value as readonly [number, number]
+  const [longitude, latitude] = value as unknown as readonly [number, number]
   if (Math.abs(latitude) > 90) throw new InvalidShape('Latitude values must be between -90 and 90 degrees.')
   if (Math.abs(longitude) > 180) throw new InvalidShape('Longitude values must be between -180 and 180 degrees.')
   return [longitude, latitude]
 }
 
-function readLine(value: Value): Ring {
+function readLine(value: unknown): Ring {
   const line = readList(value, readPosition)
   if (line.length < 2) throw new InvalidShape('A LineString must have at least two positions.')
   return line
 }
 
-function readPolygon(value: Value): readonly Ring[] {
+function readPolygon(value: unknown): readonly Ring[] {
   const rings = readList(value, element => readList(element, readPosition))
   for (const [index, ring] of rings.entries()) {
     if (ring.length < 4) {
@@ -98,7 +101,7 @@ function cross(origin: Position, a: Position, b: Position): number {
   return (a[0] - origin[0]) * (b[1] - origin[1]) - (a[1] - origin[1]) * (b[0] - origin[0])
 }
 
-export function isOnEdge(position: Position, [from, to]: readonly [Position, Position]): boolean {
+function isOnEdge(position: Position, [from, to]: readonly [Position, Position]): boolean {
   return (
     cross(from, to, position) === 0 &&
     position[0] >= Math.min(from[0], to[0]) &&
@@ -109,12 +112,12 @@ export function isOnEdge(position: Position, [from, to]: readonly [Position, Pos
 }
 
 /** Whether two edges cross in a point that is an end of neither. */
-export function edgesCross([a, b]: readonly [Position, Position], [c, d]: readonly [Position, Position]): boolean {
+function edgesCross([a, b]: readonly [Position, Position], [c, d]: readonly [Position, Position]): boolean {
   return cross(a, b, c) * cross(a, b, d) < 0 && cross(c, d, a) * cross(c, d, b) < 0
 }
 
 /** Inside a polygon or on its border: a ray to the east meets the rings an odd number of times. */
-export function isInPolygon(position: Position, rings: readonly Ring[]): boolean {
+function isInPolygon(position: Position, rings: readonly Ring[]): boolean {
   const [x, y] = position
   let isInside = false
   for (const ring of rings) {
@@ -126,4 +129,33 @@ export function isInPolygon(position: Position, rings: readonly Ring[]): boolean
     }
   }
   return isInside
+}
+
+function isInside(position: Position, shape: Shape): boolean {
+  return shape.polygons.some(polygon => isInPolygon(position, polygon))
+}
+
+function touches(position: Position, shape: Shape): boolean {
+  return (
+    isInside(position, shape) ||
+    edgesOf(shape).some(edge => isOnEdge(position, edge)) ||
+    shape.points.some(point => point[0] === position[0] && point[1] === position[1])
+  )
+}
+
+function anyEdgesCross(left: Shape, right: Shape): boolean {
+  const others = edgesOf(right)
+  return edgesOf(left).some(edge => others.some(other => edgesCross(edge, other)))
+}
+
+export function intersects(left: Shape, right: Shape): boolean {
+  return (
+    positionsOf(left).some(position => touches(position, right)) ||
+    positionsOf(right).some(position => touches(position, left)) ||
+    anyEdgesCross(left, right)
+  )
+}
+
+export function isWithin(inner: Shape, outer: Shape): boolean {
+  return positionsOf(inner).every(position => isInside(position, outer)) && !anyEdgesCross(inner, outer)
 }

@@ -1,0 +1,16 @@
+/** Paths into documents, part by part. */
+
+export interface PathPart {
+  /** In UTF-8. */
+  readonly name: Uint8Array
+  /** It can mean an element of an array. */
+  readonly isNumber: boolean
+}
+
+export function pathParts(path: readonly string[]): readonly PathPart[] {
+  return path.map(part => ({ name: Buffer.from(part), isNumber: isArrayIndex(part) }))
+}
+
+export function isArrayIndex(part: string): boolean {
+  return /^\d+$/.test(part)
+}

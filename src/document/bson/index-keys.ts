@@ -1,0 +1,183 @@
+/**
+ * The entries a BSON document has in an index.
+ *
+ *   plain       one for each tuple of its values (key-tuples.ts); arrays stand in it as a whole beside their elements, so that
+ *               whatever a filter compares with is found
+ *   sparse      none when no path leads anywhere
+ *   partial     none unless the document satisfies the index's filter
+ *   wildcard    for each value at the end of a path: the path as a string, then the value
+ *
+ * Missing values count as null. (JSON's twin is document/index-keys.ts.)
+ */
+
+import { assert, RequestError } from '../../base/error.ts'
+import { indexEntriesPerItemMax } from '../../base/limits.ts'
+import type { Body } from '../body.ts'
+import type { IndexDefinition } from '../index-definition.ts'
+import { type IndexKeys, type KeyMaker, wholeKey } from '../index-keys.ts'
+import { type PathPart, pathParts } from './dotted-path.ts'
+import { type KeyTuple, keyTuples } from './key-tuples.ts'
+import { encodeFullKey, encodeKey, type KeyPart, keyPart } from './ordered-key.ts'
+import { bsonType } from './types.ts'
+import { string } from './value.ts'
+import { ElementCursor, findElement } from './view.ts'
+
+/** The options of an index of BSON documents, as JSON. */
+export interface BsonIndexOptions {
+  readonly isSparse?: boolean
+  /** The filter of a partial index: a BSON document in base64. */
+  readonly partialFilter?: string
+  /** Every field below the path of the only component, or of the whole document when that is empty. */
+  readonly isWildcard?: boolean
+}
+
+/** Whether a document satisfies the filter of a partial index, which only the query language can say. */
+export type PartialFilter = (filter: string) => (document: Uint8Array) => boolean
+
+const noKeys: IndexKeys = { keys: [], isCut: false, isComplete: true }
+const tooManyKeys: IndexKeys = { keys: [], isCut: false, isComplete: false }
+
+interface Prepared {
+  readonly definition: IndexDefinition
+  readonly options: BsonIndexOptions
+  readonly paths: readonly (readonly PathPart[])[]
+  readonly isIncluded: (document: Uint8Array) => boolean
+}
+
+/** Definitions are few and long-lived; what is prepared for one goes with it. */
+export function bsonKeyMaker(partialFilter: PartialFilter): KeyMaker {
+  const known = new WeakMap<IndexDefinition, Prepared>()
+  const prepare = (definition: IndexDefinition): Prepared => {
+    const options = (definition.options ?? {}) as BsonIndexOptions
+    const prepared = {
+      definition,
+      options,
+      paths: definition.components.map(({ path }) => pathParts(path as readonly string[])),
+      isIncluded: options.partialFilter === undefined ? () => true : partialFilter(options.partialFilter),
+    }
+    known.set(definition, prepared)
+    return prepared
+  }
+  return (definitions, body) =>
+    definitions.map(definition => keysOf(known.get(definition) ?? prepare(definition), body))
+}
+
+function keysOf(prepared: Prepared, body: Body): IndexKeys {
+  assert(typeof body !== 'string', 'a BSON body is bytes')
+  if (!prepared.isIncluded(body)) return noKeys
+  if (prepared.options.isWildcard === true) return wildcardKeys(prepared, body)
+  const { definition, paths, options } = prepared
+  if (options.isSparse === true && !paths.some(path => leadsSomewhere(body, 0, bsonType.document, path, 0)))
+    return noKeys
+  const tuples = keyTuples(body, paths, { includesArrays: true, tuplesMax: indexEntriesPerItemMax })
+  const isUnique = definition.uniqueness !== 'none'
+  if (tuples.length > indexEntriesPerItemMax) {
+    if (isUnique) throw new RequestError('too_large', 'A document has too many keys for a unique index.')
+    return tooManyKeys
+  }
+  const found = new KeySet()
+  for (const tuple of tuples) {
+    const parts = partsOf(body, tuple, definition)
+    if (isUnique) found.addAll(wholeKey(encodeFullKey(parts)))
+    else found.add(encodeKey(parts))
+  }
+  return found.answer()
+}
+
+function partsOf(bytes: Uint8Array, tuple: KeyTuple, { components }: IndexDefinition): KeyPart[] {
+  return tuple.map(({ type, start }, index) => {
+    return { bytes, type, start, isDescending: components[index]!.isDescending }
+  })
+}
+
+/** Keys without repetition. One is common, and needs no set. */
+class KeySet {
+  readonly #keys: Uint8Array[] = []
+  #seen: Set<string> | undefined
+  #isCut = false
+
+  add({ key, isCut }: { readonly key: Uint8Array; readonly isCut: boolean }): void {
+    if (isCut) this.#isCut = true
+    if (this.#keys.length > 0) {
+      this.#seen ??= new Set(this.#keys.map(textOf))
+      const text = textOf(key)
+      if (this.#seen.has(text)) return
+      this.#seen.add(text)
+    }
+    this.#keys.push(key)
+  }
+
+  addAll({ keys, isCut }: IndexKeys): void {
+    for (const key of keys) this.add({ key, isCut })
+  }
+
+  get size(): number {
+    return this.#keys.length
+  }
+
+  answer(): IndexKeys {
+    return { keys: this.#keys, isCut: this.#isCut, isComplete: true }
+  }
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+}
+
+/** Whether anything stands at the path, through whatever arrays. */
+function leadsSomewhere(
+  bytes: Uint8Array,
+  start: number,
+  type: number,
+  path: readonly PathPart[],
+  at: number,
+): boolean {
+  if (at === path.length) return true
+  if (type !== bsonType.document && type !== bsonType.array) return false
+  const { name } = path[at]!
+  const element = findElement(bytes, start, name)
+  if (element !== -1 && leadsSomewhere(bytes, element + name.length + 2, bytes[element]!, path, at + 1)) return true
+  if (type === bsonType.document) return false
+  const cursor = new ElementCursor(bytes, start)
+  while (cursor.next()) {
+    const isDocument = cursor.type === bsonType.document
+    if (isDocument && leadsSomewhere(bytes, cursor.valueStart, cursor.type, path, at)) return true
+  }
+  return false
+}
+
+function wildcardKeys({ paths, definition }: Prepared, bytes: Uint8Array): IndexKeys {
+  const [prefix = []] = paths
+  const isDescending = definition.components[0]?.isDescending === true
+  const found = new KeySet()
+  const add = (path: string, type: number, start: number) => {
+    found.add(encodeKey([keyPart(string(path)), { bytes, type, start, isDescending }]))
+  }
+  /** Recurses as deep as documents nest. */
+  const walk = (path: string, type: number, start: number, isElement: boolean): void => {
+    if (found.size > indexEntriesPerItemMax) return
+    const isEntered = type === bsonType.document || (type === bsonType.array && !isElement)
+    if (!isEntered) {
+      add(path, type, start)
+      return
+    }
+    const cursor = new ElementCursor(bytes, start)
+    let isEmpty = true
+    while (cursor.next()) {
+      isEmpty = false
+      const below = path === '' ? cursor.name() : `${path}.${cursor.name()}`
+      walk(type === bsonType.array ? path : below, cursor.type, cursor.valueStart, type === bsonType.array)
+    }
+    if (isEmpty && path !== '') add(path, type === bsonType.array ? bsonType.undefined : type, start)
+    // As in other indexes, an array is also a value.
+    if (type === bsonType.array) add(path, type, start)
+  }
+  let at = { type: bsonType.document as number, start: 0 }
+  for (const { name } of prefix) {
+    const element = at.type === bsonType.document ? findElement(bytes, at.start, name) : -1
+    if (element === -1) return noKeys
+    at = { type: bytes[element]!, start: element + name.length + 2 }
+  }
+  walk(prefix.map(({ name }) => Buffer.from(name).toString()).join('.'), at.type, at.start, false)
+  return found.size > indexEntriesPerItemMax ? tooManyKeys : found.answer()
+}

@@ -1,0 +1,70 @@
+/** Where in an index the keys of BSON values lie that satisfy a bound. (JSON's twin is in document/ordered-key.ts.) */
+
+import { indexKeyBytesMax } from '../../base/limits.ts'
+import { type Ends, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
+import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
+import { encodeFullKey, keyOfValue, keyPart } from './ordered-key.ts'
+import { bsonType, rank, rankOf } from './types.ts'
+import { double, string, type Value } from './value.ts'
+
+/** Long keys of unique indexes end in a hash, so that the last bytes before the cut cannot be relied on. */
+const reliableBytes = indexKeyBytesMax - 32
+
+/**
+ * A range stays within the rank of its ends, except for MinKey and MaxKey, which have everything above and below them.
+ *
+ * Null is asked for as the range from `undefined` to null. Ranges with null in them are never exact: a path that ends in an
+ * empty array has the key of a missing value, which a filter does not take for one.
+ */
+export function bsonKeyRange(bound: KeyBound<Value>, options: KeyRangeOptions = {}): KeyRange {
+  const { isDescending = false, after = [] } = options
+  const ascending = ends(bound)
+  const prefix = encodeFullKey(after.map(each => keyPart(each.value as Value, each.isDescending)))
+  const range = rangeBehind(prefix, isDescending ? mirrored(ascending) : ascending, reliableBytes)
+  return hasNull(bound) ? { ...range, isExact: false } : range
+}
+
+function hasNull(bound: KeyBound<Value>): boolean {
+  if ('min' in bound && (bound.min.type === bsonType.undefined || bound.min.type === bsonType.minKey)) return true
+  return 'defined' in bound || ('max' in bound && bound.max.type === bsonType.maxKey)
+}
+
+const first = Uint8Array.of(rank.minKey)
+const end = Uint8Array.of(rank.maxKey + 1)
+
+function ends(bound: KeyBound<Value>): Ends {
+  if ('defined' in bound) return [first, end]
+  if ('equals' in bound) {
+    const key = keyOfValue(bound.equals as Value)
+    return [key, successor(key)]
+  }
+  if ('startsWith' in bound) {
+    // Without the byte that ends a string.
+    const prefix = keyOfValue(string(bound.startsWith)).subarray(0, -1)
+    return [prefix, successor(prefix)]
+  }
+  const low = 'min' in bound ? lowEnd(bound.min, bound.minInclusive) : undefined
+  const high = 'max' in bound ? highEnd(bound.max, bound.maxInclusive) : undefined
+  return [low ?? firstBeside(bound as { max: Value }), high ?? endBeside(bound as { min: Value })]
+}
+
+function lowEnd(min: Value, isInclusive: boolean): Uint8Array {
+  const key = keyOfValue(min)
+  return isInclusive ? key : successor(key)
+}
+
+function highEnd(max: Value, isInclusive: boolean): Uint8Array {
+  const key = keyOfValue(max)
+  return isInclusive ? successor(key) : key
+}
+
+/** Where the values begin that can be below a bound. NaN is below nothing. */
+function firstBeside({ max }: { readonly max: Value }): Uint8Array {
+  if (max.type === bsonType.maxKey) return first
+  const itsRank = rankOf(max.type)
+  return itsRank === rank.number ? keyOfValue(double(Number.NEGATIVE_INFINITY)) : Uint8Array.of(itsRank)
+}
+
+function endBeside({ min }: { readonly min: Value }): Uint8Array {
+  return min.type === bsonType.minKey ? end : Uint8Array.of(rankOf(min.type) + 1)
+}

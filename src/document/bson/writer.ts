@@ -1,0 +1,234 @@
+/** Writes BSON: values, fields, and parts of other documents copied as they are. */
+
+import { RequestError } from '../../base/error.ts'
+import { bsonWriteBytesMax, bsonWriteDepthMax } from '../../base/limits.ts'
+import { bsonType } from './types.ts'
+import { BsonDocument, type Field, type Value } from './value.ts'
+
+/**
+ *   const writer = new BsonWriter()
+ *   const document = writer.open()
+ *   writer.field('a', int32(1))
+ *   writer.name(bsonType.array, 'list'); const list = writer.open(); …; writer.close(list)
+ *   writer.close(document)
+ *   writer.bytes()
+ */
+export class BsonWriter {
+  #buffer: Buffer
+  #end = 0
+
+  constructor(bytes = 256) {
+    this.#buffer = Buffer.allocUnsafe(bytes)
+  }
+
+  get length(): number {
+    return this.#end
+  }
+
+  /** What has been written, which the writer no longer touches. */
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#end)
+  }
+
+  /** Begins a document or array; `close` wants back what it answers. */
+  open(): number {
+    const start = this.#end
+    this.#reserve(5)
+    this.#end += 4
+    return start
+  }
+
+  close(start: number): void {
+    this.byte(0)
+    this.#buffer.writeInt32LE(this.#end - start, start)
+  }
+
+  /** Begins an element; its value must follow. */
+  name(type: number, name: string): void {
+    const units = name.length
+    this.#reserve(2 + 3 * units)
+    const buffer = this.#buffer
+    let at = this.#end
+    buffer[at++] = type
+    for (let index = 0; index < units; index += 1) {
+      const unit = name.charCodeAt(index)
+      if (unit === 0) refuseNul()
+      if (unit >= 0x80) {
+        if (name.includes('\0', index)) refuseNul()
+        at += buffer.write(name.slice(index), at)
+        break
+      }
+      buffer[at++] = unit
+    }
+    buffer[at++] = 0
+    this.#end = at
+  }
+
+  field(name: string, value: Value): void {
+    this.name(value.type, name)
+    this.#value(value, 0)
+  }
+
+  /** A whole document; alone, it is the answer of `bytes`. */
+  document(document: BsonDocument): void {
+    this.#value(document, 0)
+  }
+
+  /** The value without type and name. */
+  value(value: Value): void {
+    this.#value(value, 0)
+  }
+
+  /** Bytes of another document: whole elements, or a value. */
+  raw(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    this.#reserve(length)
+    if (length < 32) {
+      for (let index = 0; index < length; index += 1) this.#buffer[this.#end + index] = bytes[start + index]!
+    } else {
+      this.#buffer.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), this.#end)
+    }
+    this.#end += length
+  }
+
+  byte(byte: number): void {
+    this.#reserve(1)
+    this.#buffer[this.#end++] = byte
+  }
+
+  int32(value: number): void {
+    this.#reserve(4)
+    this.#end = this.#buffer.writeInt32LE(value, this.#end)
+  }
+
+  #reserve(length: number): void {
+    const needed = this.#end + length
+    if (needed <= this.#buffer.length) return
+    // What an expression builds of shared parts can be astronomical.
+    if (needed > bsonWriteBytesMax) throw new RequestError('too_large', 'A value is too large to be written.')
+    const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#buffer.length))
+    this.#buffer.copy(grown, 0, 0, this.#end)
+    this.#buffer = grown
+  }
+
+  #value(value: Value, depth: number): void {
+    switch (value.type) {
+      case bsonType.double:
+        this.#reserve(8)
+        this.#end = this.#buffer.writeDoubleLE(value.value, this.#end)
+        return
+      case bsonType.int32:
+        this.int32(value.value)
+        return
+      case bsonType.int64:
+      case bsonType.date:
+        this.#reserve(8)
+        this.#end = this.#buffer.writeBigInt64LE(value.value, this.#end)
+        return
+      case bsonType.timestamp:
+        this.#reserve(8)
+        this.#end = this.#buffer.writeBigUInt64LE(value.value, this.#end)
+        return
+      case bsonType.decimal128:
+        this.#reserve(16)
+        this.#end = this.#buffer.writeBigUInt64LE(value.low, this.#end)
+        this.#end = this.#buffer.writeBigUInt64LE(value.high, this.#end)
+        return
+      case bsonType.string:
+      case bsonType.symbol:
+      case bsonType.code:
+        this.#string(value.value)
+        return
+      case bsonType.bool:
+        this.byte(value.value ? 1 : 0)
+        return
+      case bsonType.objectId:
+        this.raw(value.value, 0, 12)
+        return
+      case bsonType.document: {
+        if (value.raw !== undefined) this.raw(value.raw.bytes, value.raw.start, value.raw.end)
+        else this.#fields(value.fields, depth)
+        return
+      }
+      case bsonType.array: {
+        if (value.raw !== undefined) this.raw(value.raw.bytes, value.raw.start, value.raw.end)
+        else this.#elements(value.elements, depth)
+        return
+      }
+      case bsonType.binary:
+        this.int32(value.value.length)
+        this.byte(value.subtype)
+        this.raw(value.value, 0, value.value.length)
+        return
+      case bsonType.regex:
+        this.#cstring(value.pattern)
+        this.#cstring(value.options)
+        return
+      case bsonType.dbPointer:
+        this.#string(value.namespace)
+        this.raw(value.id, 0, 12)
+        return
+      case bsonType.codeWithScope: {
+        const start = this.#end
+        this.int32(0)
+        this.#string(value.code)
+        this.#value(value.scope, depth + 1)
+        this.#buffer.writeInt32LE(this.#end - start, start)
+        return
+      }
+      default:
+    }
+  }
+
+  #fields(fields: readonly Field[], depth: number): void {
+    refuseDepth(depth)
+    const start = this.open()
+    for (const [name, value] of fields) {
+      this.name(value.type, name)
+      this.#value(value, depth + 1)
+    }
+    this.close(start)
+  }
+
+  #elements(elements: readonly Value[], depth: number): void {
+    refuseDepth(depth)
+    const start = this.open()
+    for (let index = 0; index < elements.length; index += 1) {
+      const value = elements[index]!
+      this.name(value.type, String(index))
+      this.#value(value, depth + 1)
+    }
+    this.close(start)
+  }
+
+  #string(text: string): void {
+    const start = this.#end
+    this.#reserve(5 + 3 * text.length)
+    this.#end += 4
+    this.#end += this.#buffer.write(text, this.#end)
+    this.#buffer[this.#end++] = 0
+    this.#buffer.writeInt32LE(this.#end - start - 4, start)
+  }
+
+  #cstring(text: string): void {
+    if (text.includes('\0')) refuseNul()
+    this.#reserve(1 + 3 * text.length)
+    this.#end += this.#buffer.write(text, this.#end)
+    this.#buffer[this.#end++] = 0
+  }
+}
+
+function refuseNul(): never {
+  throw new RequestError('malformed', 'A field name or regular expression contains a null byte.')
+}
+
+function refuseDepth(depth: number): void {
+  if (depth >= bsonWriteDepthMax) throw new RequestError('malformed', 'A value is nested too deeply.')
+}
+
+/** A document as bytes of its own. */
+export function encodeDocument(document: BsonDocument | readonly Field[]): Buffer {
+  const writer = new BsonWriter()
+  writer.document(document instanceof BsonDocument ? document : BsonDocument.of(document))
+  return writer.bytes()
+}

@@ -1,0 +1,168 @@
+/**
+ * The part of a filter that an index can answer, and the order it could give.
+ *
+ * Looked at are the terms of the outermost conjunction, and alternatives that are all about one path. Everything else is left
+ * to the filter, which runs over what the index finds in any case.
+ *
+ * An item has the entry of a missing value where a path leads nowhere, so null is a range like any other and `$exists` says
+ * nothing that an index could use. Paths with numbers in them are not looked at: a number can be a field or a place.
+ */
+
+import { indexBoundsMax } from '../base/limits.ts'
+import { isArrayIndex } from '../document/bson/dotted-path.ts'
+import { bsonKeyRange } from '../document/bson/key-range.ts'
+import { isNaNValue, isNumeric } from '../document/bson/number.ts'
+import { bsonType, rankOf } from '../document/bson/types.ts'
+import { nullValue, regex, undefinedValue, type Value } from '../document/bson/value.ts'
+import type { IndexPath } from '../document/index-definition.ts'
+import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
+import { isSamePath } from '../query/choose-index.ts'
+import type { Demand, Demands } from '../query/demands.ts'
+import type { Condition, Filter } from './filter.ts'
+import { mayUseIndex } from './partial-index.ts'
+import { isPrefixOnly, prefixOf } from './regex.ts'
+import type { Sort } from './sort.ts'
+
+type Bound = KeyBound<Value>
+
+interface PathDemand extends Demand {
+  readonly bounds: readonly Bound[]
+  /** Whether it says all that its term says. */
+  readonly isWhole: boolean
+}
+
+export function demandsOf(filter: Filter, sort?: Sort): Demands {
+  const terms = termsOf(filter)
+  const found = terms.map(demandsOfTerm)
+  const all = found.flat()
+  const demands = merged(all)
+  return {
+    demands: demands.toSorted((a, b) => narrowness(b) - narrowness(a)),
+    order: orderOf(sort),
+    isWholeFilter:
+      found.every(each => each.length === 1 && each[0]!.isWhole) &&
+      new Set(demands.map(({ path }) => path.join('.'))).size === demands.length,
+    keyRange: bsonKeyRange as KeyRangeOf,
+    mayUse: index => mayUseIndex(index, filter),
+  }
+}
+
+/** Of two demands on one path the first is used, so that points stand before ranges. */
+function narrowness({ bounds }: Demand): number {
+  if (bounds.length === 0) return 3
+  return bounds.every(bound => 'equals' in bound) ? 2 : 1
+}
+
+export function termsOf(filter: Filter): readonly Filter[] {
+  return filter.kind === 'and' ? filter.of.flatMap(termsOf) : [filter]
+}
+
+function demandsOfTerm(term: Filter): PathDemand[] {
+  if (term.kind === 'field') return demandsOfField(term.path.split('.'), term.condition)
+  return term.kind === 'or' ? alternatives(term.of) : []
+}
+
+/** `{ $or: [{ a: 1 }, { a: 2 }] }`: one path, and the bounds of all. */
+function alternatives(filters: readonly Filter[]): PathDemand[] {
+  const branches = filters.map(filter => {
+    const terms = termsOf(filter)
+    const demands = terms.flatMap(demandsOfTerm)
+    return terms.length === 1 && demands.length === 1 ? demands[0] : undefined
+  })
+  const [first] = branches
+  if (first === undefined || !branches.every(branch => branch !== undefined && isSamePath(branch.path, first.path)))
+    return []
+  const bounds = branches.flatMap(branch => branch!.bounds)
+  if (bounds.length > indexBoundsMax) return []
+  return [{ path: first.path, bounds, isWhole: branches.every(branch => branch!.isWhole) }]
+}
+
+function demandsOfField(path: readonly string[], condition: Condition): PathDemand[] {
+  if (path.some(isArrayIndex)) return []
+  switch (condition.kind) {
+    case 'all':
+      return condition.of.flatMap(each => demandsOfField(path, each).map(inexact))
+    case 'elementValue': {
+      const demands = condition.of.flatMap(each => demandsOfField(path, each))
+      // All of them speak of one element, so that two ends make a range in any case.
+      return merged(demands).map(({ path, bounds }) => ({ path, bounds: bounds as readonly Bound[], isWhole: false }))
+    }
+    case 'elementDocument':
+      return termsOf(condition.of).flatMap(term => {
+        if (term.kind !== 'field') return []
+        return demandsOfField([...path, ...term.path.split('.')], term.condition).map(inexact)
+      })
+    default: {
+      const bounds = boundsOf(condition)
+      return bounds === undefined ? [] : [{ path, bounds, isWhole: isWholeCondition(condition) }]
+    }
+  }
+}
+
+function inexact(demand: PathDemand): PathDemand {
+  return { ...demand, isWhole: false }
+}
+
+function isWholeCondition(condition: Condition): boolean {
+  if (condition.kind === 'regex') return isPrefixOnly(condition)
+  return condition.kind !== 'in' || condition.patterns.every(isPrefixOnly)
+}
+
+const nullBound: Bound = { min: undefinedValue, minInclusive: true, max: nullValue, maxInclusive: true }
+
+function boundsOf(condition: Condition): readonly Bound[] | undefined {
+  switch (condition.kind) {
+    case 'compare':
+      return comparisonBounds(condition)
+    case 'regex':
+      return [{ startsWith: prefixOf(condition) }, { equals: regex(condition.pattern, condition.options) }]
+    case 'in': {
+      if (condition.values.length + 2 * condition.patterns.length > indexBoundsMax) return undefined
+      return [...condition.values.map(pointOf), ...condition.patterns.flatMap(each => boundsOf(each) ?? [])]
+    }
+    case 'never':
+      return []
+    default:
+      return undefined
+  }
+}
+
+function pointOf(value: Value): Bound {
+  return value.type === bsonType.null ? nullBound : { equals: value }
+}
+
+function comparisonBounds({ operator, value }: Extract<Condition, { kind: 'compare' }>): readonly Bound[] {
+  const allowsEqual = operator === 'eq' || operator === 'gte' || operator === 'lte'
+  const isOnlyEqual = value.type === bsonType.null || (isNumeric(value) && isNaNValue(value))
+  if (operator === 'eq' || isOnlyEqual) return allowsEqual ? [pointOf(value)] : []
+  return operator === 'gt' || operator === 'gte'
+    ? [{ min: value, minInclusive: allowsEqual }]
+    : [{ max: value, maxInclusive: allowsEqual }]
+}
+
+/**
+ * A lower and an upper end for one path make one range, unless the index has several keys of an item, of which one may
+ * satisfy the first and another the second.
+ */
+function merged(demands: readonly PathDemand[]): Demand[] {
+  const result: Demand[] = []
+  for (const demand of demands) {
+    const at = result.findIndex(other => isSamePath(other.path, demand.path) && joined(other, demand) !== undefined)
+    if (at === -1) result.push({ path: demand.path, bounds: demand.bounds })
+    else result[at] = { path: demand.path, bounds: [joined(result[at]!, demand)!], boundsOfMany: demand.bounds }
+  }
+  return result
+}
+
+function joined(left: Demand, right: Demand): Bound | undefined {
+  const [a, b] = [left.bounds, right.bounds].map(bounds => (bounds.length === 1 ? (bounds[0] as Bound) : undefined))
+  if (a === undefined || b === undefined) return undefined
+  const [low, high] = 'min' in a ? [a, b] : [b, a]
+  if (!('min' in low) || 'max' in low || !('max' in high) || 'min' in high) return undefined
+  return rankOf(low.min.type) === rankOf(high.max.type) ? { ...low, ...high } : undefined
+}
+
+function orderOf(sort: Sort | undefined): Demands['order'] {
+  const order = (sort?.components ?? []).map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))
+  return order.some(({ path }) => (path as IndexPath).some(step => isArrayIndex(step as string))) ? [] : order
+}

@@ -1,0 +1,81 @@
+/**
+ * Finding and counting as programs that pages can be made of (query/program.ts).
+ *
+ *   without a sort    documents in the order in which they are found
+ *   with a sort       placed by the sort's key, then by document in the direction of the first component
+ */
+
+import { tieOf } from '../query/place.ts'
+import type { Program, SourceItem } from '../query/program.ts'
+import type { Matcher } from './match.ts'
+import type { Projection } from './projection.ts'
+import type { Sort } from './sort.ts'
+
+export interface FindQuery {
+  readonly matcher: Matcher
+  readonly sort?: Sort | undefined
+  readonly skip?: number
+  readonly limit?: number
+  readonly projection?: Projection | undefined
+}
+
+export function findProgram({ matcher, sort, skip = 0, limit, projection }: FindQuery): Program {
+  const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
+  const row = rowMaker(matcher, projection)
+  const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
+  const order = sort ?? matcher.order
+  if (order === undefined) {
+    return {
+      ...shape,
+      order: 'source',
+      accept: ({ document }, emit) => {
+        const bytes = document as Uint8Array
+        if (matcher.matches(bytes)) emit(row(bytes), undefined)
+      },
+    }
+  }
+  const isReverse = order.components[0]?.isDescending ?? order.isReversed
+  return {
+    ...shape,
+    order: 'place',
+    accept: ({ document, sequence }, emit) => {
+      const bytes = document as Uint8Array
+      if (!matcher.matches(bytes)) return
+      emit(row(bytes), Buffer.concat([order.keyOf(bytes), tieOf(sequence, 0, isReverse)]))
+    },
+  }
+}
+
+function rowMaker(matcher: Matcher, projection: Projection | undefined): (document: Uint8Array) => Uint8Array {
+  if (projection === undefined) return document => document
+  if (!projection.isPositional) return projection.project
+  return document => projection.project(document, matcher.position(document))
+}
+
+export interface CountQuery {
+  readonly matcher: Matcher
+  readonly skip?: number
+  readonly limit?: number
+}
+
+/** One row, which is the number. */
+export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINITY }: CountQuery): Program {
+  let count = 0
+  return {
+    order: 'place',
+    distinct: undefined,
+    prefersArrival: false,
+    first: 0,
+    end: Number.POSITIVE_INFINITY,
+    accept: ({ document }: SourceItem) => {
+      if (matcher.matches(document as Uint8Array)) count += 1
+    },
+    isDone: () => count >= skip + limit,
+    countItems: items => {
+      count = items
+    },
+    finish: emit => {
+      emit(Math.max(0, Math.min(count - skip, limit)), tieOf(0, 0, false))
+    },
+  }
+}

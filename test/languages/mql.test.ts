@@ -1,0 +1,105 @@
+/** Finding by cases (test/support/mql-cases.ts): filters, orders and projections, run as a find runs them. */
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { bsonType } from '../../src/document/bson/types.ts'
+import { BsonDocument } from '../../src/document/bson/value.ts'
+import { encodeDocument } from '../../src/document/bson/writer.ts'
+import { MongoError } from '../../src/mql/error.ts'
+import { expressionTest, expressionValue } from '../../src/mql/expression.ts'
+import { Scope } from '../../src/mql/expression-scope.ts'
+import { compileFilter } from '../../src/mql/match.ts'
+import { printDocument } from '../../src/mql/print.ts'
+import { findProgram } from '../../src/mql/program.ts'
+import { compileProjection } from '../../src/mql/projection.ts'
+import { compileSort } from '../../src/mql/sort.ts'
+import { type FindCase, operatorsIn, readFindCases } from '../support/mql-cases.ts'
+
+const scope = Scope.outermost({ now: 1_700_000_000_000n, random: () => 0.5 })
+const options = { expression: expressionTest(scope), compute: expressionValue(scope) }
+
+/** As bytes, which is how everything comes from a client. */
+function received(document: BsonDocument): BsonDocument {
+  return BsonDocument.view(encodeDocument(document))
+}
+
+function run({ filter, sort, projection, skip, limit }: FindCase, documents: readonly Uint8Array[]): Uint8Array[] {
+  const program = findProgram({
+    matcher: compileFilter(received(filter), options, { isWholeDocument: true, allowsNear: true }),
+    sort: sort && compileSort(received(sort)),
+    projection: projection && compileProjection(received(projection), options),
+    ...(skip !== undefined && { skip }),
+    ...(limit !== undefined && { limit }),
+  })
+  const rows: { row: Uint8Array; place: Uint8Array | undefined }[] = []
+  for (const [at, document] of documents.entries()) {
+    program.accept({ sequence: at + 1, document }, (row, place) => rows.push({ row: row as Uint8Array, place }) > 0)
+  }
+  if (program.order === 'place') rows.sort((a, b) => Buffer.compare(a.place!, b.place!))
+  return rows.slice(program.first, program.end).map(({ row }) => row)
+}
+
+function idOf(document: Uint8Array): number {
+  const id = BsonDocument.view(document).get('_id')
+  assert.ok(id?.type === bsonType.int32)
+  return id.value
+}
+
+function check(findCase: FindCase, documents: readonly Uint8Array[]): void {
+  const { finds, gives, error, isOrdered } = findCase
+  if (error !== undefined) {
+    assert.throws(
+      () => run(findCase, documents),
+      (thrown: unknown) => {
+        assert.ok(thrown instanceof MongoError, String(thrown))
+        assert.equal(thrown.code, error.code, thrown.message)
+        if (error.message !== undefined) assert.equal(thrown.message, error.message)
+        return true
+      },
+    )
+    return
+  }
+  const rows = run(findCase, documents)
+  if (gives !== undefined) {
+    const show = (each: Uint8Array) => printDocument(BsonDocument.view(each))
+    assert.deepEqual(rows.map(show), gives.map(show))
+    assert.deepEqual(
+      rows.map(row => Buffer.from(row)),
+      gives.map(each => Buffer.from(each)),
+    )
+  }
+  if (finds !== undefined) {
+    const ids = rows.map(idOf)
+    const ascending = (list: readonly number[]) => list.toSorted((a, b) => a - b)
+    assert.deepEqual(isOrdered ? ids : ascending(ids), isOrdered ? finds : ascending(finds))
+  }
+}
+
+const families = readFindCases()
+
+for (const { file, documents, cases } of families) {
+  describe(file, () => {
+    for (const findCase of cases) test(findCase.name, () => check(findCase, documents))
+  })
+}
+
+const operators = [
+  ...['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$and', '$or', '$nor', '$not', '$exists', '$type'],
+  ...['$mod', '$regex', '$options', '$expr', '$comment', '$all', '$elemMatch', '$size', '$slice'],
+  ...['$bitsAllSet', '$bitsAllClear', '$bitsAnySet', '$bitsAnyClear'],
+  ...['$geoWithin', '$geoIntersects', '$near', '$nearSphere', '$geometry', '$maxDistance'],
+]
+
+test('every operator has at least three cases', () => {
+  const counts = new Map(operators.map(name => [name, 0]))
+  for (const { cases } of families) {
+    for (const { filter, projection } of cases) {
+      const used = new Set([...operatorsIn(filter), ...(projection === undefined ? [] : operatorsIn(projection))])
+      for (const name of used) counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+  }
+  assert.deepEqual(
+    operators.filter(name => counts.get(name)! < 3),
+    [],
+  )
+})
