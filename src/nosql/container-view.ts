@@ -83,12 +83,14 @@ export function checkPartitionKey(
   document: Record<string, unknown>,
 ): void {
   if (view.record.partitionKey.systemKey === true) return
-  if (!partitionKeysEqual(named, extractPartitionKey(document, view.keyPaths))) {
-    throw new RequestError(
-      'partition_key_mismatch',
-      `PartitionKey extracted from document doesn't match the one specified in the header`,
-    )
-  }
+  if (!partitionKeysEqual(named, extractPartitionKey(document, view.keyPaths))) throw partitionKeyMismatch()
+}
+
+export function partitionKeyMismatch(): RequestError {
+  return new RequestError(
+    'partition_key_mismatch',
+    `PartitionKey extracted from document doesn't match the one specified in the header`,
+  )
 }
 
 /** `<range>:-1#<version>`: what a session has seen in the range. */

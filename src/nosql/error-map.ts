@@ -1,6 +1,7 @@
 /** Error kinds to the service's status, sub-status and code. */
 
 import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../base/error.ts'
+import { ScriptError } from '../scripts/script-error.ts'
 
 interface Mapped {
   readonly status: number
@@ -48,6 +49,8 @@ export interface PublicError extends Mapped {
   readonly retryAfterMs?: number
   /** The plan of a query that the client must run partition by partition. */
   readonly queryPlan?: string
+  /** What a script had logged before it failed. */
+  readonly log?: string
 }
 
 export function publicError(error: unknown): PublicError {
@@ -58,6 +61,8 @@ export function publicError(error: unknown): PublicError {
   const { message, chargeRu } = error
   if (error instanceof CrossPartitionError)
     return { ...mapped, substatus: 1004, message, chargeRu, queryPlan: error.queryPlan }
+  if (error instanceof ScriptError)
+    return { ...mapped, substatus: error.number ?? 0, message, chargeRu, log: error.log }
   return error instanceof CapacityError
     ? { ...mapped, message, chargeRu, retryAfterMs: error.retryAfterMs }
     : { ...mapped, message, chargeRu }

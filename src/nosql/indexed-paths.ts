@@ -23,9 +23,10 @@ function precision(policyPath: string, path: IndexPath): number {
   return steps.length === path.length ? steps.length * 2 + 1 : -1
 }
 
-/** Of a definition as the catalog keeps it. */
+/** Of a definition as the catalog keeps it; a container of the system has none. */
 export function declaredByDefinition(definition: unknown): IndexComponent[][] {
-  return declaredIndexes((definition as ContainerDefinition).indexingPolicy)
+  const { indexingPolicy } = definition as Partial<ContainerDefinition>
+  return indexingPolicy === undefined ? [] : declaredIndexes(indexingPolicy)
 }
 
 export function declaredIndexes({ compositeIndexes = [] }: IndexingPolicy): IndexComponent[][] {

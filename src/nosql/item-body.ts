@@ -12,6 +12,7 @@ import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
 import type { TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
+import { depthOf, membersOf } from './json-text.ts'
 import { etagOf, itemRid } from './resource-id.ts'
 import { checkItemId } from './resource-name.ts'
 
@@ -24,12 +25,17 @@ export interface ItemBody {
   readonly ttl: number | undefined
 }
 
-const systemProperties = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
+/** What the system adds to an item; nobody else writes it. */
+export const systemProperties: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
 
 export function parseItemBody(body: Buffer, options: { strict: boolean }): ItemBody {
   if (body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
   const text = decodeJson(body)
-  const parsed = parseJson(text)
+  return readItemText(text, parseJson(text), body.length, options)
+}
+
+/** An item whose text has been parsed already. */
+export function readItemText(text: string, parsed: unknown, bytes: number, options: { strict: boolean }): ItemBody {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new RequestError('malformed', invalidJson)
   const properties = parsed as Record<string, unknown>
@@ -37,7 +43,7 @@ export function parseItemBody(body: Buffer, options: { strict: boolean }): ItemB
   const ttl = parseItemTtl(own(properties, 'ttl'), options)
   let hasSystemProperty = false
   for (const name of systemProperties) hasSystemProperty ||= Object.hasOwn(properties, name)
-  return { text: hasSystemProperty ? withoutSystemProperties(text) : text, bytes: body.length, properties, id, ttl }
+  return { text: hasSystemProperty ? withoutSystemProperties(text) : text, bytes, properties, id, ttl }
 }
 
 /** JSON of any kind, its depth bounded so that nothing that walks it later can run out of stack. */
@@ -58,8 +64,13 @@ export function decodeJson(body: Buffer): string {
 const invalidJson =
   'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
 
+/** An operation of a batch that should have had an item with it. */
+export function missingBody(): RequestError {
+  return new RequestError('malformed', invalidJson)
+}
+
 /** The text with its gaps for what the store will know; `fill` in the store joins them. */
-export function itemDraft(view: ContainerView, { text }: ItemBody): TextDraft {
+export function itemDraft(view: ContainerView, { text }: Pick<ItemBody, 'text'>): TextDraft {
   const end = text.lastIndexOf('}')
   return {
     texts: [
@@ -91,37 +102,10 @@ function own(properties: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined
 }
 
-const quote = 0x22
-const backslash = 0x5c
-const comma = 0x2c
-const openBracket = 0x5b
-const closeBracket = 0x5d
-const openBrace = 0x7b
-const closeBrace = 0x7d
-
-/** Behind the string that begins at `start`. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === backslash) at++
-    else if (unit === quote) return at + 1
-  }
-  return text.length
-}
-
 /** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
 function checkDepth(text: string): void {
-  if (!mayBeTooDeep(text)) return
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === quote) at = endOfString(text, at) - 1
-    else if (unit === openBrace || unit === openBracket) depth++
-    else if (unit === closeBrace || unit === closeBracket) depth--
-    if (depth > nestingDepthMax) {
-      throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
-    }
-  }
+  if (!mayBeTooDeep(text) || depthOf(text, nestingDepthMax) <= nestingDepthMax) return
+  throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
 }
 
 /** Text with few opening brackets cannot be deep; finding them natively is far cheaper than walking. */
@@ -137,30 +121,6 @@ function mayBeTooDeep(text: string): boolean {
 
 /** Cuts the top-level properties that the system owns out of valid JSON text; everything else stays as it is. */
 function withoutSystemProperties(text: string): string {
-  const kept: string[] = []
-  let depth = 0
-  let start = text.indexOf('{') + 1
-  const keep = (end: number) => {
-    const property = text.slice(start, end)
-    const from = property.indexOf('"')
-    if (from === -1) return
-    const name = JSON.parse(property.slice(from, endOfString(property, from)))
-    if (!systemProperties.has(name)) kept.push(property)
-  }
-  for (let at = start; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === quote) at = endOfString(text, at) - 1
-    else if (unit === openBrace || unit === openBracket) depth++
-    else if (unit === comma && depth === 0) {
-      keep(at)
-      start = at + 1
-    } else if (unit === closeBrace || unit === closeBracket) {
-      if (depth === 0) {
-        keep(at)
-        break
-      }
-      depth--
-    }
-  }
-  return `{${kept.join(',')}}`
+  const kept = membersOf(text).filter(({ name }) => !systemProperties.has(name))
+  return `{${kept.map(member => member.text).join(',')}}`
 }

@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { RequestError } from '../base/error.ts'
 import { definitionBytesMax } from '../base/limits.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { ScriptRunner } from '../scripts/script-runner.ts'
+import type { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { decodeJson, parseJson } from './item-body.ts'
 
 /** What the handlers share. */
@@ -13,6 +15,8 @@ export interface Service {
   readonly key: string
   /** Answer as Azure does today where its documents differ. */
   readonly strict: boolean
+  readonly scripts: ScriptRunner
+  readonly functions: UserDefinedFunctions
 }
 
 export interface NosqlRequest {

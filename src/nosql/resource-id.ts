@@ -4,6 +4,7 @@
  *   database    4 bytes
  *   container   8 bytes: the database's, then 4 with the highest bit set
  *   item       16 bytes: the container's, then its sequence number, little endian (DOCUMENTID reads it)
+ *   script     16 bytes: the same, with a mark of its kind in the last
  *   offer       3 bytes
  *
  * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
@@ -34,6 +35,15 @@ export function itemRid(container: ContainerRecord, sequence: number): string {
   scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
   scratch.writeUInt32LE(sequence % 2 ** 32, 8)
   scratch.writeUInt32LE(Math.floor(sequence / 2 ** 32), 12)
+  return encode(16)
+}
+
+/** As an item's, with a mark of its kind in the highest byte. */
+export function scriptRid(container: ContainerRecord, sequence: number, mark: number): string {
+  scratch.writeUInt32BE(container.database.rid)
+  scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
+  scratch.writeUIntLE(sequence, 8, 6)
+  scratch.writeUInt16LE(mark << 8, 14)
   return encode(16)
 }
 

@@ -5,8 +5,8 @@ import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
   readonly status: number
-  /** JSON text, or undefined for none. */
-  readonly body?: string | undefined
+  /** JSON text, bytes for clients that sent bytes, or undefined for none. */
+  readonly body?: string | Buffer | undefined
   readonly chargeRu: number
   /** Further headers: name, value, name, value… */
   readonly headers?: readonly string[]
@@ -23,10 +23,13 @@ const constantHeaders = [
 ]
 
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
-  const { status, body = '', chargeRu, headers } = response
-  const bodyBytes = Buffer.byteLength(body)
+  const { status, chargeRu, headers } = response
+  const isText = !Buffer.isBuffer(response.body)
+  const body = Buffer.isBuffer(response.body) ? response.body.toString('latin1') : (response.body ?? '')
+  const bodyBytes = isText ? Buffer.byteLength(body) : body.length
+  const type = isText ? 'application/json' : 'application/octet-stream'
   const list = [
-    ...(hasNoBody(status) ? [] : ['content-type', 'application/json', 'content-length', String(bodyBytes)]),
+    ...(hasNoBody(status) ? [] : ['content-type', type, 'content-length', String(bodyBytes)]),
     'x-ms-request-charge',
     String(chargeRu),
     'x-ms-activity-id',
@@ -45,6 +48,7 @@ function hasNoBody(status: number): boolean {
 export function sendError(reply: Reply, activityId: string, uri: string, error: PublicError): void {
   const headers: string[] = []
   if (error.substatus !== undefined) headers.push('x-ms-substatus', String(error.substatus))
+  if (error.log) headers.push('x-ms-documentdb-script-log-results', encodeURIComponent(error.log.toWellFormed()))
   if (error.retryAfterMs !== undefined) headers.push('x-ms-retry-after-ms', String(error.retryAfterMs))
   send(reply, activityId, {
     status: error.status,

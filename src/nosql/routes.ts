@@ -8,6 +8,8 @@
 import { RequestError } from '../base/error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { readAccount } from './handlers/account.ts'
+import { changeFeed, isChangeFeed } from './handlers/change-feed.ts'
+import { listConflicts, queryConflicts, readConflict } from './handlers/conflicts.ts'
 import {
   deleteContainer,
   listContainers,
@@ -17,9 +19,12 @@ import {
 } from './handlers/containers.ts'
 import { deleteDatabase, listDatabases, postDatabase, readDatabase } from './handlers/databases.ts'
 import { listItems } from './handlers/item-feed.ts'
-import { deleteItem, postItem, readItem, replaceItem } from './handlers/items.ts'
+import { deleteItem, patchItem, postItem, readItem, replaceItem } from './handlers/items.ts'
 import { listOffers, queryOffers, readOffer, replaceOffer } from './handlers/offers.ts'
+import { postOperation } from './handlers/partition-key-delete.ts'
 import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
+import { deleteScript, listScripts, postScript, readScript, replaceScript } from './handlers/scripts.ts'
+import { executeStoredProcedure } from './handlers/stored-procedures.ts'
 import type { NosqlRequest } from './request.ts'
 import type { NosqlResponse } from './response.ts'
 
@@ -49,8 +54,8 @@ const resources: Readonly<Record<string, Resource>> = {
   },
   docs: {
     within: container,
-    feed: { GET: listItems, POST: postItem },
-    one: { GET: readItem, HEAD: readItem, PUT: replaceItem, DELETE: deleteItem, PATCH: notYet('Partial update') },
+    feed: { GET: getItems, POST: postItem },
+    one: { GET: readItem, HEAD: readItem, PUT: replaceItem, PATCH: patchItem, DELETE: deleteItem },
   },
   pkranges: { within: container, feed: { GET: listPartitionKeyRanges } },
   offers: {
@@ -58,15 +63,33 @@ const resources: Readonly<Record<string, Resource>> = {
     feed: { GET: listOffers, POST: queryOffers },
     one: { GET: readOffer, PUT: replaceOffer },
   },
-  sprocs: { within: container, feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') } },
+  sprocs: {
+    within: container,
+    feed: { GET: listScripts, POST: postScript },
+    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript, POST: executeStoredProcedure },
+  },
   triggers: {
     within: container,
-    feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') },
+    feed: { GET: listScripts, POST: postScript },
+    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript },
   },
-  udfs: { within: container, feed: { GET: notYet('Server-side scripting'), POST: notYet('Server-side scripting') } },
-  conflicts: { within: container, feed: { GET: notYet('The conflict feed') } },
-  operations: { within: container, one: { POST: notYet('Deleting all items of a partition key') } },
+  udfs: {
+    within: container,
+    feed: { GET: listScripts, POST: postScript },
+    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript },
+  },
+  conflicts: {
+    within: container,
+    feed: { GET: listConflicts, POST: queryConflicts },
+    one: { GET: readConflict, DELETE: readConflict },
+  },
+  operations: { within: container, one: { POST: postOperation } },
   users: { within: database, feed: { GET: notYet('Users'), POST: notYet('Users') } },
+}
+
+/** A feed of items or, when the client says which instances it can manipulate, of their changes. */
+function getItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
+  return isChangeFeed(request) ? changeFeed(request) : listItems(request)
 }
 
 function notYet(what: string): Handler {

@@ -4,6 +4,8 @@ import { MayflyError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
 import type { Log } from '../base/log.ts'
 import { andThen } from '../base/maybe-promise.ts'
+import { ScriptRunner } from '../scripts/script-runner.ts'
+import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './authorize.ts'
 import { publicError } from './error-map.ts'
 import { type NosqlRequest, parsePath, type Service } from './request.ts'
@@ -12,21 +14,22 @@ import { type NosqlResponse, send, sendError } from './response.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 import type { HttpRequest, Reply } from './transport.ts'
 
-export interface NosqlOptions extends Service {
+export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
   readonly log: Log
   /** Told of every answer: its status and what it cost. */
   readonly onAnswer: (status: number, chargeRu: number) => void
 }
 
-export interface NosqlServer {
+export interface NosqlServer extends AsyncDisposable {
   handle(request: HttpRequest, reply: Reply): void
   /** Answers a request that could not be received whole. */
   refuse(request: Pick<HttpRequest, 'method' | 'url'>, reply: Reply, error: unknown): void
 }
 
 export function nosqlServer(options: NosqlOptions): NosqlServer {
-  const { log, onAnswer } = options
-  const authorizer = new Authorizer(options.key)
+  const { log, onAnswer, engine, key, strict } = options
+  const authorizer = new Authorizer(key)
+  const service: Service = { engine, key, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
   function succeed(reply: Reply, activityId: string, response: NosqlResponse): void {
     onAnswer(response.status, response.chargeRu)
@@ -51,10 +54,10 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     handle(http, reply) {
       const activityId = newActivityId()
       try {
-        const response = andThen(resolveAddress(options.engine, parsePath(http.url)), address => {
+        const response = andThen(resolveAddress(engine, parsePath(http.url)), address => {
           authorize(authorizer, http, address)
           const { headers, origin, body } = http
-          const request: NosqlRequest = { service: options, headers, origin, path: address.path, body }
+          const request: NosqlRequest = { service, headers, origin, path: address.path, body }
           return findHandler(http.method, address.path)(request)
         })
         if (response instanceof Promise) {
@@ -71,6 +74,11 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     },
 
     refuse: (request, reply, error) => fail(request, reply, newActivityId(), error),
+
+    [Symbol.asyncDispose]: async () => {
+      await service.scripts[Symbol.asyncDispose]()
+      await service.functions[Symbol.asyncDispose]()
+    },
   }
 }
 

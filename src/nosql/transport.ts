@@ -19,6 +19,6 @@ export interface HttpAnswer {
   readonly status: number
   readonly headers: string[]
   readonly body: string
-  /** When it equals the body's length in characters, the body is ASCII. */
+  /** When it equals the body's length in characters, each of them is one byte: ASCII, or bytes as they are. */
   readonly bodyBytes: number
 }

@@ -16,6 +16,7 @@ import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
+import { deleteScripts } from '../script-store.ts'
 import { requestedThroughput } from './databases.ts'
 import { queryDefinitions } from './query.ts'
 
@@ -97,7 +98,9 @@ export async function replaceContainer(request: NosqlRequest): Promise<NosqlResp
 export async function deleteContainer(request: NosqlRequest): Promise<NosqlResponse> {
   const container = await requireContainer(request)
   checkIfMatch(request, container)
-  await request.service.engine.deleteContainer(container)
+  const { engine } = request.service
+  await engine.deleteContainer(container)
+  await deleteScripts(engine, viewOf(container))
   return { status: 204, chargeRu: catalogWriteRu }
 }
 
@@ -146,6 +149,13 @@ async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): 
     'x-ms-resource-usage',
     `documentSize=0;documentsSize=0;documentsCount=${living};collectionSize=0;`,
     'x-ms-documentdb-collection-index-transformation-progress',
-    '100',
+    String(indexProgress(container)),
   ]
+}
+
+/** How much of what the indexing policy declares is ready, in percent. */
+function indexProgress({ indexes }: ContainerRecord): number {
+  const declared = indexes.filter(({ isDeclared }) => isDeclared)
+  const ready = declared.filter(({ isReady }) => isReady)
+  return declared.length === 0 ? 100 : Math.floor((ready.length / declared.length) * 100)
 }

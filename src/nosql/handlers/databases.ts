@@ -2,12 +2,14 @@
 
 import type { DatabaseRecord } from '../../storage/port.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import { viewOf } from '../container-view.ts'
 import { readObject } from '../definition-input.ts'
 import { definitionFeed } from '../feed.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf } from '../resource-id.ts'
 import { parseResourceId } from '../resource-name.ts'
 import type { NosqlResponse } from '../response.ts'
+import { deleteScripts } from '../script-store.ts'
 import { parseThroughput } from '../throughput.ts'
 import { queryDefinitions } from './query.ts'
 
@@ -48,7 +50,10 @@ export async function readDatabase(request: NosqlRequest): Promise<NosqlResponse
 
 export async function deleteDatabase(request: NosqlRequest): Promise<NosqlResponse> {
   const { engine } = request.service
-  await engine.deleteDatabase(await engine.requireDatabase(request.path[1]!))
+  const database = await engine.requireDatabase(request.path[1]!)
+  const containers = await engine.store.containers(database)
+  await engine.deleteDatabase(database)
+  for (const container of containers) await deleteScripts(engine, viewOf(container))
   return { status: 204, chargeRu: catalogWriteRu }
 }
 

@@ -13,9 +13,6 @@ import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
 
 export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  if (headerOf(request, 'a-im') !== undefined) {
-    throw new RequestError('unsupported', 'The change feed is not supported yet.')
-  }
   return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container =>
     feedOfItems(request, container),
   )
@@ -64,7 +61,7 @@ export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
   }
 }
 
-function physicalRange(view: ContainerView, id: string | undefined) {
+export function physicalRange(view: ContainerView, id: string | undefined) {
   if (id === undefined) return { min: '', maxExclusive: 'FF' }
   const range = view.ranges[Number(id)]
   if (range === undefined) {

@@ -1,16 +1,22 @@
-/** /docs: one item at a time: create, read, replace, upsert, delete. */
+/** /docs: one item at a time: create, read, replace, upsert, patch, delete. */
 
 import { RequestError } from '../../base/error.ts'
+import { itemBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
 import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
-import { itemDraft, parseItemBody } from '../item-body.ts'
+import { decodeJson, itemDraft, parseItemBody } from '../item-body.ts'
+import { patchOperation, stepOf } from '../item-operation.ts'
+import { refusalError } from '../outcome-error.ts'
+import { parsePatch } from '../patch.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf, versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
+import { postBatch } from './batch.ts'
 import { planQuery, queryItems } from './query.ts'
+import { hasTriggers, writeWithTriggers } from './triggered-write.ts'
 
 function containerOf({ service, path }: NosqlRequest): MaybePromise<ContainerRecord> {
   return service.engine.requireContainer(path[1]!, path[3]!)
@@ -35,7 +41,7 @@ export function postItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   if (hasFlag(request, 'x-ms-cosmos-is-query-plan-request')) return planQuery(request)
   if (isQuery(request)) return andThen(containerOf(request), container => queryItems(request, container))
   if (hasFlag(request, 'x-ms-cosmos-is-batch-request')) {
-    throw new RequestError('unsupported', 'Transactional batch and bulk requests are not supported yet.')
+    return andThen(containerOf(request), container => postBatch(request, container))
   }
   const kind = hasFlag(request, 'x-ms-documentdb-is-upsert') ? 'upsert' : 'create'
   return andThen(containerOf(request), container => writeItem(request, container, kind))
@@ -54,6 +60,7 @@ async function writeItem(
   container: ContainerRecord,
   kind: 'create' | 'replace' | 'upsert',
 ): Promise<NosqlResponse> {
+  if (hasTriggers(request)) return writeWithTriggers(request, container, kind)
   const { engine, strict } = request.service
   const view = viewOf(container)
   const body = parseItemBody(request.body, { strict })
@@ -70,23 +77,49 @@ async function writeItem(
     body.bytes,
   )
   const item = written.item!
-  const wantsNothing = headerOf(request, 'prefer') === 'return=minimal'
   return {
     status: written.isNew ? 201 : 200,
-    body: wantsNothing ? undefined : textOf(item.body),
+    body: wantsNothing(request) ? undefined : textOf(item.body),
     chargeRu: written.chargeRu,
     headers: itemHeaders(view, key, written.version, `"${etagOf(container.rid, item.version)}"`),
   }
 }
 
+export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
+  return andThen(containerOf(request), async container => {
+    const { engine, strict } = request.service
+    if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+    const view = viewOf(container)
+    const patch = parsePatch(decodeJson(request.body))
+    const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
+    const ifVersion = expectedVersion(request, container)
+    const operation = patchOperation(view, key, patch, { ifVersion, bytes: request.body.length, strict })
+    const { chargeRu } = operation
+    const { steps, version, refusal } = await engine.transact(container, [stepOf(container, operation)], chargeRu)
+    if (refusal !== undefined) {
+      const error = refusalError(refusal, steps.at(-1))
+      error.chargeRu = chargeRu
+      throw error
+    }
+    const item = steps[0]!.item!
+    const headers = itemHeaders(view, key, version, `"${etagOf(container.rid, item.version)}"`)
+    return { status: 200, body: wantsNothing(request) ? undefined : textOf(item.body), chargeRu, headers }
+  })
+}
+
 export function deleteItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(containerOf(request), async container => {
+    if (hasTriggers(request)) return writeWithTriggers(request, container, 'delete')
     const view = viewOf(container)
     const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
     const write = { kind: 'delete', key, ifVersion: expectedVersion(request, container) } as const
     const { chargeRu, version } = await request.service.engine.writeItem(container, write, 0)
     return { status: 204, chargeRu, headers: itemHeaders(view, key, version) }
   })
+}
+
+function wantsNothing(request: NosqlRequest): boolean {
+  return headerOf(request, 'prefer') === 'return=minimal'
 }
 
 function expectedVersion(request: NosqlRequest, container: ContainerRecord): number | undefined {

@@ -27,6 +27,7 @@ import { readObject, readString } from '../definition-input.ts'
 import { CrossPartitionError } from '../error-map.ts'
 import { pageSize } from '../feed.ts'
 import { isPathIndexed } from '../indexed-paths.ts'
+import { withFunctions } from '../query-functions.ts'
 import { indexUtilization, indexUtilizationV1, queryMetrics } from '../query-metrics.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
@@ -107,10 +108,15 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
   const range = targetOf(request, query, view)
   if (range === undefined) throw new CrossPartitionError(planFor(query, view))
   if (isWholeFeed(prepared)) return feedOfItems(request, container)
-  const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000 })
   const mayIndex = (path: IndexPath) => isPathIndexed(indexingPolicy, path)
-  const statement = { language: 'sql', text: prepared.text, parameters } as const
-  return queryPage(request, query, view, { range, demands, program, statement, mayIndex })
+  return withFunctions(request.service, view, prepared, callUserDefined => {
+    const functions = callUserDefined === undefined ? {} : { callUserDefined }
+    const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions })
+    // The functions are called from this thread.
+    const statement =
+      callUserDefined === undefined ? ({ language: 'sql', text: prepared.text, parameters } as const) : undefined
+    return queryPage(request, query, view, { range, demands, program, statement, mayIndex })
+  })
 }
 
 async function queryPage(

@@ -6,6 +6,7 @@ import { mayfly } from '../../../src/index.ts'
 import { parsePrometheus } from '../../support/prometheus.ts'
 import { call } from '../../support/signed-request.ts'
 import { startServer, testServer } from '../../support/start-server.ts'
+import { storeName } from '../../support/test-store.ts'
 
 const server = await startServer()
 const { clock } = server.db
@@ -182,7 +183,7 @@ test('The status tells version, clock, store, requests and every container', asy
   assert.match(json.version, /^\d+\.\d+\.\d+/)
   assert.ok(json.uptimeSeconds >= 0)
   assert.deepEqual(json.clock, { now: clock.now(), mode: 'manual' })
-  assert.equal(json.store, 'sqlite (memory)')
+  assert.equal(json.store, storeName)
   assert.equal(json.rateLimit, false)
   assert.deepEqual(json.purger, { paused: true })
   assert.ok(json.requests[201] >= 3)

@@ -142,6 +142,23 @@ test('A container from before partition keys serves clients that name none', asy
   assert.equal((await server.send({ method: 'DELETE', path: `${path}/1`, headers })).status, 204)
 })
 
+test('A container from before partition keys takes patches, batches, bulk requests and its own deletion', async () => {
+  const { container } = await legacyContainer()
+  await container.items.create({ id: '1', v: 1, ttl: 10 })
+  assert.equal((await container.item('1').patch([{ op: 'incr', path: '/v', value: 1 }])).resource?.v, 2)
+  const batch = await container.items.batch([
+    { operationType: 'Create', resourceBody: { id: '2' } },
+    { operationType: 'Read', id: '1' },
+  ])
+  assert.equal(batch.code, 200)
+  const bulk = await container.items.bulk([{ operationType: 'Upsert', resourceBody: { id: '3' } }])
+  assert.equal(bulk[0]?.statusCode, 201)
+  await server.db.clock.advance('10s')
+  assert.deepEqual(idsOf(await readFeed(server, container)), ['2', '3'])
+  const unique = { operationType: 'Replace', id: '1', resourceBody: { id: '1' } } as const
+  assert.equal((await container.items.batch([unique])).result?.[0]?.statusCode, 404)
+})
+
 test('A container without a partition key is refused by the present version of the protocol', async () => {
   const database = await server.newDatabase()
   const { status } = await server.send({ method: 'POST', path: `/dbs/${database.id}/colls`, body: { id: 'x' } })

@@ -1,0 +1,80 @@
+/** The binary form of batches against bytes that the .NET SDK sent and that the service answered. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { parseBinaryBatch, printBinaryResults } from './batch-binary.ts'
+
+/** Requests of the .NET SDK, as floci-az recorded them (CosmosHybridRowBatchCodecTest). */
+const captures = {
+  patch:
+    'gfDY/38BCgAAAIHx2P9/dAAAAM44guiBcFThf1MBAAAAAgAAAANvbmVheyJvcGVyYXRpb25zIjpbeyJvcCI6InNldCIsInBhdGgiOiIva2luZCIsInZhbHVlIjoieiJ9LHsib3AiOiJpbmNyIiwicGF0aCI6Ii9jb3VudCIsInZhbHVlIjoxMH1dfQ==',
+  replaceAndDelete:
+    'gfDY/38BCgAAAIHx2P9/TQAAAJKKVRCBcFThf1MFAAAAAgAAAANvbmU6eyJpZCI6Im9uZSIsInRlbmFudCI6InUxIiwia2luZCI6InJlcGxhY2VtZW50IiwiY291bnQiOjk5fYHx2P9/FgAAAAtBUkGBcFThfxMEAAAAAgAAAAdtaXNzaW5n',
+  conditional: 'gfDY/38BCgAAAIHx2P9/GgAAADpfNJeBcFThfxMEAAAAAgAAAANvbmUUCQVzdGFsZQ==',
+  createReadUpsert:
+    'gfDY/38BCgAAAIHx2P9/MgAAAIy0GfCBcFThf0MAAAAAAgAAACN7ImlkIjoiY3JlYXRlZCIsInBrIjoicCIsInZhbHVlIjoxfYHx2P9/FgAAAI7kXlCBcFThfxMCAAAAAgAAAAdjcmVhdGVkgfHY/38yAAAAJIqEvIFwVOF/QxQAAAACAAAAI3siaWQiOiJjcmVhdGVkIiwicGsiOiJwIiwidmFsdWUiOjJ9',
+}
+
+const decode = (text: string) => Buffer.from(text, 'base64')
+
+test('Operations of every kind are read', () => {
+  const operations = Object.values(captures).flatMap(text => parseBinaryBatch(decode(text)))
+  assert.deepEqual(
+    operations.map(({ kind, id, ifMatch, partitionKey }) => [kind, id, ifMatch, partitionKey]),
+    [
+      ['patch', 'one', undefined, undefined],
+      ['replace', 'one', undefined, undefined],
+      ['delete', 'missing', undefined, undefined],
+      ['delete', 'one', 'stale', undefined],
+      ['create', undefined, undefined, undefined],
+      ['read', 'created', undefined, undefined],
+      ['upsert', undefined, undefined, undefined],
+    ],
+  )
+  assert.equal(operations[1]!.body?.text, '{"id":"one","tenant":"u1","kind":"replacement","count":99}')
+  assert.deepEqual(operations[6]!.body?.parsed, { id: 'created', pk: 'p', value: 2 })
+})
+
+test('A result is the service’s, byte for byte', () => {
+  // Recorded by the Java SDK's HybridRowBatchCodecTest.
+  const expected =
+    '81f0d8ff7f010a00000081f1d8ff7f3f000000d5437d92817154e17f07c800000000000000262230303030613034312d303030302d303830302d303030302d3661353736316231303030302210065555555555552540'
+  const etag = '"0000a041-0000-0800-0000-6a5761b10000"'
+  const bytes = printBinaryResults([{ status: 200, chargeRu: 10.666666666666666, etag }])
+  assert.equal(bytes.toString('hex'), expected)
+})
+
+test('A result carries its body, and a failure its sub-status, its message and when to come back', () => {
+  const body = JSON.stringify({ text: 'ä'.repeat(200) })
+  const rows = printBinaryResults([
+    { status: 201, chargeRu: 1, body },
+    { status: 429, chargeRu: 0, substatus: 3200, message: 'Later.', retryAfterMs: 360 },
+  ])
+  assert.ok(
+    rows.includes(Buffer.concat([Buffer.from([0x9b, 0x03]), Buffer.from(body)])),
+    'lengths have seven bits to a byte',
+  )
+  const failure = `817154e17f0bad010000800c000006${Buffer.from('Later.').toString('hex')}0b056801000010060000000000000000`
+  assert.ok(rows.toString('hex').endsWith(failure))
+})
+
+test('Bytes that were damaged or cut are refused wherever it happened', () => {
+  for (const text of Object.values(captures)) {
+    const whole = decode(text)
+    for (let at = 1; at < whole.length; at++) {
+      const cut = whole.subarray(0, at)
+      const damaged = Buffer.from(whole)
+      damaged[at]! ^= 0x55
+      for (const bytes of [cut, damaged]) {
+        // A cut between two records leaves a whole stream.
+        try {
+          parseBinaryBatch(bytes)
+        } catch (error) {
+          assert.equal((error as { kind?: string }).kind, 'malformed', String(error))
+        }
+      }
+      // That a segment has a length is not looked at.
+      if (at !== 5) assert.throws(() => parseBinaryBatch(damaged), `byte ${at}`)
+    }
+  }
+})

@@ -1,0 +1,270 @@
+/**
+ * POST /docs with operations: all or none of them in one transaction (a batch), or each for itself (bulk).
+ *
+ * The operations of a batch share a partition key. Those of a bulk request name their own; they are done in order as far as they
+ * concern the same item, and all that arrives in one turn is committed together.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { batchBytesMax, itemBytesMax, pageBytesMax } from '../../base/limits.ts'
+import { textOf } from '../../document/body.ts'
+import { type PartitionKeyComponent, partitionKeysEqual } from '../../document/partition-key.ts'
+import { itemKey } from '../../engine/item-key.ts'
+import type { ContainerRecord, ItemKey, Step, StepAnswer } from '../../storage/port.ts'
+import { readRu } from '../../units/cost.ts'
+import { isBinaryBatch, parseBinaryBatch, printBinaryResults } from '../batch-binary.ts'
+import { type BatchOperation, parseBatch } from '../batch-request.ts'
+import { type BatchResult, failedDependency, failureResult, isOperationError, printResults } from '../batch-response.ts'
+import {
+  type ContainerView,
+  checkPartitionKey,
+  namedPartitionKey,
+  requirePartitionKey,
+  sessionToken,
+  viewOf,
+} from '../container-view.ts'
+import { malformed } from '../definition-input.ts'
+import { decodeJson, missingBody, readItemText } from '../item-body.ts'
+import {
+  deleteOperation,
+  type ItemOperation,
+  patchOperation,
+  readOperation,
+  statusOf,
+  stepOf,
+  writeOperation,
+} from '../item-operation.ts'
+import { refusalError } from '../outcome-error.ts'
+import { readPatch } from '../patch.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
+import { etagOf, versionOfEtag } from '../resource-id.ts'
+import { checkItemId } from '../resource-name.ts'
+import type { NosqlResponse } from '../response.ts'
+import { physicalRange } from './item-feed.ts'
+
+interface Task {
+  readonly asked: BatchOperation
+  readonly operation: ItemOperation
+}
+
+export async function postBatch(request: NosqlRequest, container: ContainerRecord): Promise<NosqlResponse> {
+  if (request.body.length > batchBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  const view = viewOf(container)
+  const isBinary = isBinaryBatch(request.body)
+  const operations = isBinary ? parseBinaryBatch(request.body) : parseBatch(decodeJson(request.body))
+  const named = namedPartitionKey(view, headerOf(request, partitionKeyHeader))
+  if (hasFlag(request, 'x-ms-cosmos-batch-atomic')) {
+    const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
+    checkSameKey(view, operations, components)
+    const tasks = operations.map(asked => prepare(request, view, asked, components))
+    return answer(view, tasks, await doTogether(request, container, tasks), isBinary)
+  }
+  physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
+  const tasks = operations.map(asked => prepare(request, view, asked, named))
+  // Only a client that says so stops at the first failure.
+  const stops = headerOf(request, 'x-ms-cosmos-batch-continue-on-error')?.toLowerCase() === 'false'
+  const done = stops ? await doUntilFailure(request, container, tasks) : await doAll(request, container, tasks)
+  return answer(view, tasks, done, isBinary)
+}
+
+/** Of the request itself, not of one of its operations: the service answers 400 without results. */
+function checkSameKey(
+  view: ContainerView,
+  operations: readonly BatchOperation[],
+  components: readonly PartitionKeyComponent[],
+): void {
+  for (const { partitionKey } of operations) {
+    const own = namedPartitionKey(view, partitionKey)
+    if (own !== undefined && !partitionKeysEqual(own, components)) {
+      malformed(
+        'One or more operations within the batch request have a different partition key value than the request.',
+      )
+    }
+  }
+}
+
+/** An operation that cannot be done fails where it stands among the others: what comes before it may fail first. */
+function prepare(
+  request: NosqlRequest,
+  view: ContainerView,
+  asked: BatchOperation,
+  named: readonly PartitionKeyComponent[] | undefined,
+): Task {
+  const { partitionKey, kind } = asked
+  try {
+    const components =
+      partitionKey === undefined && named !== undefined ? named : requirePartitionKey(view, partitionKey)
+    return { asked, operation: toOperation(request, view, asked, components) }
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error
+    const decide = () => {
+      throw error
+    }
+    return { asked, operation: { kind, key: nowhere, chargeRu: readRu(0), decide } }
+  }
+}
+
+/** No item is here: ids are not empty. */
+const nowhere: ItemKey = { epk: '', pk: '', id: '' }
+
+function toOperation(
+  request: NosqlRequest,
+  view: ContainerView,
+  asked: BatchOperation,
+  components: readonly PartitionKeyComponent[],
+): ItemOperation {
+  const { record } = view
+  const { strict } = request.service
+  const { kind, body, ifMatch } = asked
+  const ifVersion = ifMatch === undefined ? undefined : versionOfEtag(ifMatch, record.rid)
+  if (kind === 'read') return readOperation(itemKey(record, components, checkItemId(asked.id)))
+  if (kind === 'delete') return deleteOperation(itemKey(record, components, checkItemId(asked.id)), ifVersion)
+  if (body === undefined) throw missingBody()
+  const bytes = Buffer.byteLength(body.text)
+  if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  if (kind === 'patch') {
+    const key = itemKey(record, components, checkItemId(asked.id))
+    return patchOperation(view, key, readPatch(body.text, body.parsed), { ifVersion, bytes, strict })
+  }
+  const item = readItemText(body.text, body.parsed, bytes, { strict })
+  if (kind === 'replace' && asked.id !== undefined && asked.id !== item.id) {
+    malformed('The id of the document and the id in the path are not the same.')
+  }
+  checkPartitionKey(view, components, item.properties)
+  return writeOperation(view, kind, itemKey(record, components, item.id), item, ifVersion)
+}
+
+interface Done {
+  readonly results: readonly BatchResult[]
+  readonly version: number
+}
+
+async function doTogether(request: NosqlRequest, container: ContainerRecord, tasks: readonly Task[]): Promise<Done> {
+  const chargeRu = tasks.reduce((sum, { operation }) => sum + operation.chargeRu, 0)
+  const steps = boundedSteps(container, tasks)
+  const { steps: answers, version, refusal } = await request.service.engine.transact(container, steps, chargeRu)
+  if (refusal === undefined) {
+    return { version, results: tasks.map((task, at) => resultOf(request, container, task, answers[at]!)) }
+  }
+  const failedAt = refusal.error === undefined ? answers.length - 1 : answers.length
+  const failure = refusalError(refusal, answers.at(-1))
+  const results = tasks.map(({ operation }, at) =>
+    at === failedAt
+      ? failureResult(failure, operation.chargeRu)
+      : { status: failedDependency, chargeRu: operation.chargeRu },
+  )
+  return { version, results }
+}
+
+/** What the reads of a batch bring together may not exceed what one answer may hold. */
+function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[] {
+  const bytes = new Array<number>(tasks.length).fill(0)
+  return tasks.map(({ operation }, at): Step => {
+    const step = stepOf(container, operation)
+    if (operation.kind !== 'read') return step
+    const decide: Step['decide'] = (found, moment) => {
+      bytes[at] = found?.body.length ?? 0
+      if (bytes.slice(0, at + 1).reduce((sum, each) => sum + each) > pageBytesMax) {
+        throw new RequestError('too_large', 'Response size is too large')
+      }
+      return operation.decide(found, moment)
+    }
+    return { ...step, decide }
+  })
+}
+
+async function doUntilFailure(
+  request: NosqlRequest,
+  container: ContainerRecord,
+  tasks: readonly Task[],
+): Promise<Done> {
+  const results: BatchResult[] = []
+  let version = 0
+  let hasFailed = false
+  for (const task of tasks) {
+    if (hasFailed) {
+      results.push({ status: failedDependency, chargeRu: 0 })
+      continue
+    }
+    const done = await doOne(request, container, task)
+    version = Math.max(version, done.version)
+    hasFailed = done.result.status >= 400
+    results.push(done.result)
+  }
+  return { results, version }
+}
+
+async function doAll(request: NosqlRequest, container: ContainerRecord, tasks: readonly Task[]): Promise<Done> {
+  // Stores keep the order of calls only for what waits for each other.
+  const byItem = new Map<string, Promise<unknown>>()
+  const all = tasks.map(task => {
+    const { pk, id } = task.operation.key
+    const item = JSON.stringify([pk, id])
+    const before = byItem.get(item)
+    const begin = () => doOne(request, container, task)
+    const done = before === undefined ? begin() : before.then(begin)
+    byItem.set(item, done)
+    return done
+  })
+  const done = await Promise.all(all)
+  return { results: done.map(({ result }) => result), version: Math.max(...done.map(({ version }) => version)) }
+}
+
+async function doOne(
+  request: NosqlRequest,
+  container: ContainerRecord,
+  task: Task,
+): Promise<{ result: BatchResult; version: number }> {
+  const { operation } = task
+  const { chargeRu } = operation
+  try {
+    const { steps, version, refusal } = await request.service.engine.transact(
+      container,
+      [stepOf(container, operation)],
+      chargeRu,
+    )
+    if (refusal !== undefined) return { version, result: failureResult(refusalError(refusal, steps.at(-1)), chargeRu) }
+    return { version, result: resultOf(request, container, task, steps[0]!) }
+  } catch (error) {
+    if (!isOperationError(error)) throw error
+    return { version: 0, result: failureResult(error, 0) }
+  }
+}
+
+function resultOf(request: NosqlRequest, { rid }: ContainerRecord, task: Task, done: StepAnswer): BatchResult {
+  const { asked, operation } = task
+  const { chargeRu, kind } = operation
+  const { item } = done
+  if (kind === 'delete' || item === undefined) return { status: statusOf(operation, done), chargeRu }
+  const etag = `"${etagOf(rid, item.version)}"`
+  if (kind === 'read' && (asked.ifNoneMatch === etag || asked.ifNoneMatch === '*'))
+    return { status: 304, chargeRu, etag }
+  const isMinimal = kind !== 'read' && (asked.isMinimal || headerOf(request, 'prefer') === 'return=minimal')
+  return { status: statusOf(operation, done), chargeRu, etag, body: isMinimal ? undefined : textOf(item.body) }
+}
+
+function answer(
+  view: ContainerView,
+  tasks: readonly Task[],
+  { results, version }: Done,
+  isBinary: boolean,
+): NosqlResponse {
+  const isWhole = results.every(({ status }) => status < 300)
+  const headers = [
+    'x-ms-session-token',
+    sessionToken(view, version, tasks[0]!.operation.key.epk),
+    'lsn',
+    String(version),
+    'x-ms-item-count',
+    String(results.length),
+    'x-ms-content-path',
+    view.rid,
+    'x-ms-alt-content-path',
+    view.path,
+  ]
+  const substatus = results.find(result => result.substatus !== undefined)?.substatus
+  if (substatus !== undefined) headers.push('x-ms-substatus', String(substatus))
+  const chargeRu = Math.round(results.reduce((sum, result) => sum + result.chargeRu, 0) * 100) / 100
+  const body = isBinary ? printBinaryResults(results) : printResults(results)
+  return { status: isWhole ? 200 : 207, body, chargeRu, headers }
+}

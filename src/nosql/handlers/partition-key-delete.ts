@@ -1,0 +1,48 @@
+/**
+ * POST /operations/partitionkeydelete: deletes all items of a partition key.
+ *
+ * What is written while the request runs stays: exactly the versions that were there are deleted, a page at a time. The service does
+ * it in the background and hides the items at once; here the answer comes when they are gone.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { partitionDeleteItemsMax, scanBytesMax } from '../../base/limits.ts'
+import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
+import { canonicalPartitionKey } from '../../document/partition-key.ts'
+import type { ContainerRecord, ItemKey, ScannedItem, Step } from '../../storage/port.ts'
+import { deleteRu } from '../../units/cost.ts'
+import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
+import type { NosqlResponse } from '../response.ts'
+
+export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {
+  if (request.path[5] !== 'partitionkeydelete') {
+    throw new RequestError('not_found', 'The requested resource does not exist: no such operation.')
+  }
+  const { engine } = request.service
+  const container = await engine.requireContainer(request.path[1]!, request.path[3]!)
+  const view = viewOf(container)
+  const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
+  const range = {
+    ...effectivePartitionKeyPrefixRange(container.partitionKey, components),
+    pk: canonicalPartitionKey(components),
+  }
+  const page = { itemsMax: partitionDeleteItemsMax, bytesMax: scanBytesMax }
+  let after: ItemKey | undefined
+  let chargeRu = 0
+  let version: number
+  do {
+    const found = await engine.store.scan(container, { ...range, after }, page)
+    const steps = found.items.map(item => deletion(container, item))
+    const deletesRu = steps.length * deleteRu
+    chargeRu += deletesRu
+    version = steps.length === 0 ? found.version : (await engine.transact(container, steps, deletesRu)).version
+    after = found.last
+  } while (after !== undefined)
+  const headers = ['x-ms-session-token', sessionToken(view, version, range.min), 'x-ms-content-path', view.rid]
+  return { status: 200, chargeRu, headers }
+}
+
+function deletion(container: ContainerRecord, { key, version }: ScannedItem): Step {
+  return { container, key, decide: found => (found?.version === version ? { kind: 'delete' } : undefined) }
+}

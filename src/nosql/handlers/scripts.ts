@@ -1,0 +1,86 @@
+/** /sprocs, /triggers and /udfs: scripts as resources. */
+
+import { RequestError } from '../../base/error.ts'
+import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import { type ContainerView, viewOf } from '../container-view.ts'
+import { definitionFeed } from '../feed.ts'
+import { outcomeError } from '../outcome-error.ts'
+import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { versionOfEtag } from '../resource-id.ts'
+import type { NosqlResponse } from '../response.ts'
+import { parseScript, type ScriptKind, scriptKinds } from '../script-definition.ts'
+import { ScriptStore, type StoredScript } from '../script-store.ts'
+import { queryDefinitions } from './query.ts'
+
+interface Opened {
+  readonly view: ContainerView
+  readonly kind: ScriptKind
+  readonly scripts: ScriptStore
+}
+
+async function open({ service, path }: NosqlRequest): Promise<Opened> {
+  const kind = path[4] as ScriptKind
+  const view = viewOf(await service.engine.requireContainer(path[1]!, path[3]!))
+  return { view, kind, scripts: await ScriptStore.open(service.engine, view, kind) }
+}
+
+async function resources(scripts: ScriptStore) {
+  return (await scripts.list()).map(({ sequence, text }) => ({
+    number: sequence,
+    resource: JSON.parse(text) as object,
+  }))
+}
+
+export async function listScripts(request: NosqlRequest): Promise<NosqlResponse> {
+  const { view, kind, scripts } = await open(request)
+  return definitionFeed(request, scriptKinds[kind].feed, view.rid, await resources(scripts))
+}
+
+export async function postScript(request: NosqlRequest): Promise<NosqlResponse> {
+  const { view, kind, scripts } = await open(request)
+  if (hasFlag(request, 'x-ms-documentdb-isquery') || headerOf(request, 'content-type') === 'application/query+json') {
+    const rows = await queryDefinitions(request, await resources(scripts))
+    return definitionFeed(request, scriptKinds[kind].feed, view.rid, rows)
+  }
+  const script = parseScript(kind, jsonBody(request))
+  const isUpsert = hasFlag(request, 'x-ms-documentdb-is-upsert')
+  const { countMax, quota } = scriptKinds[kind]
+  if ((await scripts.find(script.id)) === undefined && (await scripts.list()).length >= countMax) {
+    // INFERRED text; the status is the service's for quotas.
+    throw new RequestError('forbidden', `Quota Exceeded. The container has its ${countMax} ${quota} already.`)
+  }
+  const written = await scripts.write(isUpsert ? 'upsert' : 'create', script, undefined)
+  return answer(written.isNew ? 201 : 200, view, written, catalogWriteRu)
+}
+
+export async function readScript(request: NosqlRequest): Promise<NosqlResponse> {
+  const { view, scripts } = await open(request)
+  const found = await scripts.find(request.path[5]!)
+  if (found === undefined) throw outcomeError('missing')
+  return answer(200, view, found, catalogReadRu)
+}
+
+export async function replaceScript(request: NosqlRequest): Promise<NosqlResponse> {
+  const { view, kind, scripts } = await open(request)
+  const script = parseScript(kind, jsonBody(request))
+  if (script.id !== request.path[5]) {
+    throw new RequestError('malformed', 'The id of the resource and the id in the path are not the same.')
+  }
+  return answer(200, view, await scripts.write('replace', script, expectedVersion(request, scripts)), catalogWriteRu)
+}
+
+export async function deleteScript(request: NosqlRequest): Promise<NosqlResponse> {
+  const { scripts } = await open(request)
+  await scripts.delete(request.path[5]!, expectedVersion(request, scripts))
+  return { status: 204, chargeRu: catalogWriteRu }
+}
+
+function expectedVersion(request: NosqlRequest, { rid }: ScriptStore): number | undefined {
+  const etag = headerOf(request, 'if-match')
+  return etag === undefined ? undefined : versionOfEtag(etag, rid)
+}
+
+function answer(status: number, view: ContainerView, { text, etag }: StoredScript, chargeRu: number): NosqlResponse {
+  const headers = ['etag', etag, 'x-ms-content-path', view.rid, 'x-ms-alt-content-path', view.path]
+  return { status, body: text, chargeRu, headers }
+}

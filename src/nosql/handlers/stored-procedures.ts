@@ -1,0 +1,49 @@
+/** POST /sprocs/{id}: runs a stored procedure over the items of a partition key. */
+
+import { requestBytesMax } from '../../base/limits.ts'
+import { catalogReadRu } from '../../units/cost.ts'
+import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { invalidInput } from '../definition-input.ts'
+import { decodeJson, parseJson } from '../item-body.ts'
+import { outcomeError } from '../outcome-error.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
+import type { NosqlResponse } from '../response.ts'
+import type { Script } from '../script-definition.ts'
+import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
+import { ScriptStore } from '../script-store.ts'
+
+export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
+  const { service, path } = request
+  const { engine, scripts: runner } = service
+  const container = await engine.requireContainer(path[1]!, path[3]!)
+  const view = viewOf(container)
+  const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
+  const args = parseArguments(request)
+  const found = await (await ScriptStore.open(engine, view, 'sprocs')).find(path[5]!)
+  if (found === undefined) throw outcomeError('missing')
+  const script = JSON.parse(found.text) as Script
+  const { result, transaction, stored } = await inTransaction(service, view, components, async transaction => {
+    transaction.charge(catalogReadRu)
+    return runner.runStoredProcedure({ ...scriptRun(request, transaction, script), args })
+  })
+  const version = Math.max(0, ...[...stored.values()].map(item => item.version))
+  const headers = [
+    'x-ms-session-token',
+    sessionToken(view, version, transaction.range.min),
+    'x-ms-content-path',
+    view.rid,
+    'x-ms-alt-content-path',
+    `${view.path}/sprocs/${encodeURIComponent(script.id)}`,
+    ...logHeader(hasFlag(request, 'x-ms-documentdb-script-enable-logging'), result.log),
+  ]
+  return { status: 200, body: transaction.real(result.body, stored), chargeRu: transaction.chargeRu, headers }
+}
+
+/** The body is the list of arguments; none is an empty one. */
+function parseArguments({ body }: NosqlRequest): string {
+  if (body.length === 0) return '[]'
+  if (body.length > requestBytesMax) invalidInput('the arguments are too long')
+  const text = decodeJson(body)
+  if (!Array.isArray(parseJson(text))) invalidInput('the arguments of a stored procedure must be an array')
+  return text
+}

@@ -1,0 +1,155 @@
+/** Writes of items that name triggers: the triggers and the write are one transaction. */
+
+import { RequestError } from '../../base/error.ts'
+import { itemBytesMax } from '../../base/limits.ts'
+import { textOf } from '../../document/body.ts'
+import type { ContainerRecord } from '../../storage/port.ts'
+import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { malformed } from '../definition-input.ts'
+import { decodeJson, parseJson, readItemText } from '../item-body.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
+import { etagOf } from '../resource-id.ts'
+import type { NosqlResponse } from '../response.ts'
+import type { Script } from '../script-definition.ts'
+import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
+import { ScriptStore } from '../script-store.ts'
+import type { ScriptTransaction, SeenItem } from '../script-transaction.ts'
+
+export type WriteKind = 'create' | 'upsert' | 'replace' | 'delete'
+
+const headerNames = {
+  pre: 'x-ms-documentdb-pre-trigger-include',
+  post: 'x-ms-documentdb-post-trigger-include',
+} as const
+
+type TriggerType = keyof typeof headerNames
+
+export function hasTriggers(request: NosqlRequest): boolean {
+  return Object.values(headerNames).some(name => headerOf(request, name) !== undefined)
+}
+
+interface Triggers {
+  readonly pre: readonly Script[]
+  readonly post: readonly Script[]
+}
+
+interface Outcome {
+  readonly id: string
+  readonly isNew: boolean
+  /** What a post-trigger wants to be answered instead of the item. */
+  readonly answer: string | undefined
+  readonly log: string
+}
+
+export async function writeWithTriggers(
+  request: NosqlRequest,
+  container: ContainerRecord,
+  kind: WriteKind,
+): Promise<NosqlResponse> {
+  const { service } = request
+  const view = viewOf(container)
+  const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
+  if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  const scripts = await ScriptStore.open(service.engine, view, 'triggers')
+  const triggers = { pre: await find(request, scripts, 'pre', kind), post: await find(request, scripts, 'post', kind) }
+  const { result, transaction, stored } = await inTransaction(service, view, components, transaction =>
+    run(request, transaction, kind, triggers),
+  )
+  const item = stored.get(result.id)
+  const headers = [
+    'x-ms-session-token',
+    sessionToken(view, item?.version ?? 0, transaction.range.min),
+    'x-ms-content-path',
+    view.rid,
+    'x-ms-alt-content-path',
+    view.path,
+    ...(item === undefined || kind === 'delete' ? [] : ['etag', `"${etagOf(container.rid, item.version)}"`]),
+    ...logHeader(hasFlag(request, 'x-ms-documentdb-script-enable-logging'), result.log),
+  ]
+  const { chargeRu } = transaction
+  if (kind === 'delete') return { status: 204, chargeRu, headers }
+  const text = result.answer === undefined ? textOf(item!.body) : transaction.real(result.answer, stored)
+  const body = headerOf(request, 'prefer') === 'return=minimal' ? undefined : text
+  return { status: result.isNew ? 201 : 200, body, chargeRu, headers }
+}
+
+async function find(
+  request: NosqlRequest,
+  scripts: ScriptStore,
+  type: TriggerType,
+  kind: WriteKind,
+): Promise<readonly Script[]> {
+  const names = headerOf(request, headerNames[type])?.split(',') ?? []
+  const found: Script[] = []
+  for (const name of names.map(each => each.trim()).filter(each => each !== '')) {
+    const script = await scripts.find(name)
+    // INFERRED: the texts. That a trigger runs only for its operations is in the service's documents.
+    if (script === undefined) malformed(`The trigger '${name.slice(0, 255)}' does not exist.`)
+    const trigger = JSON.parse(script.text) as Script
+    if (trigger.triggerType?.toLowerCase() !== type) malformed(`The trigger '${trigger.id}' is not a ${type}-trigger.`)
+    if (!isFor(trigger.triggerOperation!.toLowerCase(), kind)) {
+      malformed(`The trigger '${trigger.id}' is for the operation ${trigger.triggerOperation}, not for ${kind}.`)
+    }
+    found.push(trigger)
+  }
+  return found
+}
+
+function isFor(operation: string, kind: WriteKind): boolean {
+  if (operation === 'all') return true
+  if (kind === 'delete') return operation === 'delete'
+  if (kind === 'upsert') return operation !== 'delete'
+  return kind === 'create' ? operation === 'create' : operation === 'replace' || operation === 'update'
+}
+
+const operations = { create: 'Create', upsert: 'Upsert', replace: 'Replace', delete: 'Delete' } as const
+
+async function run(
+  request: NosqlRequest,
+  transaction: ScriptTransaction,
+  kind: WriteKind,
+  { pre, post }: Triggers,
+): Promise<Outcome> {
+  const { scripts } = request.service
+  const operation = operations[kind]
+  let requestBody = kind === 'delete' ? undefined : decodeJson(request.body)
+  if (requestBody !== undefined) parseJson(requestBody)
+  let log = ''
+  for (const script of pre) {
+    const base = scriptRun(request, transaction, script)
+    const outcome = await scripts.runTrigger({ ...base, type: 'pre', operation, requestBody })
+    requestBody = kind === 'delete' ? undefined : outcome.requestBody
+    log += outcome.log
+  }
+  const { item, isNew, id } = await perform(request, transaction, kind, requestBody)
+  let answer: string | undefined
+  for (const script of post) {
+    const responseBody = answer ?? item?.text
+    const base = scriptRun(request, transaction, script)
+    const outcome = await scripts.runTrigger({ ...base, type: 'post', operation, requestBody, responseBody })
+    if (outcome.responseBody !== responseBody) answer = outcome.responseBody
+    log += outcome.log
+  }
+  return { id, isNew, answer, log }
+}
+
+async function perform(
+  request: NosqlRequest,
+  transaction: ScriptTransaction,
+  kind: WriteKind,
+  text: string | undefined,
+): Promise<{ item: SeenItem | undefined; isNew: boolean; id: string }> {
+  const etag = headerOf(request, 'if-match')
+  if (kind === 'delete') {
+    const id = request.path[5]!
+    await transaction.delete(id, etag)
+    return { item: undefined, isNew: false, id }
+  }
+  const bytes = Buffer.byteLength(text ?? '')
+  if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  const body = readItemText(text ?? '', parseJson(text ?? ''), bytes, { strict: request.service.strict })
+  if (kind === 'replace' && body.id !== request.path[5]) {
+    malformed('The id of the document and the id in the path are not the same.')
+  }
+  return { ...(await transaction.write(kind, body, etag)), id: body.id }
+}

@@ -1,0 +1,52 @@
+/** User-defined functions in queries: finds the texts of those that a query names, and lends them to it for a page. */
+
+import { RequestError } from '../base/error.ts'
+import type { PreparedQuery } from '../sql/prepare.ts'
+import type { Value } from '../sql/value.ts'
+import { isExpression, visit } from '../sql/walk.ts'
+import type { ContainerView } from './container-view.ts'
+import type { Service } from './request.ts'
+import type { Script } from './script-definition.ts'
+import { ScriptStore } from './script-store.ts'
+
+export type CallUserDefined = (name: string, values: readonly Value[]) => Value
+
+const names = new WeakMap<PreparedQuery, ReadonlySet<string>>()
+
+/** The functions a query calls. */
+export function functionsIn(prepared: PreparedQuery): ReadonlySet<string> {
+  let found = names.get(prepared)
+  if (found === undefined) {
+    const called = new Set<string>()
+    visit(prepared.query, node => {
+      if (isExpression(node) && node.kind === 'call' && node.isUserDefined) called.add(node.name)
+      return true
+    })
+    found = called
+    names.set(prepared, found)
+  }
+  return found
+}
+
+/** Runs a page with the functions it needs; undefined when it needs none. */
+export async function withFunctions<T>(
+  service: Service,
+  view: ContainerView,
+  prepared: PreparedQuery,
+  run: (callUserDefined: CallUserDefined | undefined) => Promise<T>,
+): Promise<T> {
+  const needed = functionsIn(prepared)
+  if (needed.size === 0) return run(undefined)
+  const scripts = await ScriptStore.open(service.engine, view, 'udfs')
+  const bodies = new Map<string, string>()
+  for (const name of needed) {
+    const found = await scripts.find(name)
+    if (found === undefined) {
+      throw new RequestError('malformed', `'${name}' is not a recognized user-defined function name.`)
+    }
+    bodies.set(name, (JSON.parse(found.text) as Script).body)
+  }
+  const moment = await service.engine.store.moment()
+  using session = await service.functions.open({ bodies, epochMs: moment * 1000 })
+  return await run((name, values) => session.call(name, values as never) as Value)
+}

@@ -1,0 +1,261 @@
+/** The change feed of latest versions: where it may begin, what part of a container it is about, and that the dead are not in it. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { type ChangeFeedPullModelIterator, ChangeFeedStartFrom, type Container, type PartitionKey } from '@azure/cosmos'
+import { assertServiceError, failureOf } from '../../support/service-error.ts'
+import { idsOf, pathOf, startServer } from '../../support/start-server.ts'
+
+const server = await startServer()
+
+interface Change {
+  id: string
+  v: number
+  _lsn: number
+}
+
+/** Reads until nothing is new. */
+async function drain(
+  iterator: ChangeFeedPullModelIterator<Change>,
+): Promise<{ changes: Change[]; continuation: string }> {
+  const changes: Change[] = []
+  while (true) {
+    const { statusCode, result, continuationToken } = await iterator.readNext()
+    if (statusCode === 304) return { changes, continuation: continuationToken }
+    assert.equal(statusCode, 200)
+    assert.ok(result.length > 0)
+    changes.push(...result)
+  }
+}
+
+const read = (container: Container, changeFeedStartFrom: ChangeFeedStartFrom, options = {}) =>
+  container.items.getChangeFeedIterator<Change>({ changeFeedStartFrom, ...options })
+
+const fromBeginning = (container: Container, part?: PartitionKey) =>
+  drain(read(container, ChangeFeedStartFrom.Beginning(part as never)))
+
+async function fill(container: Container, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await container.items.create({ id: String(n), pk: `p${n % 5}`, v: 1 })
+}
+
+for (const throughput of [400, 30_000]) {
+  test(`From the beginning every item comes once, in its latest version and in commit order (${throughput} RU/s)`, async () => {
+    const container = await server.newContainer({ throughput })
+    await fill(container, 20)
+    await container.items.upsert({ id: '3', pk: 'p3', v: 2 })
+    await container.item('4', 'p4').patch([{ op: 'set', path: '/v', value: 3 }])
+    await container.item('5', 'p0').delete()
+    const { changes, continuation } = await fromBeginning(container)
+    assert.equal(changes.length, 19)
+    assert.equal(new Set(changes.map(({ id }) => id)).size, 19)
+    assert.equal(changes.find(({ id }) => id === '3')?.v, 2)
+    assert.equal(changes.find(({ id }) => id === '4')?.v, 3)
+    for (const pk of ['p0', 'p1', 'p2', 'p3', 'p4']) {
+      const lsns = (await fromBeginning(container, pk)).changes.map(({ _lsn }) => _lsn)
+      assert.deepEqual(
+        lsns,
+        lsns.toSorted((a, b) => a - b),
+      )
+      assert.equal(new Set(lsns).size, lsns.length)
+    }
+    await container.items.upsert({ id: '3', pk: 'p3', v: 4 })
+    await container.items.create({ id: 'new', pk: 'p1', v: 5 })
+    const more = await drain(read(container, ChangeFeedStartFrom.Continuation(continuation)))
+    assert.deepEqual(idsOf(more.changes), ['3', 'new'])
+    assert.deepEqual((await drain(read(container, ChangeFeedStartFrom.Continuation(more.continuation)))).changes, [])
+    assert.equal(
+      (await drain(read(container, ChangeFeedStartFrom.Continuation(continuation)))).changes.length,
+      2,
+      'a continuation can be used again',
+    )
+  })
+}
+
+test('An item of the feed is the item, with the number of its change behind it', async () => {
+  const container = await server.newContainer()
+  const { resource } = await container.items.create({ id: '1', pk: 'a', v: 1 })
+  const { changes } = await fromBeginning(container)
+  const { _lsn, ...rest } = changes[0]!
+  assert.deepEqual(rest, resource)
+  assert.equal(Object.keys(changes[0]!).at(-1), '_lsn')
+  assert.ok(_lsn > 0)
+})
+
+test('Pages are as small as asked for and lose nothing between them', async () => {
+  const container = await server.newContainer()
+  await fill(container, 25)
+  const iterator = read(container, ChangeFeedStartFrom.Beginning(), { maxItemCount: 4 })
+  const sizes: number[] = []
+  const ids: string[] = []
+  while (true) {
+    const { statusCode, result } = await iterator.readNext()
+    if (statusCode === 304) break
+    sizes.push(result.length)
+    ids.push(...result.map(({ id }) => id))
+    // Writes between the pages come at the end.
+    if (sizes.length === 2) await container.items.upsert({ id: '24', pk: 'p4', v: 9 })
+  }
+  assert.deepEqual(sizes, [4, 4, 4, 4, 4, 4, 1])
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 25 }, (_, n) => String(n)),
+  )
+})
+
+test('From now on only what comes later is seen', async () => {
+  const container = await server.newContainer()
+  await fill(container, 5)
+  const iterator = read(container, ChangeFeedStartFrom.Now())
+  assert.deepEqual((await drain(iterator)).changes, [])
+  await container.items.create({ id: 'later', pk: 'a' })
+  assert.deepEqual(idsOf((await drain(iterator)).changes), ['later'])
+})
+
+test('From a time on, what was written in that second or later is seen', async () => {
+  const container = await server.newContainer()
+  await fill(container, 3)
+  await server.db.clock.advance('10s')
+  const start = new Date(server.db.clock.now() * 1000)
+  await container.items.create({ id: 'then', pk: 'a' })
+  await server.db.clock.advance('10s')
+  await container.items.upsert({ id: '1', pk: 'p1', v: 2 })
+  assert.deepEqual(idsOf((await drain(read(container, ChangeFeedStartFrom.Time(start)))).changes), ['1', 'then'])
+  const later = new Date(start.getTime() + 5000)
+  const { changes, continuation } = await drain(read(container, ChangeFeedStartFrom.Time(later)))
+  assert.deepEqual(idsOf(changes), ['1'])
+  await container.items.upsert({ id: '2', pk: 'p2', v: 2 })
+  assert.deepEqual(idsOf((await drain(read(container, ChangeFeedStartFrom.Continuation(continuation)))).changes), ['2'])
+  const future = new Date(start.getTime() + 1_000_000)
+  assert.deepEqual((await drain(read(container, ChangeFeedStartFrom.Time(future)))).changes, [])
+})
+
+test('Feed ranges are parts that make up the whole', async () => {
+  const container = await server.newContainer({ throughput: 30_000 })
+  await fill(container, 40)
+  const seen: string[] = []
+  const ranges = await container.getFeedRanges()
+  assert.equal(ranges.length, 3)
+  for (const range of ranges) {
+    seen.push(...(await drain(read(container, ChangeFeedStartFrom.Beginning(range)))).changes.map(({ id }) => id))
+  }
+  assert.equal(seen.length, 40)
+  assert.equal(new Set(seen).size, 40)
+})
+
+test('A hierarchical key is read as a whole and by its prefixes', async () => {
+  const partitionKey = { paths: ['/tenant', '/user'], kind: 'MultiHash', version: 2 } as never
+  const container = await server.newContainer({ partitionKey, throughput: 30_000, defaultTtl: -1 })
+  for (const tenant of ['t1', 't2']) {
+    for (const user of ['u1', 'u2']) {
+      await container.items.create({ id: `${tenant}-${user}`, tenant, user })
+      await container.items.create({ id: `${tenant}-${user}-dead`, tenant, user, ttl: 5 })
+    }
+  }
+  await server.db.clock.advance('5s')
+  assert.deepEqual(idsOf((await fromBeginning(container, ['t1', 'u2'])).changes), ['t1-u2'])
+  const { changes, continuation } = await fromBeginning(container, ['t2'])
+  assert.deepEqual(idsOf(changes), ['t2-u1', 't2-u2'])
+  await container.items.upsert({ id: 't2-u1', tenant: 't2', user: 'u1', v: 2 })
+  await container.items.upsert({ id: 't1-u1', tenant: 't1', user: 'u1', v: 2 })
+  assert.deepEqual(idsOf((await drain(read(container, ChangeFeedStartFrom.Continuation(continuation)))).changes), [
+    't2-u1',
+  ])
+})
+
+test('The dead are never in the feed, removed or not, and leave no gap in it', async () => {
+  const container = await server.newContainer({ defaultTtl: -1 })
+  for (let n = 0; n < 30; n++)
+    await container.items.create({ id: String(n), pk: 'a', v: 1, ttl: n % 3 === 0 ? -1 : 10 })
+  const iterator = read(container, ChangeFeedStartFrom.Beginning(), { maxItemCount: 5 })
+  const first = await iterator.readNext()
+  assert.deepEqual(
+    first.result.map(({ id }) => id),
+    ['0', '1', '2', '3', '4'],
+  )
+  await server.db.clock.advance('10s')
+  const { changes } = await drain(iterator)
+  assert.deepEqual(
+    changes.map(({ id }) => id),
+    ['6', '9', '12', '15', '18', '21', '24', '27'],
+  )
+  await container.items.create({ id: '1', pk: 'a', v: 2 })
+  await server.db.purge()
+  assert.deepEqual(
+    (await drain(iterator)).changes.map(({ id, v }) => [id, v]),
+    [['1', 2]],
+  )
+  assert.equal((await fromBeginning(container)).changes.length, 11)
+})
+
+test('A long stretch of what may not be seen does not end the feed', async () => {
+  const container = await server.newContainer({ defaultTtl: -1 })
+  const items = Array.from({ length: 6000 }, (_, n) => ({
+    operationType: 'Create',
+    resourceBody: { id: String(n), pk: 'a', ttl: n === 5999 ? -1 : 5 },
+  }))
+  for (let at = 0; at < items.length; at += 100) await container.items.bulk(items.slice(at, at + 100) as never)
+  await server.db.clock.advance('5s')
+  const { result } = await read(container, ChangeFeedStartFrom.Beginning()).readNext()
+  assert.deepEqual(idsOf(result), ['5999'])
+})
+
+test('The older iterator of the SDK reads the same feed', async () => {
+  const container = await server.newContainer()
+  await fill(container, 10)
+  const iterator = container.items.changeFeed('p1', { startFromBeginning: true })
+  const { result, etag } = await iterator.fetchNext()
+  assert.deepEqual(idsOf(result as never), ['1', '6'])
+  assert.match(etag, /^".+"$/)
+  assert.deepEqual((await iterator.fetchNext()).result, [])
+})
+
+test('A container made anew has a feed of its own', async () => {
+  const container = await server.newContainer()
+  await fill(container, 3)
+  const { continuation } = await fromBeginning(container)
+  await container.delete()
+  await container.database.containers.create({ id: 'items', partitionKey: '/pk' })
+  await assert.rejects(
+    read(container, ChangeFeedStartFrom.Continuation(continuation)).readNext(),
+    /not for the current container/,
+  )
+})
+
+test('Bad requests for changes are refused', async () => {
+  const container = await server.newContainer()
+  await fill(container, 3)
+  const get = (headers: Record<string, string>) =>
+    server.send({ path: pathOf(container, 'docs'), headers: { 'a-im': 'Incremental feed', ...headers } })
+  const { headers } = await get({})
+  const etag = String(headers.etag)
+  assert.equal((await get({ 'if-none-match': etag })).status, 304)
+  assert.equal((await get({ 'if-none-match': etag.slice(1, -1) })).status, 304, 'quotes may be lost on the way')
+  assert.match(
+    assertServiceError(await get({ 'if-none-match': `${etag.slice(0, -3)}x"` }), 400),
+    /^Invalid Continuation Token/,
+  )
+  assert.match(assertServiceError(await get({ 'if-none-match': '"7"' }), 400), /^Invalid Continuation Token/)
+  const elsewhere = { 'x-ms-documentdb-partitionkey': '["p1"]', 'if-none-match': etag }
+  assert.match(assertServiceError(await get(elsewhere), 400), /^Invalid Continuation Token/)
+  assertServiceError(await get({ 'if-modified-since': 'yesterday' }), 400)
+  assertServiceError(await get({ 'a-im': 'Everything' }), 400)
+  assertServiceError(await get({ 'x-ms-max-item-count': '0' }), 400)
+  const gone = await get({ 'x-ms-documentdb-partitionkeyrangeid': '9' })
+  assert.equal(gone.status, 410)
+  assert.equal(
+    await failureOf(read(container.database.container('none'), ChangeFeedStartFrom.Beginning()).readNext() as never),
+    404,
+  )
+})
+
+test('An answer without news has an etag, a charge and no body', async () => {
+  const container = await server.newContainer()
+  const { status, headers, text } = await server.send({
+    path: pathOf(container, 'docs'),
+    headers: { 'a-im': 'Incremental Feed' },
+  })
+  assert.equal(status, 304)
+  assert.equal(text, '')
+  assert.match(String(headers.etag), /^"[\w-]+\.[\w-]+"$/)
+  assert.ok(Number(headers['x-ms-request-charge']) > 0)
+})
