@@ -20,6 +20,10 @@ export interface MayflyOptions {
   readonly store?: string
   /** 0, the default, for any free port. */
   readonly port?: number
+  /** 0, the default, for any free port; null: Mongo is not served. */
+  readonly mongoPort?: number | null
+  /** Whether `ttl` in a Mongo document counts; it does unless switched off. */
+  readonly mongoDocumentTtl?: boolean
   readonly key?: string
   readonly rateLimit?: boolean
   readonly strict?: boolean
@@ -35,6 +39,8 @@ export interface ItemName {
 
 export interface Mayfly extends AsyncDisposable {
   readonly endpoint: string
+  /** With the key in it; null when Mongo is not served. */
+  readonly mongoUri: string | null
   readonly key: string
   /** `AccountEndpoint=…;AccountKey=…;` */
   readonly connectionString: string
@@ -59,11 +65,15 @@ export interface Mayfly extends AsyncDisposable {
 }
 
 export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
-  const { clock: clockMode, data, store: storeUrl, port, key, rateLimit, strict, partitions } = options
+  const { clock: clockMode, data, store: storeUrl, port, mongoPort, mongoDocumentTtl, key } = options
+  const { rateLimit, strict, partitions } = options
   const config = parseConfig(
     settings(
       {
         port: String(port ?? 0),
+        mongoPort: String(mongoPort ?? 0),
+        noMongo: mongoPort === null,
+        mongoDocumentTtl: mongoDocumentTtl === false ? 'off' : 'on',
         clock: clockMode ?? 'system',
         rateLimit: rateLimit === true ? 'on' : 'off',
         strict: strict ?? false,
@@ -77,7 +87,7 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
     ),
   )
   const server = await startServer(config, silentLog, { holdsProcess: false })
-  const { engine, clock, endpoint } = server
+  const { engine, clock, endpoint, mongoUri } = server
   const { store, purger } = engine
 
   function manualClock(): ManualClock {
@@ -97,11 +107,15 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
   }
   return {
     endpoint,
+    mongoUri,
     key: server.key,
     connectionString: `AccountEndpoint=${endpoint}/;AccountKey=${server.key};`,
     clock: {
       now: () => clock.now(),
-      advance: async duration => manualClock().advance(parseDuration(duration)),
+      advance: async duration => {
+        await store.moment()
+        return manualClock().advance(parseDuration(duration))
+      },
       set: async epochSeconds => manualClock().set(epochSeconds),
     },
     purge: async () => ({ removed: await purger.purgeNow(await allContainers()) }),

@@ -234,6 +234,12 @@ export const postgresConnectMsMax = 5000
 export const postgresAttemptsMax = 5
 export const postgresRetryMs = 20
 
+/** After this nothing is tried again: the client has more use for a 503 than for an answer that comes too late. */
+export const postgresPatienceMs = 10_000
+
+/** How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to give theirs back. */
+export const postgresConnectionsAskedMax = 9
+
 /** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
 export const postgresRacesMax = 3
 
@@ -438,3 +444,24 @@ export const mongoDistinctBytesMax = 16 * MiB
 
 /** Items that one transaction of a delete by partition key removes: about a millisecond on the event loop. */
 export const partitionDeleteItemsMax = 100
+
+/** What one run of a script may hold back until it ends, in characters of items: as much again as it may have waiting. */
+export const scriptWritesCharsMax = 32 * MiB
+
+/** How often a script is run because somebody else changed what it read or wrote in the meantime. */
+export const scriptAttemptsMax = 5
+
+/** For how long a collection that somebody watches remembers its changes: a stream that was away longer begins anew. */
+export const mongoChangeLogSeconds = 24 * 3600
+
+/** A resume token has a position for each collection that its stream watches. */
+export const mongoTokenBytesMax = 1 * MiB
+
+/** How long a change stream sleeps when it is not woken: purges and other gateways change things unheard. */
+export const mongoChangePollMs = 100
+
+/** Events read at a time from one log. */
+export const mongoEventsMax = 500
+
+/** Replacements that are told from updates in change streams; of older ones it is no longer known. */
+export const mongoReplacementsMax = 10_000

@@ -10,7 +10,7 @@ import { startServer } from '../server/start.ts'
 export async function exec(command: readonly string[], values: FlagValues): Promise<void> {
   const config = parseConfig({ ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel! })
   await using server = await startServer(config, createLog(config.logLevel), { holdsProcess: true })
-  const { endpoint, key } = server
+  const { endpoint, mongoUri, key } = server
   const child = spawn(command[0]!, command.slice(1), {
     stdio: 'inherit',
     env: {
@@ -18,6 +18,7 @@ export async function exec(command: readonly string[], values: FlagValues): Prom
       COSMOS_ENDPOINT: endpoint,
       COSMOS_KEY: key,
       COSMOS_CONNECTION_STRING: `AccountEndpoint=${endpoint}/;AccountKey=${key};`,
+      ...(mongoUri !== null && { MONGODB_URI: mongoUri }),
     },
   })
   // The command decides how to react to an interrupt; we stop when it does.

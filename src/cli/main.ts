@@ -21,7 +21,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .argument('<command...>')
     .action(async (command, flags) => {
       const inMemory = flags.data === undefined && process.env.MAYFLY_DATA === undefined
-      const given = { port: '0', ...serverSettings(flags), ...(inMemory ? { memory: true } : {}) }
+      const given = { port: '0', mongoPort: '0', ...serverSettings(flags), ...(inMemory ? { memory: true } : {}) }
       await (await import('./exec.ts')).exec(command, settings(given, process.env))
     })
 

@@ -10,7 +10,7 @@ export async function serve(values: FlagValues): Promise<void> {
   const config = parseConfig(values)
   const log = createLog(config.logLevel)
   const server = await startServer(config, log, { holdsProcess: true })
-  const { endpoint, key } = server
+  const { endpoint, mongoUri } = server
 
   // Whoever read the first line may have gone; the service goes on.
   process.stdout.on('error', () => {})
@@ -25,10 +25,10 @@ export async function serve(values: FlagValues): Promise<void> {
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   if (isOn(values.json, '--json')) {
-    const ready = { ready: true, endpoint, mongoUri: null, explorer: null }
+    const ready = { ready: true, endpoint, mongoUri, explorer: null }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
   } else {
-    process.stdout.write(banner(endpoint, key, config.directory))
+    process.stdout.write(banner(server, config.directory))
   }
   await stopOnFailure(server)
 }
@@ -39,18 +39,22 @@ async function stopOnFailure(server: RunningServer): Promise<never> {
   process.exit(1)
 }
 
-function banner(endpoint: string, key: string, directory: string | undefined): string {
+function banner({ endpoint, mongoUri, key }: RunningServer, directory: string | undefined): string {
   const name = (text: string) => styleText('gray', text.padEnd(10))
-  const shownKey = key === wellKnownKey ? key : '(your own)'
+  const isWellKnown = key === wellKnownKey
+  const shownKey = isWellKnown ? key : '(your own)'
+  const shownUri = isWellKnown ? mongoUri : mongoUri?.replace(encodeURIComponent(key), shownKey)
   return [
     '',
     `  ${styleText('bold', 'mayfly')} ${version}  ${styleText('green', 'ready')}`,
     '',
     `  ${name('Cosmos')}${endpoint}   (http and https)`,
+    `  ${name('Mongo')}${mongoUri === null ? 'not served' : `${new URL(mongoUri).host}   (plain and TLS)`}`,
     `  ${name('Key')}${shownKey}`,
     `  ${name('Data')}${directory ?? 'in memory'}`,
     '',
     `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}AccountEndpoint=${endpoint}/;AccountKey=${shownKey};`,
+    ...(mongoUri === null ? [] : [`  ${styleText('gray', 'MONGODB_URI=')}${shownUri}`]),
     '',
     '',
   ].join('\n')

@@ -14,6 +14,10 @@ export type LogLevel = (typeof logLevels)[number]
 export interface Config {
   readonly host: string
   readonly port: number
+  /** undefined: Mongo is not served. */
+  readonly mongoPort: number | undefined
+  /** Whether `ttl` in a Mongo document counts. */
+  readonly mongoDocumentTtl: boolean
   /** undefined: in memory. */
   readonly directory: string | undefined
   /** `postgres://…`: the data is there; the directory then holds the certificate alone. */
@@ -44,8 +48,17 @@ export const serverFlags = {
     default: '8081',
     emulatorVariable: 'PORT',
   },
-  mongoPort: { flags: '--mongo-port <number>', help: 'Mongo wire, plain and TLS (not served yet)', default: '10255' },
+  mongoPort: {
+    flags: '--mongo-port <number>',
+    help: 'Mongo wire, plain and TLS; 0 for any free port',
+    default: '10255',
+  },
   noMongo: { flags: '--no-mongo', help: 'do not serve Mongo' },
+  mongoDocumentTtl: {
+    flags: '--mongo-document-ttl <on|off>',
+    help: 'whether ttl in a Mongo document counts',
+    default: 'on',
+  },
   data: {
     flags: '--data <directory>',
     help: 'where data lives',
@@ -102,7 +115,7 @@ export function parseConfig(values: FlagValues): Config {
   if (storeUrl !== undefined && !/^postgres(ql)?:\/\//.test(storeUrl)) {
     throw new RequestError('malformed', '--store takes a URL that begins with postgres://.')
   }
-  checkedPort(values.mongoPort, '--mongo-port')
+  const mongoPort = checkedPort(values.mongoPort, '--mongo-port')
   const key = readKey(values)
   if (key === wellKnownKey && !isLoopbackHost(host) && !isOn(values.insecureAllowWellKnownKey, 'this')) {
     throw new RequestError(
@@ -113,6 +126,8 @@ export function parseConfig(values: FlagValues): Config {
   return {
     host,
     port: checkedPort(values.port, '--port'),
+    mongoPort: isOn(values.noMongo, '--no-mongo') ? undefined : mongoPort,
+    mongoDocumentTtl: oneOf(values.mongoDocumentTtl, ['on', 'off'], '--mongo-document-ttl') === 'on',
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
     storeUrl,
     key,

@@ -89,7 +89,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     })
   })
   await new Promise<void>((resolve, reject) => {
-    gate.once('error', error => reject(explainListenError(error, host, port)))
+    gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--port' })))
     gate.listen({ host, port }, resolve)
   })
   if (!holdsProcess) gate.unref()
@@ -136,10 +136,13 @@ function prepare<T extends Server>(server: T): T {
   return server
 }
 
-function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+export function explainListenError(
+  error: NodeJS.ErrnoException,
+  { host, port, flag }: { readonly host: string; readonly port: number; readonly flag: string },
+): Error {
   const sentences: Record<string, string> = {
-    EADDRINUSE: `Port ${port} on ${host} is taken by another program. Choose another with --port, or --port 0 for any free one.`,
-    EACCES: `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023 with --port.`,
+    EADDRINUSE: `Port ${port} on ${host} is taken by another program. Choose another with ${flag}, or ${flag} 0 for any free one.`,
+    EACCES: `Port ${port} on ${host} needs more rights than this process has. Choose one above 1023 with ${flag}.`,
     EADDRNOTAVAIL: `${host} is not an address of this machine.`,
   }
   const sentence = sentences[error.code ?? '']

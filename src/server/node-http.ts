@@ -42,9 +42,9 @@ function pathOf(target: string): string {
  * writing a Buffer, or writing and ending apart.
  */
 function replyTo(res: ServerResponse): Reply {
-  return ({ status, headers, body }) => {
+  return ({ status, headers, body, bodyBytes }) => {
     res.writeHead(status, headers)
-    res.end(body)
+    res.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
   }
 }
 

@@ -6,6 +6,9 @@ import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
+import { indexKeysOf } from '../mongo/index-keys.ts'
+import { MongoServer } from '../mongo/server.ts'
+import { mongoUri } from '../mongo/uri.ts'
 import { declaredByDefinition } from '../nosql/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import { withContract } from '../storage/contract.ts'
@@ -13,12 +16,16 @@ import type { Store } from '../storage/port.ts'
 import { openSqlite } from '../storage/sqlite/open.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
-import { listen } from './listener.ts'
+import { type Listener, listen } from './listener.ts'
+import { listenMongo } from './mongo-listener.ts'
 import { nodeHttpHandler } from './node-http.ts'
+import { QueryThread } from './query-thread.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
   readonly endpoint: string
+  /** With the key in it; null when Mongo is not served. */
+  readonly mongoUri: string | null
   readonly key: string
   readonly engine: Engine
   readonly clock: Clock
@@ -53,9 +60,17 @@ export async function startServer(
     log.error({ error }, 'the store failed and cannot be trusted to go on')
     failed.resolve(error)
   }
-  const store = withContract(await openStore(config, makeClock, onFatal))
+  const queries = queryThread(config, log)
+  const store = withContract(await openStore(config, makeClock, onFatal, queries))
   const { rateLimit, partitions, key, strict, host } = config
-  const engine = new Engine({ store, rateLimit, partitions, log, declaredIndexes: declaredByDefinition })
+  const engine = new Engine({
+    store,
+    rateLimit,
+    partitions,
+    log,
+    declaredIndexes: declaredByDefinition,
+    pageRunner: queries,
+  })
   const counters = new Counters()
   const certificate = certificateSource(config.directory)
   const nosql = nosqlServer({
@@ -79,6 +94,17 @@ export async function startServer(
     certificate: async () => (await certificate()).cert,
   })
 
+  const mongo = new MongoServer({
+    engine,
+    clock,
+    log,
+    key,
+    version,
+    settings: { isDocumentTtlOn: config.mongoDocumentTtl, areExpiryEventsOn: true },
+    uptimeMs: () => machine.monotonicMs() - startedMs,
+    onAnswer: (_code, chargeRu) => counters.count(200, chargeRu),
+  })
+
   const protocol = nodeHttpHandler(nosql)
   const isProtocolPath = (url: string) => url.startsWith('/dbs') || !isAdminPath(url)
   const handler = (req: IncomingMessage, res: ServerResponse) => {
@@ -86,24 +112,42 @@ export async function startServer(
     else admin(req, res)
   }
 
+  const listeners: Listener[] = []
+  async function close(): Promise<void> {
+    await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
+    await nosql[Symbol.asyncDispose]()
+    await queries?.[Symbol.asyncDispose]()
+    await engine[Symbol.asyncDispose]()
+  }
   try {
     const fastLane = { nosql, isProtocolPath }
-    const listener = await listen({ host, port: config.port, handler, fastLane, certificate, log, holdsProcess })
+    const common = { host, certificate, log, holdsProcess }
+    const web = await listen({ ...common, port: config.port, handler, fastLane })
+    listeners.push(web)
+    const wire =
+      config.mongoPort === undefined
+        ? undefined
+        : await listenMongo({ ...common, port: config.mongoPort, server: mongo })
+    if (wire !== undefined) listeners.push(wire)
+    const name = host.includes(':') ? `[${host}]` : host
     return {
-      endpoint: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+      endpoint: `http://${name}:${web.port}`,
+      mongoUri: wire === undefined ? null : mongoUri({ host: name, port: wire.port, key }),
       key,
       engine,
       clock,
       failed: failed.promise,
-      async [Symbol.asyncDispose]() {
-        await listener[Symbol.asyncDispose]()
-        await engine[Symbol.asyncDispose]()
-      },
+      [Symbol.asyncDispose]: close,
     }
   } catch (error) {
-    await engine[Symbol.asyncDispose]()
+    await close()
     throw error
   }
+}
+
+/** Only a file can be read over a second connection. */
+function queryThread({ directory, storeUrl }: Config, log: Log): QueryThread | undefined {
+  return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log)
 }
 
 /** The PostgreSQL client is loaded only where it is used: it is an optional dependency. */
@@ -111,10 +155,12 @@ async function openStore(
   { directory, storeUrl }: Config,
   clock: (highWaterMark: EpochSeconds) => Clock,
   onFatal: (error: Error) => void,
+  queries: QueryThread | undefined,
 ): Promise<Store> {
-  if (storeUrl === undefined) return openSqlite({ directory, clock, onFatal })
+  if (storeUrl === undefined)
+    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries: queries?.sortEntries })
   const { openPostgres } = await import('../storage/postgres/open.ts')
-  return openPostgres({ url: storeUrl, clock, onFatal })
+  return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })
 }
 
 function storeName({ directory, storeUrl }: Config): string {

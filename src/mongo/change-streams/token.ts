@@ -1,0 +1,51 @@
+/**
+ * Resume tokens: where a change stream stands, in a form that clients keep and hand back.
+ *
+ * A stream may read several logs, so a token has a position in each of them. An invalidate token stands at the end of a
+ * stream: nothing comes behind it but a new beginning (`startAfter`).
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { mongoTokenBytesMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import type { ChangePosition } from '../../storage/port.ts'
+import { CommandError } from '../command-error.ts'
+import { encodeFields } from '../fields.ts'
+
+export interface Place {
+  /** By the number of the container. */
+  readonly positions: ReadonlyMap<number, ChangePosition>
+  readonly isInvalidate: boolean
+}
+
+interface Stored {
+  readonly p: Readonly<Record<string, ChangePosition>>
+  readonly i?: true
+}
+
+export function tokenOf({ positions, isInvalidate }: Place): BsonDocument {
+  const stored: Stored = { p: Object.fromEntries(positions), ...(isInvalidate && { i: true }) }
+  return BsonDocument.view(encodeFields({ _data: Buffer.from(JSON.stringify(stored)).toString('hex').toUpperCase() }))
+}
+
+export function placeOf(token: Value): Place {
+  const data = token.type === bsonType.document ? token.get('_data') : undefined
+  if (data?.type !== bsonType.string || data.value.length > mongoTokenBytesMax) return refuse()
+  try {
+    const { p, i } = JSON.parse(Buffer.from(data.value, 'hex').toString()) as Stored
+    const positions = new Map<number, ChangePosition>()
+    for (const [container, position] of Object.entries(p)) {
+      if (!/^\d{1,15}$/.test(container) || typeof position !== 'string') refuse()
+      positions.set(Number(container), position)
+    }
+    return { positions, isInvalidate: i === true }
+  } catch (error) {
+    if (error instanceof RequestError) throw error
+    return refuse()
+  }
+}
+
+function refuse(): never {
+  throw new CommandError('InvalidResumeToken', 'Failed to parse the resume token: it is none of ours.')
+}

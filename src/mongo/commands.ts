@@ -1,0 +1,47 @@
+/** The whole surface: every command, by family. */
+
+import type { Command } from './command.ts'
+import { aggregateCommands } from './commands/aggregate.ts'
+import { collModCommands } from './commands/coll-mod.ts'
+import { collectionCommands } from './commands/collections.ts'
+import { countAndDistinctCommands } from './commands/count-and-distinct.ts'
+import { cursorCommands } from './commands/cursor-commands.ts'
+import { customActionCommands } from './commands/custom-actions.ts'
+import { databaseCommands } from './commands/databases.ts'
+import { deleteCommands } from './commands/delete.ts'
+import { diagnosticCommands } from './commands/diagnostics.ts'
+import { explainCommands } from './commands/explain.ts'
+import { findCommands } from './commands/find.ts'
+import { findAndModifyCommands } from './commands/find-and-modify.ts'
+import { helloCommands } from './commands/hello.ts'
+import { indexCommands } from './commands/indexes.ts'
+import { insertCommands } from './commands/insert.ts'
+import { loginCommands } from './commands/login.ts'
+import { sessionCommands } from './commands/session-commands.ts'
+import { transactionCommands } from './commands/transaction-commands.ts'
+import { updateCommands } from './commands/update.ts'
+
+export const commandFamilies = {
+  greeting: helloCommands,
+  login: loginCommands,
+  reading: [...findCommands, ...countAndDistinctCommands, ...aggregateCommands, ...explainCommands],
+  writing: [...insertCommands, ...updateCommands, ...deleteCommands, ...findAndModifyCommands],
+  cursors: cursorCommands,
+  sessions: sessionCommands,
+  transactions: transactionCommands,
+  databases: databaseCommands,
+  collections: [...collectionCommands, ...collModCommands],
+  indexes: indexCommands,
+  cosmos: customActionCommands,
+  diagnostics: diagnosticCommands,
+} as const satisfies Record<string, readonly Command[]>
+
+const byName = new Map<string, Command>(
+  Object.values(commandFamilies)
+    .flat()
+    .map(command => [command.name, command]),
+)
+
+export function findCommand(name: string): Command | undefined {
+  return byName.get(name)
+}

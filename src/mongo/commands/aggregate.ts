@@ -1,0 +1,94 @@
+/** aggregate: documents through a pipeline. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonArray } from '../../document/bson/value.ts'
+import { parseStreamOptions } from '../change-streams/options.ts'
+import { openChangeStream } from '../change-streams/stream.ts'
+import type { Scope } from '../change-streams/watched.ts'
+import { findCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { type CursorSource, openCursor } from '../cursors.ts'
+import type { Fields } from '../fields.ts'
+import { checkDatabaseName, type Namespace, nameOf, namespaceOf } from '../namespace.ts'
+import { callPipeline, pipelineSource } from '../pipeline-run.ts'
+import { refuseCollation } from '../query-language.ts'
+import { explainPipeline } from './explain.ts'
+
+async function aggregate(call: Call): Promise<Fields> {
+  const { args, service, session } = call
+  const namespace = aggregateNamespace(call)
+  refuseCollation(args)
+  const stages = args.requiredArray('pipeline')
+  const cursor = args.within('cursor')
+  if (args.flag('explain')) return explainPipeline(call, namespace, stages, 'queryPlanner')
+  if (cursor === undefined) {
+    throw new CommandError(
+      'FailedToParse',
+      "The 'cursor' option is required, except for aggregate with the explain argument",
+    )
+  }
+  const stream = await changeStreamSource(call, namespace, stages)
+  const isStream = stream !== undefined
+  const source = stream ?? (await pipelineSource(call, namespace, stages))
+  const collection = await findCollection(service.engine, namespace)
+  return openCursor(service.cursors, source, {
+    namespace: nameOf(namespace),
+    session: session?.key,
+    hasNoTimeout: false,
+    containers: collection === undefined || isStream ? [] : [collection.container.number],
+    batchSize: cursor.count('batchSize'),
+    isSingleBatch: false,
+    by: call,
+  })
+}
+
+/** A stream is about a collection, about a database, or, asked of `admin`, about everything. */
+async function changeStreamSource(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+): Promise<CursorSource | undefined> {
+  const { source } = callPipeline(call, namespace, stages)
+  if (source.kind !== 'stage' || source.name !== '$changeStream') return undefined
+  const options = parseStreamOptions(source.spec)
+  const isDatabase = namespace.collection === '$cmd.aggregate'
+  if (options.isForCluster && (call.database !== 'admin' || !isDatabase)) {
+    throw new CommandError('InvalidOptions', 'A change stream over everything is opened on the admin database')
+  }
+  const scope: Scope = options.isForCluster
+    ? { kind: 'cluster' }
+    : isDatabase
+      ? { kind: 'database', database: call.database }
+      : { kind: 'collection', namespace }
+  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, namespace, stages) })
+}
+
+/** `aggregate: 1` is about a database and no collection. */
+export function aggregateNamespace(call: Call): Namespace {
+  const name = call.args.value(call.args.name)
+  if (name?.type === bsonType.string) return namespaceOf(call)
+  checkDatabaseName(call.database)
+  return { database: call.database, collection: '$cmd.aggregate' }
+}
+
+export const aggregateCommands: readonly Command[] = [
+  {
+    name: 'aggregate',
+    fields: [
+      'pipeline',
+      'cursor',
+      'explain',
+      'allowDiskUse',
+      'bypassDocumentValidation',
+      'collation',
+      'hint',
+      'let',
+      'fromMongos',
+      'needsMerge',
+      'exchange',
+    ],
+    isTransactional: true,
+    run: aggregate,
+  },
+]

@@ -1,0 +1,123 @@
+/** collMod: changes what can be changed of a collection, above all when its documents die. */
+
+import { equalValues } from '../../document/bson/compare.ts'
+import type { Arguments } from '../arguments.ts'
+import { type Collection, type CollectionIndex, requireCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import type { Fields } from '../fields.ts'
+import { changeIndexes } from '../index-changes.ts'
+import { checkedExpireAfterSeconds, withOptions } from '../index-spec.ts'
+import { namespaceOf } from '../namespace.ts'
+import { changePreImages } from '../pre-images.ts'
+
+const indexFields: ReadonlySet<string> = new Set([
+  'name',
+  'keyPattern',
+  'expireAfterSeconds',
+  'hidden',
+  'unique',
+  'prepareUnique',
+])
+
+async function collMod(call: Call): Promise<Fields> {
+  const { service, args } = call
+  for (const name of [
+    'validator',
+    'validationLevel',
+    'validationAction',
+    'viewOn',
+    'pipeline',
+    'timeseries',
+    'cappedSize',
+    'cappedMax',
+    'expireAfterSeconds',
+  ]) {
+    if (args.present(name) !== undefined) {
+      throw new CommandError('NotImplemented', `The option '${name}' of collMod is not supported.`)
+    }
+  }
+  const collection = await requireCollection(service.engine, namespaceOf(call))
+  const images = args.within('changeStreamPreAndPostImages')
+  if (images !== undefined) await changePreImages(service.engine, collection, images.flag('enabled'))
+  const index = args.within('index')
+  return index === undefined ? {} : modifyIndex(call, collection, index)
+}
+
+async function modifyIndex(call: Call, collection: Collection, args: Arguments): Promise<Fields> {
+  args.refuseUnknown(indexFields)
+  const { engine, settings } = call.service
+  const found = namedIndex(collection, args)
+  const given = args.present('expireAfterSeconds')
+  const isHidden = args.boolean('hidden')
+  if (args.flag('unique') || args.flag('prepareUnique')) {
+    throw new CommandError('NotImplemented', 'An index is made unique by creating it so.')
+  }
+  if (given === undefined && isHidden === undefined) {
+    throw new CommandError('InvalidOptions', 'no expireAfterSeconds, hidden, unique, or prepareUnique field')
+  }
+  const expireAfterSeconds = given === undefined ? undefined : expiryFor(found, given)
+  await changeIndexes(engine, collection, settings, present =>
+    present.map(index => ({
+      spec:
+        index.name === found.name
+          ? withOptions(index, {
+              ...(expireAfterSeconds !== undefined && { expireAfterSeconds }),
+              ...(isHidden !== undefined && { isHidden }),
+            })
+          : index,
+      number: index.number,
+    })),
+  )
+  return {
+    ...(expireAfterSeconds !== undefined && {
+      expireAfterSeconds_old: found.expireAfterSeconds === undefined ? undefined : BigInt(found.expireAfterSeconds),
+      expireAfterSeconds_new: BigInt(expireAfterSeconds),
+    }),
+    ...(isHidden !== undefined && { hidden_old: found.isHidden, hidden_new: isHidden }),
+  }
+}
+
+function expiryFor(index: CollectionIndex, given: NonNullable<ReturnType<Arguments['value']>>): number {
+  const [first, second] = index.parts
+  if (second !== undefined || first!.path === '_id' || index.kind !== 'ordered') {
+    throw new CommandError(
+      'InvalidOptions',
+      'TTL indexes are single-field indexes, compound indexes and the _id index do not support TTL.',
+    )
+  }
+  return checkedExpireAfterSeconds(given, first!.path, 'InvalidOptions')
+}
+
+function namedIndex({ indexes, name: namespace }: Collection, args: Arguments): CollectionIndex {
+  const name = args.string('name')
+  const pattern = args.document('keyPattern')
+  if ((name === undefined) === (pattern === undefined)) {
+    throw new CommandError('InvalidOptions', 'must specify either index name or key pattern, and not both')
+  }
+  const found = indexes.filter(index => (pattern === undefined ? index.name === name : equalValues(index.key, pattern)))
+  if (found.length === 1) return found[0]!
+  if (found.length > 1) throw new CommandError('AmbiguousIndexKeyPattern', 'several indexes have this key pattern')
+  throw new CommandError('IndexNotFound', `cannot find index ${name ?? 'with this key pattern'} for ns ${namespace}`)
+}
+
+export const collModCommands: readonly Command[] = [
+  {
+    name: 'collMod',
+    fields: [
+      'index',
+      'validator',
+      'validationLevel',
+      'validationAction',
+      'viewOn',
+      'pipeline',
+      'timeseries',
+      'cappedSize',
+      'cappedMax',
+      'expireAfterSeconds',
+      'changeStreamPreAndPostImages',
+      'dryRun',
+    ],
+    run: collMod,
+  },
+]

@@ -1,0 +1,215 @@
+/** create, drop, listCollections, collStats, validate. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, binary, double } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { compileFilter } from '../../mql/match.ts'
+import { fromBase64 } from '../collection-definition.ts'
+import { measure } from '../collection-size.ts'
+import {
+  type Collection,
+  createCollection,
+  findCollection,
+  listCollections,
+  requireCollection,
+} from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { listSource, openCursor } from '../cursors.ts'
+import { encodeFields, type Fields } from '../fields.ts'
+import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../namespace.ts'
+
+/** What `create` can be told, and what comes of it. */
+const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = {
+  changeStreamPreAndPostImages: 'kept',
+  autoIndexId: 'ignored',
+  flags: 'ignored',
+  idIndex: 'ignored',
+  indexOptionDefaults: 'ignored',
+  storageEngine: 'ignored',
+  temp: 'ignored',
+  collation: 'refused',
+  capped: 'refused',
+  size: 'refused',
+  max: 'refused',
+  clusteredIndex: 'refused',
+  encryptedFields: 'refused',
+  expireAfterSeconds: 'refused',
+  pipeline: 'refused',
+  timeseries: 'refused',
+  validationAction: 'refused',
+  validationLevel: 'refused',
+  validator: 'refused',
+  viewOn: 'refused',
+}
+
+async function create(call: Call): Promise<Fields> {
+  const { args, service } = call
+  const namespace = namespaceOf(call)
+  if (isSystemCollection(namespace.collection)) {
+    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
+  }
+  const kept: [string, NonNullable<ReturnType<typeof args.value>>][] = []
+  for (const name of args.names) {
+    const fate = Object.hasOwn(createOptions, name) ? createOptions[name] : undefined
+    const value = args.present(name)
+    if (fate === undefined || value === undefined) continue
+    const isHarmless = value.type === bsonType.bool && !value.value
+    if (fate === 'refused' && !isHarmless && !isSimpleCollation(name, value)) {
+      throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
+    }
+    if (fate === 'kept') kept.push([name, value])
+  }
+  await createCollection(service.engine, namespace, { options: BsonDocument.view(encodeDocument(kept)) })
+  return {}
+}
+
+function isSimpleCollation(name: string, value: NonNullable<ReturnType<Call['args']['value']>>): boolean {
+  if (name !== 'collation' || value.type !== bsonType.document) return false
+  const locale = value.get('locale')
+  return locale?.type === bsonType.string && locale.value === 'simple'
+}
+
+async function drop(call: Call): Promise<Fields> {
+  const { engine, cursors } = call.service
+  const namespace = namespaceOf(call)
+  const collection = await findCollection(engine, namespace)
+  if (collection === undefined) return {}
+  cursors.closeOfContainer(collection.container.number)
+  await engine.deleteContainer(collection.container)
+  call.service.changes.notify()
+  return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
+}
+
+/** Cursors of the collection end with its old name, as they do in MongoDB. */
+async function renameCollection({ service, args }: Call): Promise<Fields> {
+  const { engine, cursors } = service
+  const from = parseNamespace(args.requiredString('renameCollection'))
+  const to = parseNamespace(args.requiredString('to'))
+  if (isSystemCollection(to.collection)) {
+    throw new CommandError('IllegalOperation', `Invalid system namespace: ${nameOf(to)}`)
+  }
+  const collection = await findCollection(engine, from)
+  if (collection === undefined)
+    throw new CommandError('NamespaceNotFound', `Source collection ${nameOf(from)} does not exist`)
+  if (from.database !== to.database) {
+    throw new CommandError('NotImplemented', 'A collection cannot be moved to another database.')
+  }
+  if (nameOf(from) === nameOf(to)) throw new CommandError('IllegalOperation', "Can't rename a collection to itself")
+  const target = await findCollection(engine, to)
+  if (target !== undefined) {
+    if (!args.flag('dropTarget')) throw new CommandError('NamespaceExists', 'target namespace exists')
+    cursors.closeOfContainer(target.container.number)
+    await engine.deleteContainer(target.container)
+  }
+  cursors.closeOfContainer(collection.container.number)
+  const renamed = await engine.store.updateContainer(collection.container, () => ({ id: to.collection }))
+  service.changes.notify()
+  if (renamed === undefined) throw new CommandError('NamespaceExists', 'target namespace exists')
+  return {}
+}
+
+async function list(call: Call): Promise<Fields> {
+  const { service, args, database, session } = call
+  checkDatabaseName(database)
+  const filter = args.document('filter')
+  const matcher = filter === undefined ? undefined : compileFilter(filter)
+  const isNameOnly = args.flag('nameOnly')
+  const shown: Uint8Array[] = []
+  for (const collection of await listCollections(service.engine, database)) {
+    const whole = describe(collection)
+    if (matcher?.matches(whole) === false) continue
+    shown.push(isNameOnly ? encodeFields({ name: collection.container.id, type: 'collection' }) : whole)
+  }
+  return openCursor(service.cursors, listSource(shown), {
+    namespace: `${database}.$cmd.listCollections`,
+    session: session?.key,
+    hasNoTimeout: false,
+    containers: [],
+    batchSize: args.within('cursor')?.count('batchSize'),
+    isSingleBatch: false,
+    by: call,
+  })
+}
+
+function describe({ container, definition }: Collection): Uint8Array {
+  return encodeFields({
+    name: container.id,
+    type: 'collection',
+    options: fromBase64(definition.options),
+    info: { readOnly: false, uuid: binary(Buffer.from(definition.uuid, 'hex'), 4) },
+    idIndex: { v: 2, key: { _id: 1 }, name: '_id_' },
+  })
+}
+
+async function collStats(call: Call): Promise<Fields> {
+  const { service, args } = call
+  const { engine } = service
+  const namespace = namespaceOf(call)
+  const scale = Math.max(1, args.count('scale') ?? 1)
+  const collection = await findCollection(engine, namespace)
+  const { count, bytes } = collection === undefined ? nothing : await measure(engine, collection)
+  const indexes = collection?.indexes ?? []
+  const size = Math.floor(bytes / scale)
+  return {
+    ns: nameOf(namespace),
+    size,
+    count,
+    avgObjSize: count === 0 ? undefined : Math.round(bytes / count),
+    numOrphanDocs: 0,
+    storageSize: size,
+    freeStorageSize: 0,
+    capped: false,
+    nindexes: indexes.length,
+    indexBuilds: indexes.filter(({ number }) => isBuilding(collection!, number)).map(({ name }) => name),
+    indexSizes: Object.fromEntries(indexes.map(({ name }) => [name, 0])),
+    totalIndexSize: 0,
+    totalSize: size,
+    scaleFactor: scale,
+  }
+}
+
+const nothing = { count: 0, bytes: 0 }
+
+function isBuilding({ container }: Collection, number: number | undefined): boolean {
+  return container.indexes.some(({ definition, isReady }) => definition.number === number && !isReady)
+}
+
+async function validate(call: Call): Promise<Fields> {
+  const { engine } = call.service
+  const namespace = namespaceOf(call)
+  const collection = await requireCollection(engine, namespace)
+  const { count } = await measure(engine, collection)
+  const names = collection.indexes.map(({ name }) => name)
+  return {
+    ns: nameOf(namespace),
+    nInvalidDocuments: 0,
+    nNonCompliantDocuments: 0,
+    nrecords: count,
+    nIndexes: names.length,
+    keysPerIndex: Object.fromEntries(names.map(name => [name, count])),
+    indexDetails: Object.fromEntries(names.map(name => [name, { valid: true }])),
+    valid: true,
+    repaired: false,
+    warnings: [],
+    errors: [],
+    extraIndexEntries: [],
+    missingIndexEntries: [],
+    corruptRecords: [],
+    ok: double(1),
+  }
+}
+
+export const collectionCommands: readonly Command[] = [
+  { name: 'create', fields: Object.keys(createOptions), isTransactional: true, run: create },
+  { name: 'drop', fields: [], run: drop },
+  { name: 'renameCollection', isForAdmin: true, fields: ['to', 'dropTarget'], run: renameCollection },
+  {
+    name: 'listCollections',
+    fields: ['filter', 'nameOnly', 'authorizedCollections', 'cursor', 'includePendingDrops'],
+    run: list,
+  },
+  { name: 'collStats', fields: ['scale'], run: collStats },
+  { name: 'collstats', fields: ['scale'], run: collStats },
+  { name: 'validate', fields: ['full', 'repair', 'metadata', 'checkBSONConformance', 'background'], run: validate },
+]

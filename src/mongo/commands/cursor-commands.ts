@@ -1,0 +1,93 @@
+/** getMore and killCursors. */
+
+import { mongoBatchBytesMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import type { Cursor } from '../cursors.ts'
+import { Documents, type Fields } from '../fields.ts'
+
+async function getMore(call: Call): Promise<Fields> {
+  const { service, args, operation } = call
+  const batchSize = args.count('batchSize')
+  if (batchSize === 0) throw new CommandError('BadValue', 'Batch size for getMore must be positive, but received: 0')
+  const cursor = requireCursor(call)
+  if (cursor.operation !== undefined) {
+    throw new CommandError(12051, `cursor id ${cursor.id} is already in use`)
+  }
+  cursor.operation = operation
+  try {
+    const { documents, isEnd, resumeToken } = await cursor.source.next({
+      documentsMax: batchSize ?? Number.POSITIVE_INFINITY,
+      bytesMax: mongoBatchBytesMax,
+      by: call,
+      waitMs: args.count('maxTimeMS') ?? 1000,
+    })
+    if (isEnd || operation.isAbandoned) service.cursors.close(cursor)
+    const isOpen = service.cursors.find(cursor.id) !== undefined
+    return {
+      cursor: {
+        nextBatch: new Documents(documents),
+        postBatchResumeToken: resumeToken,
+        id: isOpen ? cursor.id : 0n,
+        ns: cursor.settings.namespace,
+      },
+    }
+  } catch (error) {
+    // A source that failed cannot go on: whether it moved is not known.
+    service.cursors.close(cursor)
+    throw error
+  } finally {
+    cursor.operation = undefined
+    service.cursors.touch(cursor)
+  }
+}
+
+function requireCursor({ service, args, database, session }: Call): Cursor {
+  const id = args.value('getMore')
+  if (id?.type !== bsonType.int64) {
+    throw new CommandError('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
+  }
+  const namespace = `${database}.${args.requiredString('collection')}`
+  const cursor = service.cursors.find(id.value)
+  if (cursor === undefined) throw new CommandError('CursorNotFound', `cursor id ${id.value} not found`)
+  if (cursor.settings.namespace !== namespace) {
+    throw new CommandError(
+      'Unauthorized',
+      `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.settings.namespace}`,
+    )
+  }
+  if (cursor.settings.session !== session?.key) {
+    throw new CommandError(
+      50737,
+      `Cannot run getMore on cursor ${id.value}, which was not created in the session that asks for it`,
+    )
+  }
+  return cursor
+}
+
+function killCursors({ service, args, database }: Call): Fields {
+  const namespace = `${database}.${args.requiredString('killCursors')}`
+  const cursorsKilled: bigint[] = []
+  const cursorsNotFound: bigint[] = []
+  for (const id of args.requiredArray('cursors').elements) {
+    if (id.type !== bsonType.int64) {
+      throw new CommandError('TypeMismatch', "Field 'cursors' contains an element that is not of type long")
+    }
+    const cursor = service.cursors.find(id.value)
+    const isOurs = cursor !== undefined && cursor.settings.namespace === namespace
+    if (isOurs && service.cursors.close(cursor)) cursorsKilled.push(id.value)
+    else cursorsNotFound.push(id.value)
+  }
+  return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [] }
+}
+
+export const cursorCommands: readonly Command[] = [
+  {
+    name: 'getMore',
+    isTransactional: true,
+    fields: ['collection', 'batchSize', 'term', 'lastKnownCommittedOpTime'],
+    run: getMore,
+  },
+  { name: 'killCursors', isTransactional: true, fields: ['cursors'], run: killCursors },
+]

@@ -1,0 +1,165 @@
+/** Cosmos's own commands: customAction, which makes databases and collections with throughput and shard key, and shardCollection. */
+
+import {
+  autoscaleThroughputMin,
+  autoscaleThroughputStep,
+  throughputMax,
+  throughputMin,
+  throughputStep,
+} from '../../base/limits.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../storage/port.ts'
+import type { Arguments } from '../arguments.ts'
+import { measure } from '../collection-size.ts'
+import { createCollection, findCollection, requireCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { createIndex } from '../create-index.ts'
+import { emptyDocument, type Fields } from '../fields.ts'
+import { parseIndexSpec } from '../index-spec.ts'
+import { checkDatabaseName, checkedNamespace, parseNamespace } from '../namespace.ts'
+
+type Action = (call: Call) => Promise<Fields>
+
+const actions: Readonly<Record<string, Action>> = {
+  CreateDatabase: createDatabase,
+  UpdateDatabase: updateDatabase,
+  GetDatabase: getDatabase,
+  CreateCollection: createSharded,
+  UpdateCollection: updateCollection,
+  GetCollection: getCollection,
+}
+
+async function customAction(call: Call): Promise<Fields> {
+  const name = call.args.requiredString('customAction')
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined
+  if (action === undefined) throw new CommandError('CommandNotSupported', `The custom action '${name}' is not known.`)
+  return action(call)
+}
+
+async function createDatabase({ service, database, args }: Call): Promise<Fields> {
+  checkDatabaseName(database)
+  if ((await service.engine.store.findDatabase(database)) !== undefined) {
+    throw new CommandError('NamespaceExists', `Database ${database} already exists.`)
+  }
+  await service.engine.createDatabase(database, throughputOf(args) ?? null)
+  return {}
+}
+
+async function updateDatabase(call: Call): Promise<Fields> {
+  const database = await requireDatabase(call)
+  const throughput = throughputOf(call.args)
+  if (throughput !== undefined) await call.service.engine.changeThroughput(database, throughput)
+  return {}
+}
+
+async function getDatabase(call: Call): Promise<Fields> {
+  const database = await requireDatabase(call)
+  return { database: database.id, ...shownThroughput(database.throughput) }
+}
+
+async function createSharded(call: Call): Promise<Fields> {
+  const { service, database, args } = call
+  const namespace = checkedNamespace(database, args.requiredString('collection'))
+  const shardKey = args.string('shardKey')
+  const throughput = throughputOf(args)
+  let collection = await createCollection(service.engine, namespace, {
+    options: emptyDocument,
+    ...(shardKey !== undefined && { shardKey: [shardKey] }),
+    ...(throughput !== undefined && { throughput }),
+  })
+  for (const spec of (args.documents('indexes') ?? []).map(parseIndexSpec)) {
+    if (spec.name === '_id_') continue
+    collection = await createIndex(call, collection, spec)
+  }
+  return {}
+}
+
+async function updateCollection(call: Call): Promise<Fields> {
+  const { service, database, args } = call
+  const namespace = checkedNamespace(database, args.requiredString('collection'))
+  const { container } = await requireCollection(service.engine, namespace)
+  const throughput = throughputOf(args)
+  if (throughput !== undefined) await service.engine.changeThroughput(container, throughput)
+  return {}
+}
+
+async function getCollection(call: Call): Promise<Fields> {
+  const { service, database, args } = call
+  const namespace = checkedNamespace(database, args.requiredString('collection'))
+  const collection = await requireCollection(service.engine, namespace)
+  const { container, shardKey, indexes } = collection
+  return {
+    database,
+    collection: container.id,
+    ...(shardKey !== undefined && { shardKeyDefinition: Object.fromEntries(shardKey.map(path => [path, 'hashed'])) }),
+    ...shownThroughput((container as ContainerRecord).throughput),
+    indexes: indexes.map(({ document }) => document),
+  }
+}
+
+/** Only an empty collection can be sharded: its documents would have to move. */
+async function shardCollection({ service, args }: Call): Promise<Fields> {
+  const namespace = parseNamespace(args.requiredString('shardCollection'))
+  const key = args.requiredDocument('key')
+  if (key.isEmpty) throw new CommandError('BadValue', 'Shard key cannot be empty')
+  const shardKey = key.fields.map(([path]) => path)
+  const found = await findCollection(service.engine, namespace)
+  if (found !== undefined) {
+    if (found.shardKey?.join() === shardKey.join())
+      return { collectionsharded: `${namespace.database}.${namespace.collection}` }
+    if (found.shardKey !== undefined || (await measure(service.engine, found)).count > 0) {
+      throw new CommandError(
+        'IllegalOperation',
+        `${found.name} cannot be sharded: it is sharded already, or not empty.`,
+      )
+    }
+    await service.engine.deleteContainer(found.container)
+  }
+  await createCollection(service.engine, namespace, { options: emptyDocument, shardKey })
+  return { collectionsharded: `${namespace.database}.${namespace.collection}` }
+}
+
+async function requireDatabase({ service, database }: Call): Promise<DatabaseRecord> {
+  const found = await service.engine.store.findDatabase(database)
+  if (found === undefined) throw new CommandError('NamespaceNotFound', `Database ${database} does not exist.`)
+  return found
+}
+
+function throughputOf(args: Arguments): Throughput | undefined {
+  const offer = args.number('offerThroughput')
+  const autoscale = args.within('autoScaleSettings')?.number('maxThroughput')
+  if (offer !== undefined && autoscale !== undefined) {
+    throw new CommandError('BadValue', 'Give offerThroughput or autoScaleSettings, not both.')
+  }
+  if (offer !== undefined) {
+    checkThroughput(offer, throughputMin, throughputStep)
+    return { kind: 'manual', ruPerSecond: offer }
+  }
+  if (autoscale !== undefined) {
+    checkThroughput(autoscale, autoscaleThroughputMin, autoscaleThroughputStep)
+    return { kind: 'autoscale', maxRuPerSecond: autoscale }
+  }
+  return undefined
+}
+
+function checkThroughput(value: number, min: number, step: number): void {
+  if (!Number.isInteger(value) || value < min || value > throughputMax || value % step !== 0) {
+    throw new CommandError(
+      'BadValue',
+      `Throughput goes from ${min} to ${throughputMax} in steps of ${step}, not ${value}.`,
+    )
+  }
+}
+
+function shownThroughput(throughput: Throughput | null): Fields {
+  if (throughput === null) return {}
+  return throughput.kind === 'manual'
+    ? { provisionedThroughput: throughput.ruPerSecond }
+    : { autoScaleSettings: { maxThroughput: throughput.maxRuPerSecond } }
+}
+
+export const customActionCommands: readonly Command[] = [
+  { name: 'customAction', run: customAction },
+  { name: 'shardCollection', isForAdmin: true, run: shardCollection },
+  { name: 'enableSharding', isForAdmin: true, run: () => ({}) },
+]

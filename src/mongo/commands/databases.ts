@@ -1,0 +1,83 @@
+/** listDatabases, dropDatabase, dbStats. */
+
+import { double } from '../../document/bson/value.ts'
+import { compileFilter } from '../../mql/match.ts'
+import { measure } from '../collection-size.ts'
+import { collectionsOf, listCollections } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { Documents, encodeFields, type Fields } from '../fields.ts'
+import { checkDatabaseName } from '../namespace.ts'
+
+async function listDatabases({ service, args }: Call): Promise<Fields> {
+  const filter = args.document('filter')
+  const matcher = filter === undefined ? undefined : compileFilter(filter)
+  const isNameOnly = args.flag('nameOnly')
+  const databases: Uint8Array[] = []
+  for (const database of await service.engine.databases()) {
+    const collections = await collectionsOf(service.engine, database)
+    // A database without collections is none; containers of the NoSQL side do not count.
+    if (collections.length === 0) continue
+    const shown = encodeFields({ name: database.id, sizeOnDisk: 0n, empty: false })
+    if (matcher?.matches(shown) === false) continue
+    databases.push(isNameOnly ? encodeFields({ name: database.id }) : shown)
+  }
+  return {
+    databases: new Documents(databases),
+    ...(!isNameOnly && { totalSize: 0n, totalSizeMb: 0n }),
+  }
+}
+
+/** What the NoSQL side keeps in a database of the same name stays. */
+async function dropDatabase({ service, database }: Call): Promise<Fields> {
+  checkDatabaseName(database)
+  const { engine, cursors } = service
+  const record = await engine.store.findDatabase(database)
+  if (record === undefined) return {}
+  const containers = await engine.store.containers(record)
+  for (const { container } of await collectionsOf(engine, record)) {
+    cursors.closeOfContainer(container.number)
+    await engine.deleteContainer(container)
+  }
+  if (containers.every(({ encoding }) => encoding === 'bson')) await engine.deleteDatabase(record)
+  return { dropped: database }
+}
+
+async function dbStats({ service, database, args }: Call): Promise<Fields> {
+  checkDatabaseName(database)
+  const scale = Math.max(1, args.count('scale') ?? 1)
+  const collections = await listCollections(service.engine, database)
+  let objects = 0
+  let dataBytes = 0
+  let indexes = 0
+  for (const collection of collections) {
+    const { count, bytes } = await measure(service.engine, collection)
+    objects += count
+    dataBytes += bytes
+    indexes += collection.indexes.length
+  }
+  return {
+    db: database,
+    collections: BigInt(collections.length),
+    views: 0n,
+    objects: BigInt(objects),
+    avgObjSize: double(objects === 0 ? 0 : dataBytes / objects),
+    dataSize: double(Math.floor(dataBytes / scale)),
+    storageSize: double(Math.floor(dataBytes / scale)),
+    indexes: BigInt(indexes),
+    indexSize: double(0),
+    totalSize: double(Math.floor(dataBytes / scale)),
+    scaleFactor: BigInt(scale),
+  }
+}
+
+export const databaseCommands: readonly Command[] = [
+  {
+    name: 'listDatabases',
+    isForAdmin: true,
+    fields: ['filter', 'nameOnly', 'authorizedDatabases'],
+    run: listDatabases,
+  },
+  { name: 'dropDatabase', fields: [], run: dropDatabase },
+  { name: 'dbStats', fields: ['scale', 'freeStorage'], run: dbStats },
+  { name: 'dbstats', fields: ['scale', 'freeStorage'], run: dbStats },
+]

@@ -1,0 +1,100 @@
+/** delete: removes one or all documents that satisfy a filter. */
+
+import { RequestError } from '../../base/error.ts'
+import { bsonCommandDepthMax } from '../../base/limits.ts'
+import { validateDocument } from '../../document/bson/validate.ts'
+import type { Matcher } from '../../mql/match.ts'
+import { Arguments } from '../arguments.ts'
+import { findCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { deletion, type Mutation, mutateAll, mutateOne } from '../document-updates.ts'
+import type { Fields } from '../fields.ts'
+import { type Namespace, namespaceOf } from '../namespace.ts'
+import { compileCallFilter, refuseCollation } from '../query-language.ts'
+import type { RetryRecord, StatementResult } from '../retry-record.ts'
+import {
+  inTurn,
+  retryRecord,
+  type StatementError,
+  statementDocuments,
+  statementNumbers,
+  writeErrors,
+} from '../write-command.ts'
+
+const statementFields: ReadonlySet<string> = new Set(['q', 'limit', 'collation', 'hint', 'sampleId'])
+
+async function remove(call: Call): Promise<Fields> {
+  const namespace = namespaceOf(call)
+  const statements = statementDocuments(call, 'deletes')
+  const numberOf = statementNumbers(call, statements.length)
+  const isOrdered = call.args.boolean('ordered') ?? true
+  return inTurn(call, async () => {
+    const record = await retryRecord(call)
+    const errors: StatementError[] = []
+    const retried: number[] = []
+    let n = 0
+    for (const [index, bytes] of statements.entries()) {
+      const number = numberOf(index)
+      const known = record?.find(number)
+      if (known !== undefined) {
+        retried.push(number)
+        n += known.n
+        continue
+      }
+      try {
+        n += await removeMatching(call, namespace, bytes, record, number)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        errors.push({ index, error })
+        if (isOrdered || call.isInTransaction) break
+      }
+    }
+    return { n, ...writeErrors(call, errors), retriedStmtIds: retried.length > 0 ? retried : undefined }
+  })
+}
+
+async function removeMatching(
+  call: Call,
+  namespace: Namespace,
+  bytes: Uint8Array,
+  record: RetryRecord | undefined,
+  number: number,
+): Promise<number> {
+  const { matcher, limit } = parseStatement(call, bytes)
+  const collection = await findCollection(call.service.engine, namespace)
+  if (collection === undefined) return 0
+  const mutation: Mutation = { matcher, change: () => deletion }
+  if (limit === 1) {
+    const remember = () => new Map<number, StatementResult>([[number, { n: 1 }]])
+    const removed = await mutateOne(
+      call,
+      collection,
+      mutation,
+      record && (one => (one === undefined ? new Map() : remember())),
+    )
+    return removed === undefined ? 0 : 1
+  }
+  const { matched, error } = await mutateAll(call, collection, mutation)
+  if (error !== undefined) throw error
+  return matched
+}
+
+function parseStatement(call: Call, bytes: Uint8Array): { readonly matcher: Matcher; readonly limit: number } {
+  validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
+  const args = new Arguments(bytes, 0, 'delete.deletes')
+  args.refuseUnknown(statementFields)
+  refuseCollation(args)
+  const limit = args.number('limit')
+  if (limit === undefined) {
+    throw new CommandError(40414, "BSON field 'delete.deletes.limit' is missing but a required field")
+  }
+  if (limit !== 0 && limit !== 1) {
+    throw new CommandError('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`)
+  }
+  return { matcher: compileCallFilter(call, args.requiredDocument('q')), limit }
+}
+
+export const deleteCommands: readonly Command[] = [
+  { name: 'delete', fields: ['deletes', 'ordered', 'let'], isTransactional: true, isRetryable: true, run: remove },
+]

@@ -1,0 +1,194 @@
+/** What clients and people ask about the server itself. */
+
+import { arch, cpus, hostname, type as osType, platform, release, totalmem } from 'node:os'
+import { machine } from '../../base/clock.ts'
+import { bsonBytesMax, purgeIntervalMs } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { date, double } from '../../document/bson/value.ts'
+import { numberOf } from '../arguments.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import type { Fields } from '../fields.ts'
+import { setName, wireVersions } from './hello.ts'
+
+/** The MongoDB whose wire version we speak; clients switch features by it. */
+export const mongoVersion = '7.0.0'
+
+function buildInfo({ service }: Call): Fields {
+  return {
+    version: mongoVersion,
+    gitVersion: 'mayfly',
+    mayflyVersion: service.version,
+    modules: [],
+    allocator: 'system',
+    javascriptEngine: 'none',
+    sysInfo: 'deprecated',
+    versionArray: [7, 0, 0, 0],
+    openssl: { running: process.versions.openssl ?? '', compiled: process.versions.openssl ?? '' },
+    buildEnvironment: {},
+    bits: 64,
+    debug: false,
+    maxBsonObjectSize: bsonBytesMax,
+    storageEngines: ['mayfly'],
+  }
+}
+
+const parameters: Fields = {
+  featureCompatibilityVersion: { version: '7.0' },
+  authenticationMechanisms: ['SCRAM-SHA-256', 'SCRAM-SHA-1'],
+  // The purger does not wait between passes; clients that show the value show this.
+  ttlMonitorEnabled: true,
+  ttlMonitorSleepSecs: 1,
+}
+
+function getParameter({ args }: Call): Fields {
+  const asked = args.value('getParameter')
+  const isAll = asked?.type === bsonType.string && asked.value === '*'
+  if (isAll) return parameters
+  const found: Record<string, Fields[string]> = {}
+  for (const name of args.names) {
+    if (Object.hasOwn(parameters, name)) found[name] = parameters[name]
+  }
+  if (Object.keys(found).length === 0) throw new CommandError('InvalidOptions', 'no option found to get')
+  return found
+}
+
+/** Accepted for what clients set before tests; nothing that is here can be set. */
+function setParameter({ args }: Call): Fields {
+  const name = args.names.find(candidate => Object.hasOwn(parameters, candidate))
+  if (name === undefined)
+    throw new CommandError('InvalidOptions', 'no option found to set, use help:true to see options')
+  const was = parameters[name]
+  if (name === 'ttlMonitorSleepSecs' && (args.number(name) ?? 0) <= 0) {
+    throw new CommandError('BadValue', 'ttlMonitorSleepSecs must be greater than 0')
+  }
+  return { was }
+}
+
+function getLog({ args }: Call): Fields {
+  const name = args.requiredString('getLog')
+  if (name === '*') return { names: ['global', 'startupWarnings'] }
+  if (name !== 'global' && name !== 'startupWarnings') {
+    throw new CommandError('OperationFailed', `No log named '${name}'`)
+  }
+  return { totalLinesWritten: 0, log: [] }
+}
+
+function hostInfo(): Fields {
+  return {
+    system: {
+      currentTime: date(BigInt(machine.epochMs())),
+      hostname: hostname(),
+      cpuAddrSize: 64,
+      memSizeMB: BigInt(Math.floor(totalmem() / 2 ** 20)),
+      numCores: cpus().length,
+      cpuArch: arch(),
+      numaEnabled: false,
+    },
+    os: { type: osType(), name: platform(), version: release() },
+    extra: {},
+  }
+}
+
+function connectionStatus({ client, args }: Call): Fields {
+  const users = client.user === undefined ? [] : [{ user: client.user, db: client.userSource }]
+  const roles = client.user === undefined ? [] : [{ role: 'root', db: 'admin' }]
+  return {
+    authInfo: {
+      authenticatedUsers: users,
+      authenticatedUserRoles: roles,
+      ...(args.flag('showPrivileges') && { authenticatedUserPrivileges: [] }),
+    },
+  }
+}
+
+async function serverStatus({ service, client }: Call): Promise<Fields> {
+  const { engine, cursors, sessions } = service
+  const { heapUsed, rss } = process.memoryUsage()
+  let deleted = 0
+  for (const database of await engine.store.databases()) {
+    for (const container of await engine.store.containers(database)) deleted += engine.purger.purged(container)
+  }
+  const uptimeMs = service.uptimeMs()
+  return {
+    host: client.serverAddress,
+    version: mongoVersion,
+    process: 'mayfly',
+    pid: BigInt(process.pid),
+    uptime: double(Math.floor(uptimeMs / 1000)),
+    uptimeMillis: BigInt(Math.floor(uptimeMs)),
+    uptimeEstimate: BigInt(Math.floor(uptimeMs / 1000)),
+    localTime: date(BigInt(machine.epochMs())),
+    connections: { current: service.connectionCount(), available: 100_000, totalCreated: client.connectionId },
+    logicalSessionRecordCache: { activeSessionsCount: sessions.size },
+    mem: { bits: 64, resident: Math.floor(rss / 2 ** 20), virtual: Math.floor(heapUsed / 2 ** 20), supported: true },
+    metrics: {
+      cursor: {
+        open: { total: BigInt(cursors.size) },
+        totalOpened: BigInt(cursors.statistics.opened),
+        timedOut: BigInt(cursors.statistics.timedOut),
+      },
+      ttl: { deletedDocuments: BigInt(deleted), passes: BigInt(Math.floor(uptimeMs / purgeIntervalMs)) },
+    },
+    repl: {
+      setName,
+      setVersion: 1,
+      isWritablePrimary: true,
+      secondary: false,
+      primary: client.serverAddress,
+      me: client.serverAddress,
+      hosts: [client.serverAddress],
+    },
+    storageEngine: { name: 'mayfly', supportsCommittedReads: true, persistent: true, readOnly: false },
+    ...wireVersions,
+  }
+}
+
+/** What the last command on this connection cost, in Cosmos's words. */
+function getLastRequestStatistics({ client }: Call): Fields {
+  const { last } = client
+  return {
+    CommandName: last?.command ?? '',
+    RequestCharge: double(last?.chargeRu ?? 0),
+    RequestDurationInMilliSeconds: double(Math.round(last?.elapsedMs ?? 0)),
+  }
+}
+
+function currentOp({ service }: Call): Fields {
+  const inprog = service.operations.list().map(operation => ({
+    type: 'op',
+    op: 'command',
+    opid: operation.id,
+    ns: operation.namespace,
+    command: { [operation.name]: 1 },
+    connectionId: operation.connectionId,
+    active: true,
+    secs_running: BigInt(Math.floor(operation.elapsedMs / 1000)),
+    microsecs_running: BigInt(Math.floor(operation.elapsedMs * 1000)),
+  }))
+  return { inprog }
+}
+
+function killOp({ service, args }: Call): Fields {
+  const id = numberOf(args.required('op'))
+  if (id === undefined) throw new CommandError('TypeMismatch', 'Expected field "op" to have numeric type')
+  service.operations.find(id)?.kill()
+  return { info: 'attempting to kill op' }
+}
+
+export const diagnosticCommands: readonly Command[] = [
+  { name: 'ping', isPublic: true, run: () => ({}) },
+  { name: 'buildInfo', isPublic: true, run: buildInfo },
+  { name: 'buildinfo', isPublic: true, run: buildInfo },
+  { name: 'getParameter', isForAdmin: true, run: getParameter },
+  { name: 'setParameter', isForAdmin: true, run: setParameter },
+  { name: 'getLog', isForAdmin: true, run: getLog },
+  { name: 'hostInfo', isForAdmin: true, run: hostInfo },
+  { name: 'whatsmyuri', isPublic: true, run: ({ client }) => ({ you: client.clientAddress }) },
+  { name: 'connectionStatus', isPublic: true, run: connectionStatus },
+  { name: 'serverStatus', run: serverStatus },
+  { name: 'getCmdLineOpts', isForAdmin: true, run: () => ({ argv: ['mayfly'], parsed: {} }) },
+  { name: 'getLastRequestStatistics', run: getLastRequestStatistics },
+  { name: 'currentOp', isForAdmin: true, run: currentOp },
+  { name: 'killOp', isForAdmin: true, run: killOp },
+]

@@ -1,0 +1,155 @@
+/** explain: which index serves a query, and what it finds. What is dead is not found, here either. */
+
+import { hostname } from 'node:os'
+import { machine } from '../../base/clock.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
+import { demandsOf } from '../../mql/demands.ts'
+import type { Matcher } from '../../mql/match.ts'
+import type { Sort } from '../../mql/sort.ts'
+import { chooseIndex } from '../../query/choose-index.ts'
+import { Arguments } from '../arguments.ts'
+import { type Collection, findCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { queryOf } from '../document-stream.ts'
+import { countDocuments } from '../documents.ts'
+import { emptyDocument, type Fields } from '../fields.ts'
+import { namedIds } from '../named-ids.ts'
+import { type Namespace, nameOf, namespaceOf } from '../namespace.ts'
+import { callPipeline } from '../pipeline-run.ts'
+import { compileCallFilter, compileFindSort } from '../query-language.ts'
+import { mongoVersion } from './diagnostics.ts'
+
+const verbosities = ['queryPlanner', 'executionStats', 'allPlansExecution'] as const
+type Verbosity = (typeof verbosities)[number]
+
+interface Explained {
+  readonly matcher: Matcher
+  readonly filter: BsonDocument
+  readonly sort: Sort | undefined
+}
+
+async function explain(call: Call): Promise<Fields> {
+  const { raw } = call.args.requiredDocument('explain')
+  const args = new Arguments(raw!.bytes, raw!.start)
+  const asked = call.args.string('verbosity') ?? 'allPlansExecution'
+  const verbosity = verbosities.find(name => name === asked)
+  if (verbosity === undefined) {
+    throw new CommandError('BadValue', "verbosity must be 'queryPlanner', 'executionStats' or 'allPlansExecution'")
+  }
+  const inner: Call = { ...call, args }
+  if (args.name === 'aggregate') {
+    return explainPipeline(inner, namespaceOf(inner), args.requiredArray('pipeline'), verbosity)
+  }
+  const filter = filterOf(args)
+  const matcher = compileCallFilter(inner, filter, { allowsNear: true })
+  return explained(
+    inner,
+    namespaceOf(inner),
+    { matcher, filter, sort: compileFindSort(args.document('sort')) },
+    verbosity,
+  )
+}
+
+/** Where each command has its filter. */
+function filterOf(args: Arguments): BsonDocument {
+  switch (args.name) {
+    case 'find':
+      return args.document('filter') ?? emptyDocument
+    case 'count':
+    case 'distinct':
+    case 'findAndModify':
+    case 'findandmodify':
+      return args.document('query') ?? emptyDocument
+    case 'update':
+    case 'delete': {
+      const [first] = args.documents(args.name === 'update' ? 'updates' : 'deletes') ?? []
+      const q = first?.get('q')
+      return q?.type === bsonType.document ? q : emptyDocument
+    }
+    default:
+      throw new CommandError('CommandNotFound', `Explain failed due to unknown command: ${args.name}`)
+  }
+}
+
+export async function explainPipeline(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  verbosity: Verbosity,
+): Promise<Fields> {
+  const { source } = callPipeline(call, namespace, stages)
+  if (source.kind !== 'collection') return { stages, ...common() }
+  const { matcher, sort } = queryOf(source.find)
+  const { queryPlanner, executionStats } = await explained(
+    call,
+    namespace,
+    { matcher, filter: source.find.filter, sort },
+    verbosity,
+  )
+  return {
+    stages: [{ $cursor: { queryPlanner, executionStats } }, ...stages.elements],
+    ...common(),
+  }
+}
+
+async function explained(call: Call, namespace: Namespace, query: Explained, verbosity: Verbosity): Promise<Fields> {
+  const collection = await findCollection(call.service.engine, namespace)
+  const winningPlan = collection === undefined ? { stage: 'EOF' } : planOf(collection, query)
+  const startMs = machine.monotonicMs()
+  const nReturned =
+    verbosity === 'queryPlanner' || collection === undefined ? 0 : await countDocuments(call, collection, query.matcher)
+  return {
+    explainVersion: '1',
+    queryPlanner: {
+      namespace: nameOf(namespace),
+      parsedQuery: query.filter,
+      indexFilterSet: false,
+      winningPlan,
+      rejectedPlans: [],
+    },
+    executionStats:
+      verbosity === 'queryPlanner'
+        ? undefined
+        : {
+            executionSuccess: true,
+            nReturned,
+            executionTimeMillis: Math.round(machine.monotonicMs() - startMs),
+            executionStages: { ...winningPlan, nReturned },
+          },
+    ...common(),
+  }
+}
+
+function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
+  const { container, shardKey, indexes } = collection
+  if (shardKey === undefined && namedIds(matcher.filter) !== undefined) return { stage: 'IDHACK' }
+  const choice = chooseIndex(container.indexes, demandsOf(matcher.filter, sort))
+  const scan =
+    choice === undefined
+      ? { stage: 'COLLSCAN', direction: 'forward' }
+      : { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
+  const isSorted = sort === undefined || choice?.isOrdered === true
+  return isSorted ? scan : { stage: 'SORT', inputStage: scan }
+
+  function indexScan(number: number): Fields {
+    const declared = indexes.find(index => index.number === number)
+    return {
+      stage: 'IXSCAN',
+      indexName: declared?.name ?? 'adaptive',
+      keyPattern: declared?.key,
+      isMultiKey: choice!.index.hasSeveralKeys,
+      isUnique: declared?.isUnique ?? false,
+      isSparse: declared?.isSparse ?? false,
+      isPartial: declared?.partialFilter !== undefined,
+      direction: choice!.isReverse ? 'backward' : 'forward',
+    }
+  }
+}
+
+function common(): Fields {
+  return { serverInfo: { host: hostname(), version: mongoVersion } }
+}
+
+export const explainCommands: readonly Command[] = [{ name: 'explain', fields: ['verbosity'], run: explain }]

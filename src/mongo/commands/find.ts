@@ -1,0 +1,140 @@
+/** find: documents that satisfy a filter, as a cursor. */
+
+import { RequestError } from '../../base/error.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { andThen } from '../../base/maybe-promise.ts'
+import type { BsonDocument } from '../../document/bson/value.ts'
+import { type Collection, findCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { type CursorSource, listSource, openCursor } from '../cursors.ts'
+import { unshardedPartition } from '../document-key.ts'
+import { documentSource } from '../documents.ts'
+import { Documents, emptyDocument, type Fields } from '../fields.ts'
+import { onlyId } from '../named-ids.ts'
+import { nameOf, namespaceOf } from '../namespace.ts'
+import { compileCallFilter, compileCallProjection, compileFindSort, refuseCollation } from '../query-language.ts'
+
+function find(call: Call): MaybePromise<Fields> {
+  const namespace = namespaceOf(call)
+  return andThen(findCollection(call.service.engine, namespace), collection => {
+    const filter = call.args.document('filter') ?? emptyDocument
+    const id = collection === undefined || !isPlain(call) ? undefined : pointId(collection, filter)
+    return id === undefined ? search(call, collection, filter) : readPoint(call, collection!, id)
+  })
+}
+
+/** Options under which a find by `_id` is still nothing but that. */
+const plainFields: ReadonlySet<string> = new Set([
+  'find',
+  'filter',
+  'limit',
+  'singleBatch',
+  'batchSize',
+  '$db',
+  'lsid',
+  '$clusterTime',
+  '$readPreference',
+  'readConcern',
+  'comment',
+  'maxTimeMS',
+])
+
+function isPlain({ args, isInTransaction }: Call): boolean {
+  if (isInTransaction || (args.has('batchSize') && args.number('batchSize') === 0)) return false
+  for (const name of args.names) if (!plainFields.has(name)) return false
+  return true
+}
+
+function pointId({ shardKey }: Collection, filter: BsonDocument): string | undefined {
+  return shardKey === undefined ? onlyId(filter) : undefined
+}
+
+/** The stored bytes go out as they are. */
+function readPoint(call: Call, { container, name }: Collection, id: string): MaybePromise<Fields> {
+  const answer = (documents: readonly Uint8Array[]): Fields => ({
+    cursor: { firstBatch: new Documents(documents), id: 0n, ns: name },
+  })
+  try {
+    const found = call.service.engine.readItem(container, { ...unshardedPartition, id })
+    if (found instanceof Promise)
+      return found.then(({ item, chargeRu }) => {
+        call.chargeRu += chargeRu
+        return answer([item.body as Uint8Array])
+      }, missing)
+    call.chargeRu += found.chargeRu
+    return answer([found.item.body as Uint8Array])
+  } catch (error) {
+    return missing(error)
+  }
+
+  function missing(error: unknown): Fields {
+    if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
+    call.chargeRu += error.chargeRu
+    return answer([])
+  }
+}
+
+function search(call: Call, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
+  const { args, service, session } = call
+  refuseCollation(args)
+  if (args.flag('tailable') || args.flag('awaitData')) {
+    throw new CommandError('BadValue', 'error processing query: tailable cursor requested on non capped collection')
+  }
+  const matcher = compileCallFilter(call, filter, { allowsNear: true })
+  const sort = compileFindSort(args.document('sort'))
+  const projection = compileCallProjection(call, args.document('projection'))
+  const skip = args.count('skip') ?? 0
+  const limit = args.count('limit') ?? 0
+  const source: CursorSource =
+    collection === undefined
+      ? listSource([])
+      : documentSource(call, collection, {
+          matcher,
+          sort,
+          skip,
+          limit: limit === 0 ? Number.POSITIVE_INFINITY : limit,
+          projection,
+        })
+  return openCursor(service.cursors, source, {
+    namespace: nameOf(namespaceOf(call)),
+    session: session?.key,
+    hasNoTimeout: args.flag('noCursorTimeout'),
+    containers: collection === undefined ? [] : [collection.container.number],
+    batchSize: args.count('batchSize'),
+    isSingleBatch: args.flag('singleBatch'),
+    by: call,
+  })
+}
+
+export const findCommands: readonly Command[] = [
+  {
+    name: 'find',
+    fields: [
+      'filter',
+      'sort',
+      'projection',
+      'hint',
+      'skip',
+      'limit',
+      'batchSize',
+      'singleBatch',
+      'max',
+      'min',
+      'returnKey',
+      'showRecordId',
+      'tailable',
+      'awaitData',
+      'oplogReplay',
+      'noCursorTimeout',
+      'allowPartialResults',
+      'collation',
+      'allowDiskUse',
+      'let',
+      'ntoreturn',
+      'term',
+    ],
+    isTransactional: true,
+    run: find,
+  },
+]

@@ -1,0 +1,73 @@
+/** hello and isMaster: the greeting in which a client learns what it talks to. We are a replica set of one. */
+
+import { machine } from '../../base/clock.ts'
+import { bsonBytesMax, mongoMessageBytesMax, mongoSessionMinutes, mongoWriteBatchMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { date, objectId } from '../../document/bson/value.ts'
+import type { Call, Command } from '../command.ts'
+import type { Fields, FieldValue } from '../fields.ts'
+import { mechanisms } from '../scram.ts'
+import { compressors } from '../wire/compression.ts'
+import { startLogin } from './login.ts'
+
+/** What Cosmos calls it. */
+export const setName = 'globaldb'
+
+/** Wire version 21 is MongoDB 7.0. With 25 drivers would send `bulkWrite`, which is not there. */
+export const wireVersions = { minWireVersion: 0, maxWireVersion: 21 } as const
+
+/** Of MongoDB's election in which this server became primary; there was only one. */
+const electionId = objectId(Buffer.from('7fffffff0000000000000001', 'hex'))
+
+function hello(call: Call): Fields {
+  const { args, client } = call
+  const isOld = args.name.toLowerCase() === 'ismaster'
+  return {
+    helloOk: true,
+    [isOld ? 'ismaster' : 'isWritablePrimary']: true,
+    setName,
+    setVersion: 1,
+    secondary: false,
+    hosts: [client.serverAddress],
+    primary: client.serverAddress,
+    me: client.serverAddress,
+    electionId,
+    maxBsonObjectSize: bsonBytesMax,
+    maxMessageSizeBytes: mongoMessageBytesMax,
+    maxWriteBatchSize: mongoWriteBatchMax,
+    localTime: date(BigInt(machine.epochMs())),
+    logicalSessionTimeoutMinutes: mongoSessionMinutes,
+    connectionId: client.connectionId,
+    ...wireVersions,
+    readOnly: false,
+    compression: commonCompressors(call),
+    saslSupportedMechs: supportedMechanisms(call),
+    speculativeAuthenticate: speculate(call),
+  }
+}
+
+/** Of those the client offers, in its order. */
+function commonCompressors({ args }: Call): FieldValue {
+  const offered = args.array('compression')?.elements ?? []
+  const common = offered.flatMap(name =>
+    name.type === bsonType.string && Object.hasOwn(compressors, name.value) ? [name.value] : [],
+  )
+  return common.length === 0 ? undefined : common
+}
+
+/** Asked for as `database.user`; said of any name, so that nobody learns which exist. */
+function supportedMechanisms({ args }: Call): FieldValue {
+  return args.string('saslSupportedMechs') === undefined ? undefined : mechanisms
+}
+
+/** The first step of the login may come with the greeting; if it does not work out the client starts again. */
+function speculate(call: Call): FieldValue {
+  const step = call.args.within('speculativeAuthenticate')
+  return step === undefined ? undefined : startLogin(call, step)
+}
+
+export const helloCommands: readonly Command[] = [
+  { name: 'hello', isPublic: true, run: hello },
+  { name: 'isMaster', isPublic: true, run: hello },
+  { name: 'ismaster', isPublic: true, run: hello },
+]

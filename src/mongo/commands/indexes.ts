@@ -1,0 +1,124 @@
+/** createIndexes, listIndexes, dropIndexes. */
+
+import { equalValues } from '../../document/bson/compare.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonDocument } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import {
+  type Collection,
+  type CollectionIndex,
+  createCollection,
+  findCollection,
+  requireCollection,
+} from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { createIndex, isIdIndex } from '../create-index.ts'
+import { listSource, openCursor } from '../cursors.ts'
+import { emptyDocument, type Fields } from '../fields.ts'
+import { changeIndexes } from '../index-changes.ts'
+import { parseIndexSpec } from '../index-spec.ts'
+import { nameOf, namespaceOf } from '../namespace.ts'
+
+async function createIndexes(call: Call): Promise<Fields> {
+  const { service, args } = call
+  const { engine } = service
+  const namespace = namespaceOf(call)
+  const wanted = (args.documents('indexes') ?? []).map(parseIndexSpec)
+  if (wanted.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
+  const found = await findCollection(engine, namespace)
+  const collection = found ?? (await createCollection(engine, namespace, { options: emptyDocument }))
+  let current = collection
+  for (const spec of wanted) current = await createIndex(call, current, spec)
+  return {
+    _t: 'CreateIndexesResponse',
+    numIndexesBefore: collection.indexes.length,
+    numIndexesAfter: current.indexes.length,
+    createdCollectionAutomatically: found === undefined,
+    note: current.indexes.length === collection.indexes.length ? 'all indexes already exist' : undefined,
+  }
+}
+
+async function listIndexes(call: Call): Promise<Fields> {
+  const { service, args, session } = call
+  const namespace = namespaceOf(call)
+  const { indexes, container } = await requireCollection(service.engine, namespace)
+  const shown = indexes.map(({ document }) => encodeDocument(document))
+  return openCursor(service.cursors, listSource(shown), {
+    namespace: nameOf(namespace),
+    session: session?.key,
+    hasNoTimeout: false,
+    containers: [container.number],
+    batchSize: args.within('cursor')?.count('batchSize'),
+    isSingleBatch: false,
+    by: call,
+  })
+}
+
+async function dropIndexes(call: Call): Promise<Fields> {
+  const { service, args } = call
+  const { engine, settings } = service
+  const namespace = namespaceOf(call)
+  const collection = await findCollection(engine, namespace)
+  if (collection === undefined) throw new CommandError('NamespaceNotFound', `ns not found ${nameOf(namespace)}`)
+  const doomed = doomedIndexes(call, collection)
+  const isAll = args.present('index')?.type === bsonType.string && args.string('index') === '*'
+  await changeIndexes(engine, collection, settings, present =>
+    present
+      .filter(({ name }) => !doomed.some(index => index.name === name))
+      .map(index => ({ spec: index, number: index.number })),
+  )
+  for (const { number } of doomed) {
+    if (number !== undefined) await engine.store.dropIndex(collection.container, number)
+  }
+  return {
+    nIndexesWas: collection.indexes.length,
+    msg: isAll ? 'non-_id indexes dropped for collection' : undefined,
+  }
+}
+
+function doomedIndexes({ args }: Call, { indexes }: Collection): CollectionIndex[] {
+  const asked = args.required('index')
+  const named = asked.type === bsonType.array ? asked.elements : [asked]
+  return named.flatMap(value => {
+    if (value.type === bsonType.string) {
+      if (value.value === '*') return indexes.filter(index => !isIdIndex(index))
+      const found = indexes.find(({ name }) => name === value.value)
+      if (found === undefined) throw new CommandError('IndexNotFound', `index not found with name [${value.value}]`)
+      return [checkedDoomed(found)]
+    }
+    if (value.type !== bsonType.document) {
+      throw new CommandError('TypeMismatch', "BSON field 'dropIndexes.index' is the wrong type")
+    }
+    const found = indexes.filter(({ key }) => equalValues(key, value))
+    if (found.length === 0) throw new CommandError('IndexNotFound', `can't find index with key: ${keyText(value)}`)
+    if (found.length > 1) {
+      throw new CommandError(
+        'AmbiguousIndexKeyPattern',
+        `${found.length} indexes found for key: ${keyText(value)}, identify by name instead.`,
+      )
+    }
+    return [checkedDoomed(found[0]!)]
+  })
+}
+
+function checkedDoomed(index: CollectionIndex): CollectionIndex {
+  if (isIdIndex(index)) throw new CommandError('InvalidOptions', 'cannot drop _id index')
+  return index
+}
+
+function keyText(key: BsonDocument): string {
+  return `{ ${key.fields.map(([name]) => name).join(', ')} }`
+}
+
+export const indexCommands: readonly Command[] = [
+  {
+    name: 'createIndexes',
+    fields: ['indexes', 'commitQuorum', 'ignoreUnknownIndexOptions', 'v'],
+    isTransactional: true,
+    run: createIndexes,
+  },
+  { name: 'listIndexes', fields: ['cursor', 'includeBuildUUIDs', 'includeIndexBuildInfo'], run: listIndexes },
+  { name: 'dropIndexes', fields: ['index'], run: dropIndexes },
+  { name: 'deleteIndexes', fields: ['index'], run: dropIndexes },
+]

@@ -1,0 +1,186 @@
+/** insert: new documents, many in one transaction of the store. */
+
+import { groupBytesMax, mongoWriteStepsMax } from '../../base/limits.ts'
+import { type Collection, findOrCreateCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { type DocumentWrite, writeDocuments } from '../document-writes.ts'
+import { duplicateKeyError } from '../duplicate-key.ts'
+import type { Fields } from '../fields.ts'
+import { namespaceOf } from '../namespace.ts'
+import { newDocument } from '../new-document.ts'
+import type { RetryRecord, StatementResult } from '../retry-record.ts'
+import {
+  inTurn,
+  retryRecord,
+  type StatementError,
+  statementDocuments,
+  statementNumbers,
+  writeErrors,
+} from '../write-command.ts'
+
+interface Insertion extends DocumentWrite {
+  readonly index: number
+  readonly document: Uint8Array
+  /** Somebody has this `_id`; known once it was decided. */
+  isTaken: boolean
+}
+
+async function insert(call: Call): Promise<Fields> {
+  const namespace = namespaceOf(call)
+  const documents = statementDocuments(call, 'documents')
+  const numberOf = statementNumbers(call, documents.length)
+  return inTurn(call, async () => {
+    const collection = await findOrCreateCollection(call.service.engine, namespace)
+    const record = await retryRecord(call)
+    return new Insertions(call, collection, record, numberOf).run(documents)
+  })
+}
+
+class Insertions {
+  readonly #call: Call
+  readonly #collection: Collection
+  readonly #record: RetryRecord | undefined
+  readonly #numberOf: (index: number) => number
+  readonly #isOrdered: boolean
+  readonly #errors: StatementError[] = []
+  readonly #retried: number[] = []
+  #inserted = 0
+
+  constructor(
+    call: Call,
+    collection: Collection,
+    record: RetryRecord | undefined,
+    numberOf: (index: number) => number,
+  ) {
+    this.#call = call
+    this.#collection = collection
+    this.#record = record
+    this.#numberOf = numberOf
+    this.#isOrdered = call.args.boolean('ordered') ?? true
+  }
+
+  async run(documents: readonly Uint8Array[]): Promise<Fields> {
+    let group: Insertion[] = []
+    let bytes = 0
+    for (const [index, given] of documents.entries()) {
+      if (this.#isOver) break
+      const insertion = this.#prepare(index, given)
+      if (insertion === undefined) {
+        if (this.#isOver) break
+        continue
+      }
+      group.push(insertion)
+      bytes += insertion.bytes
+      if (group.length >= mongoWriteStepsMax || bytes >= groupBytesMax) {
+        await this.#write(group)
+        group = []
+        bytes = 0
+      }
+    }
+    // What stands before an error of an ordered command is still to be done.
+    await this.#write(group)
+    this.#errors.sort((a, b) => a.index - b.index)
+    return {
+      n: this.#inserted,
+      ...writeErrors(this.#call, this.#errors),
+      retriedStmtIds: this.#retried.length > 0 ? this.#retried : undefined,
+    }
+  }
+
+  get #isOver(): boolean {
+    return this.#isOrdered && this.#errors.length > 0
+  }
+
+  /** undefined: there is nothing to be done, since it was done before or cannot be. */
+  #prepare(index: number, given: Uint8Array): Insertion | undefined {
+    const number = this.#numberOf(index)
+    if (this.#record?.find(number) !== undefined) {
+      this.#retried.push(number)
+      this.#inserted++
+      return undefined
+    }
+    try {
+      const { bytes: document, id } = newDocument(given)
+      const insertion: Insertion = {
+        index,
+        document,
+        key: this.#collection.keyOf(id, document),
+        bytes: document.length,
+        isTaken: false,
+        decide: found => {
+          insertion.isTaken = found !== undefined
+          return found === undefined ? { kind: 'put', document } : undefined
+        },
+      }
+      return insertion
+    } catch (error) {
+      this.#errors.push({ index, error })
+      return undefined
+    }
+  }
+
+  /** All of a group in one transaction. Where that is refused, what stands before the one that is to blame goes first. */
+  async #write(group: readonly Insertion[]): Promise<void> {
+    if (group.length === 0) return
+    const writes = this.#isOrdered ? untilFirstTaken(group) : group
+    const results = this.#record === undefined ? undefined : () => this.#resultsOf(group)
+    const refusal = await writeDocuments(this.#call, this.#collection, writes, results)
+    if (refusal !== undefined) {
+      await this.#write(group.slice(0, refusal.index))
+      if (this.#isOver) return
+      this.#errors.push({ index: group[refusal.index]!.index, error: refusal.error })
+      if (!this.#isOrdered) await this.#write(group.slice(refusal.index + 1))
+      return
+    }
+    for (const { index, isTaken, document } of group) {
+      if (isTaken) {
+        this.#errors.push({ index, error: duplicateKeyError(this.#collection, idIndex(this.#collection), document) })
+        if (this.#isOrdered) return
+      } else {
+        this.#inserted++
+      }
+    }
+  }
+
+  #resultsOf(group: readonly Insertion[]): ReadonlyMap<number, StatementResult> {
+    const results = new Map<number, StatementResult>()
+    for (const { index, isTaken } of group) {
+      if (!isTaken) results.set(this.#numberOf(index), inserted)
+      else if (this.#isOrdered) break
+    }
+    return results
+  }
+}
+
+const inserted: StatementResult = { n: 1 }
+
+function idIndex({ indexes }: Collection) {
+  return indexes.find(({ name }) => name === '_id_')!
+}
+
+/** In an ordered command nothing is written behind the first `_id` that is taken. */
+function untilFirstTaken(group: readonly Insertion[]): DocumentWrite[] {
+  let firstTaken = Number.POSITIVE_INFINITY
+  return group.map(({ key, bytes, decide }, at) => ({
+    key,
+    bytes,
+    decide: (found, moment) => {
+      // The writes are decided from the first one on, however often.
+      if (at === 0) firstTaken = Number.POSITIVE_INFINITY
+      if (at > firstTaken) return undefined
+      const change = decide(found, moment)
+      if (change === undefined) firstTaken = at
+      return change
+    },
+  }))
+}
+
+export const insertCommands: readonly Command[] = [
+  {
+    name: 'insert',
+    fields: ['documents', 'ordered', 'bypassDocumentValidation', 'maxTimeMS'],
+    isTransactional: true,
+    isRetryable: true,
+    run: insert,
+  },
+]

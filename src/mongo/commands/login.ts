@@ -1,0 +1,88 @@
+/** saslStart, saslContinue, logout: the login, in which the account key is the password. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { binary } from '../../document/bson/value.ts'
+import type { Arguments } from '../arguments.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import type { Fields } from '../fields.ts'
+import { LoginError, mechanisms, ScramConversation } from '../scram.ts'
+
+/** A connection has one conversation at a time. */
+const conversationId = 1
+
+const empty = new Uint8Array()
+
+function saslStart(call: Call): Fields {
+  const answer = startLogin(call, call.args)
+  return answer ?? failed()
+}
+
+/** The first step; undefined when it cannot be one. */
+export function startLogin({ client, service }: Call, args: Arguments): Fields | undefined {
+  const wanted = args.string('mechanism')
+  const mechanism = mechanisms.find(name => name === wanted)
+  if (mechanism === undefined) {
+    throw new CommandError(
+      'AuthenticationFailed',
+      `Received authentication for mechanism ${wanted} which is unknown or not enabled`,
+    )
+  }
+  try {
+    const conversation = new ScramConversation(service.accounts, mechanism, payloadOf(args))
+    const skipsEmptyExchange = args.within('options')?.flag('skipEmptyExchange') ?? false
+    client.login = { conversation, skipsEmptyExchange, isProven: false }
+    return { conversationId, done: false, payload: binary(Buffer.from(conversation.serverFirst)) }
+  } catch (error) {
+    if (error instanceof LoginError) return undefined
+    throw error
+  }
+}
+
+function saslContinue({ client, args }: Call): Fields {
+  const { login } = client
+  if (login === undefined || args.number('conversationId') !== conversationId) {
+    throw new CommandError('ProtocolError', 'No SASL session state found')
+  }
+  if (login.isProven) {
+    client.login = undefined
+    client.user = login.conversation.user
+    return { conversationId, done: true, payload: binary(empty) }
+  }
+  try {
+    const payload = binary(Buffer.from(login.conversation.finish(payloadOf(args))))
+    if (login.skipsEmptyExchange) {
+      client.login = undefined
+      client.user = login.conversation.user
+      return { conversationId, done: true, payload }
+    }
+    login.isProven = true
+    return { conversationId, done: false, payload }
+  } catch (error) {
+    client.login = undefined
+    if (error instanceof LoginError) failed()
+    throw error
+  }
+}
+
+function payloadOf(args: Arguments): Uint8Array {
+  const payload = args.required('payload')
+  if (payload.type === bsonType.binary) return payload.value
+  if (payload.type === bsonType.string) return Buffer.from(payload.value)
+  throw new LoginError('a payload that is none')
+}
+
+function failed(): never {
+  throw new CommandError('AuthenticationFailed', 'Authentication failed.')
+}
+
+function logout({ client }: Call): Fields {
+  client.user = undefined
+  return {}
+}
+
+export const loginCommands: readonly Command[] = [
+  { name: 'saslStart', isPublic: true, run: saslStart },
+  { name: 'saslContinue', isPublic: true, run: saslContinue },
+  { name: 'logout', isPublic: true, run: logout },
+]

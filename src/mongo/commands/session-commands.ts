@@ -1,0 +1,57 @@
+/** startSession, endSessions and their kin. A session needs none of them: it begins when it is used. */
+
+import { randomUUID } from 'node:crypto'
+import { mongoSessionMinutes } from '../../base/limits.ts'
+import { binary } from '../../document/bson/value.ts'
+import type { Call, Command } from '../command.ts'
+import type { Fields } from '../fields.ts'
+
+function startSession({ service }: Call): Fields {
+  const id = binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), 4)
+  service.sessions.begin(id.value)
+  return { id: { id }, timeoutMinutes: mongoSessionMinutes }
+}
+
+function endSessions({ service, args }: Call): Fields {
+  for (const lsid of args.documents(args.name) ?? []) {
+    const session = service.sessions.find(lsid)
+    if (session === undefined) continue
+    service.cursors.closeOfSession(session.key)
+    service.sessions.end(session)
+  }
+  return {}
+}
+
+function refreshSessions({ service, args }: Call): Fields {
+  for (const lsid of args.documents('refreshSessions') ?? []) service.sessions.use(lsid)
+  return {}
+}
+
+/** An empty list means all of them. */
+function killSessions(call: Call): Fields {
+  const { service, args } = call
+  const named = args.documents(args.name) ?? []
+  if (named.length > 0) return endSessions(call)
+  for (const session of service.sessions.list()) {
+    service.cursors.closeOfSession(session.key)
+    service.sessions.end(session)
+  }
+  return {}
+}
+
+function killAllSessions({ service }: Call): Fields {
+  for (const session of service.sessions.list()) {
+    service.cursors.closeOfSession(session.key)
+    service.sessions.end(session)
+  }
+  return {}
+}
+
+export const sessionCommands: readonly Command[] = [
+  { name: 'startSession', run: startSession },
+  { name: 'endSessions', run: endSessions },
+  { name: 'refreshSessions', run: refreshSessions },
+  { name: 'killSessions', run: killSessions },
+  { name: 'killAllSessions', run: killAllSessions },
+  { name: 'killAllSessionsByPattern', run: killAllSessions },
+]

@@ -1,0 +1,124 @@
+/** commitTransaction and abortTransaction. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { ItemChange, Step, StoredItem } from '../../storage/port.ts'
+import { deleteRu, writeRu } from '../../units/cost.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { lifeOf } from '../document-life.ts'
+import { writeConflict } from '../document-writes.ts'
+import type { Fields } from '../fields.ts'
+import type { Overlay, Pending } from '../overlay.ts'
+import { RetryRecord, readRecord, recordStep } from '../retry-record.ts'
+import type { Session } from '../sessions.ts'
+import { noSuchTransaction } from '../statement.ts'
+import type { Transaction } from '../transaction.ts'
+import { conflictError } from '../unique-conflict.ts'
+
+async function commitTransaction(call: Call): Promise<Fields> {
+  const { session, txnNumber } = call
+  if (session === undefined || txnNumber === undefined) {
+    throw new CommandError('InvalidOptions', 'commitTransaction must be run within a transaction')
+  }
+  return session.exclusively(() => commit(call, session, txnNumber))
+}
+
+async function commit(call: Call, session: Session, txnNumber: bigint): Promise<Fields> {
+  const { engine } = call.service
+  const { transaction } = session
+  if (transaction?.number !== txnNumber || !transaction.isActive) {
+    if (transaction?.number === txnNumber && transaction.isCommitted) return {}
+    // A commit whose answer was lost is sent again, perhaps to a server that was started since.
+    const record = await readRecord(engine, session.key)
+    if (record?.txnNumber === txnNumber && record.isCommitted) return {}
+    transaction?.abort()
+    throw noSuchTransaction(txnNumber)
+  }
+  const overlays = transaction.overlays.filter(overlay => overlay.pending().length > 0)
+  if (overlays.length === 0) {
+    transaction.commit()
+    return {}
+  }
+  try {
+    await store(call, session, transaction, overlays)
+  } catch (error) {
+    transaction.abort()
+    throw error
+  }
+  transaction.commit()
+  return {}
+}
+
+async function store(
+  call: Call,
+  session: Session,
+  transaction: Transaction,
+  overlays: readonly Overlay[],
+): Promise<void> {
+  const { engine } = call.service
+  if (!session.isLoaded) {
+    session.stored = await readRecord(engine, session.key)
+    session.isLoaded = true
+  }
+  const record = new RetryRecord(transaction.number)
+  record.isCommitted = true
+  const writes = overlays.flatMap(overlay => overlay.pending().map(pending => ({ overlay, pending })))
+  const steps = writes.map(({ overlay, pending }) => commitStep(call, overlay, pending))
+  steps.push(await recordStep(engine, session.key, session.stored, () => record))
+  const chargeRu = writes.reduce(
+    (sum, { pending: { document } }) => sum + (document === undefined ? deleteRu : writeRu(document.length)),
+    0,
+  )
+  const answer = await engine.transact(overlays[0]!.collection.container, steps, chargeRu)
+  call.chargeRu += chargeRu
+  if (answer.refusal === undefined) {
+    session.stored = record
+    call.service.changes.notify()
+    return
+  }
+  if (answer.refusal.error !== undefined) throw answer.refusal.error
+  const refused = writes[answer.steps.length - 1]
+  if (refused === undefined) throw writeConflict()
+  throw await conflictError(engine, refused.overlay.collection, refused.pending.document)
+}
+
+function commitStep({ service }: Call, { collection }: Overlay, { key, document, baseVersion }: Pending): Step {
+  return {
+    container: collection.container,
+    key,
+    decide: (found: StoredItem | undefined, _moment: EpochSeconds): ItemChange | undefined => {
+      if (found?.version !== baseVersion) throw writeConflict()
+      if (document === undefined) return found === undefined ? undefined : { kind: 'delete' }
+      const life = lifeOf(collection, document, service.settings)
+      return { kind: found === undefined ? 'create' : 'replace', draft: document, ...life }
+    },
+  }
+}
+
+async function abortTransaction({ session, txnNumber }: Call): Promise<Fields> {
+  const transaction = session?.transaction
+  if (transaction === undefined || transaction.number !== txnNumber) throw noSuchTransaction(txnNumber ?? -1n)
+  if (transaction.isCommitted) {
+    throw new CommandError('TransactionCommitted', `Transaction ${txnNumber} has been committed.`)
+  }
+  if (!transaction.isActive) throw noSuchTransaction(txnNumber)
+  transaction.abort()
+  return {}
+}
+
+export const transactionCommands: readonly Command[] = [
+  {
+    name: 'commitTransaction',
+    isForAdmin: true,
+    isTransactional: true,
+    fields: ['recoveryToken'],
+    run: commitTransaction,
+  },
+  {
+    name: 'abortTransaction',
+    isForAdmin: true,
+    isTransactional: true,
+    fields: ['recoveryToken'],
+    run: abortTransaction,
+  },
+]

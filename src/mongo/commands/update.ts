@@ -1,0 +1,216 @@
+/** update: changes one or all documents that satisfy a filter, or makes one. */
+
+import { RequestError } from '../../base/error.ts'
+import { bsonCommandDepthMax, mongoRacesMax } from '../../base/limits.ts'
+import { bsonType, typeName } from '../../document/bson/types.ts'
+import { validateDocument } from '../../document/bson/validate.ts'
+import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { type CompiledUpdate, compileUpdate } from '../../mql/update.ts'
+import { Arguments } from '../arguments.ts'
+import { fromBase64 } from '../collection-definition.ts'
+import { findCollection, findOrCreateCollection } from '../collections.ts'
+import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
+import { mutateAll, mutateOne, updateMutation } from '../document-updates.ts'
+import type { Fields, FieldValue } from '../fields.ts'
+import { type Namespace, namespaceOf } from '../namespace.ts'
+import { compileCallFilter, pipelineUpdate, refuseCollation } from '../query-language.ts'
+import type { RetryRecord, StatementResult } from '../retry-record.ts'
+import { insertUpserted } from '../upsert.ts'
+import {
+  inTurn,
+  retryRecord,
+  type StatementError,
+  statementDocuments,
+  statementNumbers,
+  writeErrors,
+} from '../write-command.ts'
+
+const statementFields: ReadonlySet<string> = new Set([
+  'q',
+  'u',
+  'c',
+  'multi',
+  'upsert',
+  'arrayFilters',
+  'hint',
+  'collation',
+  'sampleId',
+  'upsertSupplied',
+])
+
+interface UpdateStatement {
+  readonly filter: BsonDocument
+  readonly update: CompiledUpdate
+  readonly isMulti: boolean
+  readonly isUpsert: boolean
+}
+
+async function update(call: Call): Promise<Fields> {
+  const namespace = namespaceOf(call)
+  const statements = statementDocuments(call, 'updates')
+  const numberOf = statementNumbers(call, statements.length)
+  return inTurn(call, async () => {
+    const record = await retryRecord(call)
+    return new Updates(call, namespace, record, numberOf).run(statements)
+  })
+}
+
+class Updates {
+  readonly #call: Call
+  readonly #namespace: Namespace
+  readonly #record: RetryRecord | undefined
+  readonly #numberOf: (index: number) => number
+  readonly #errors: StatementError[] = []
+  readonly #upserted: FieldValue[] = []
+  readonly #retried: number[] = []
+  #matched = 0
+  #modified = 0
+
+  constructor(call: Call, namespace: Namespace, record: RetryRecord | undefined, numberOf: (index: number) => number) {
+    this.#call = call
+    this.#namespace = namespace
+    this.#record = record
+    this.#numberOf = numberOf
+  }
+
+  async run(statements: readonly Uint8Array[]): Promise<Fields> {
+    const isOrdered = this.#call.args.boolean('ordered') ?? true
+    for (const [index, bytes] of statements.entries()) {
+      try {
+        await this.#runOne(index, bytes)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        this.#errors.push({ index, error })
+        if (isOrdered || this.#call.isInTransaction) break
+      }
+    }
+    return {
+      n: this.#matched,
+      nModified: this.#modified,
+      upserted: this.#upserted.length > 0 ? this.#upserted : undefined,
+      ...writeErrors(this.#call, this.#errors),
+      retriedStmtIds: this.#retried.length > 0 ? this.#retried : undefined,
+    }
+  }
+
+  async #runOne(index: number, bytes: Uint8Array): Promise<void> {
+    const number = this.#numberOf(index)
+    const known = this.#record?.find(number)
+    if (known !== undefined) {
+      this.#retried.push(number)
+      this.#count(index, known)
+      return
+    }
+    const statement = parseStatement(this.#call, bytes)
+    const result = statement.isMulti
+      ? await this.#updateAll(statement)
+      : await this.#updateOne(statement, result => new Map([[number, result]]))
+    this.#count(index, result)
+    const { error } = result as { error?: RequestError }
+    if (error !== undefined) throw error
+  }
+
+  #count(index: number, { n, nModified = 0, upserted }: StatementResult): void {
+    this.#matched += n
+    this.#modified += nModified
+    if (upserted !== undefined) this.#upserted.push({ index, _id: fromBase64(upserted).get('_id') })
+  }
+
+  async #updateAll(statement: UpdateStatement): Promise<StatementResult & { error?: RequestError | undefined }> {
+    const matcher = compileCallFilter(this.#call, statement.filter)
+    const collection = await findCollection(this.#call.service.engine, this.#namespace)
+    if (collection !== undefined) {
+      const mutation = updateMutation(collection, matcher, statement.update)
+      const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
+      if (matched > 0 || error !== undefined || !statement.isUpsert) return { n: matched, nModified: changed, error }
+    }
+    const upserted = statement.isUpsert ? await this.#upsert(statement, undefined) : undefined
+    return upserted ?? nothing
+  }
+
+  /** What is not there yet may be made by somebody else just before us, and then be there to be updated. */
+  async #updateOne(
+    statement: UpdateStatement,
+    remembered: (result: StatementResult) => ReadonlyMap<number, StatementResult>,
+  ): Promise<StatementResult> {
+    const remember = this.#record === undefined ? undefined : remembered
+    const matcher = compileCallFilter(this.#call, statement.filter)
+    for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
+      const collection = await findCollection(this.#call.service.engine, this.#namespace)
+      if (collection !== undefined) {
+        const mutated = await mutateOne(
+          this.#call,
+          collection,
+          updateMutation(collection, matcher, statement.update),
+          remember && (changed => (changed === undefined ? new Map() : remember(updatedOne(changed)))),
+        )
+        if (mutated !== undefined) return updatedOne(mutated)
+      }
+      if (!statement.isUpsert) return nothing
+      const result = await this.#upsert(statement, remember)
+      if (result !== undefined) return result
+    }
+    throw new CommandError('WriteConflict', 'The document to be upserted keeps coming and going.')
+  }
+
+  async #upsert(
+    statement: UpdateStatement,
+    remember: ((result: StatementResult) => ReadonlyMap<number, StatementResult>) | undefined,
+  ): Promise<StatementResult | undefined> {
+    const collection = await findOrCreateCollection(this.#call.service.engine, this.#namespace)
+    const inserted = await insertUpserted(
+      this.#call,
+      collection,
+      statement,
+      remember && (made => remember(upsertedOne(made.id))),
+    )
+    return inserted === undefined ? undefined : upsertedOne(inserted.id)
+  }
+}
+
+const nothing: StatementResult = { n: 0, nModified: 0 }
+
+function updatedOne({ before, after }: { before: Uint8Array; after: Uint8Array | undefined }): StatementResult {
+  return { n: 1, nModified: before === after ? 0 : 1 }
+}
+
+function upsertedOne(id: Value): StatementResult {
+  return { n: 1, nModified: 0, upserted: encodeDocument([['_id', id]]).toString('base64') }
+}
+
+function parseStatement(call: Call, bytes: Uint8Array): UpdateStatement {
+  validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
+  const args = new Arguments(bytes, 0, 'update.updates')
+  args.refuseUnknown(statementFields)
+  refuseCollation(args)
+  const isMulti = args.flag('multi')
+  const u = args.required('u')
+  if (u.type !== bsonType.document && u.type !== bsonType.array) {
+    throw new CommandError(
+      'FailedToParse',
+      `Update argument must be either an object or an array, not ${typeName(u.type)}`,
+    )
+  }
+  return {
+    filter: args.requiredDocument('q'),
+    update: compileUpdate(u, {
+      arrayFilters: args.array('arrayFilters'),
+      isMulti,
+      pipeline: pipelineUpdate(call, args.document('c')),
+    }),
+    isMulti,
+    isUpsert: args.flag('upsert'),
+  }
+}
+
+export const updateCommands: readonly Command[] = [
+  {
+    name: 'update',
+    fields: ['updates', 'ordered', 'bypassDocumentValidation', 'let'],
+    isTransactional: true,
+    isRetryable: true,
+    run: update,
+  },
+]

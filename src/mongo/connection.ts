@@ -1,0 +1,198 @@
+/**
+ * One connection: bytes in, commands one after the other, answers out.
+ *
+ * Commands of a connection are carried out in the order in which they came, each after the one before it: a client that does not
+ * wait for an answer relies on it. Answers that are ready in one turn leave together.
+ */
+
+import type { Duplex } from 'node:stream'
+import { mongoMessageBytesMax, mongoStrangerMessageBytesMax, mongoWaitingMessagesMax } from '../base/limits.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { BsonWriter } from '../document/bson/writer.ts'
+import type { Client } from './client.ts'
+import { clusterTimeOf } from './cluster-time.ts'
+import { dispatch } from './dispatch.ts'
+import { asMongoError, errorAnswer, noCircumstances } from './error-map.ts'
+import { type Fields, writeFields } from './fields.ts'
+import type { MongoService } from './service.ts'
+import { type Compressor, opCompressed, pack, unpack } from './wire/compression.ts'
+import { FrameReader, FramingError } from './wire/frame.ts'
+import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire/op-msg.ts'
+import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
+
+const room = Buffer.alloc(answerStart)
+
+export class Connection {
+  readonly #service: MongoService
+  readonly #stream: Duplex
+  readonly #client: Client
+  readonly #reader: FrameReader
+  #waiting: Buffer[] = []
+  #isBusy = false
+  #isCorked = false
+  #isClosing = false
+  #lastRequestId = 0
+
+  constructor(service: MongoService, stream: Duplex, client: Client) {
+    this.#service = service
+    this.#stream = stream
+    this.#client = client
+    this.#reader = new FrameReader(message => this.#receive(message), mongoStrangerMessageBytesMax)
+    stream.on('data', (chunk: Buffer) => this.push(chunk))
+    stream.on('drain', () => this.#proceed())
+    stream.on('close', () => this.#abandon())
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#isClosing) return
+    if (this.#client.isLoggedIn) this.#reader.bytesMax = mongoMessageBytesMax
+    try {
+      this.#reader.push(chunk)
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /** Ends the connection as soon as what is under way is answered. */
+  close(): void {
+    this.#isClosing = true
+    if (!this.#isBusy) this.#end()
+  }
+
+  #receive(message: Buffer): void {
+    if (this.#isBusy || this.#waiting.length > 0 || this.#stream.writableNeedDrain) {
+      this.#waiting.push(message)
+      if (this.#waiting.length >= mongoWaitingMessagesMax) this.#stream.pause()
+    } else {
+      this.#handle(message)
+    }
+  }
+
+  #proceed(): void {
+    while (this.#waiting.length > 0 && !this.#isBusy && !this.#stream.writableNeedDrain && !this.#isClosing) {
+      this.#handle(this.#waiting.shift()!)
+    }
+    if (this.#waiting.length < mongoWaitingMessagesMax && this.#stream.isPaused()) this.#stream.resume()
+  }
+
+  #handle(message: Buffer): void {
+    try {
+      const answered = this.#answer(message)
+      if (!(answered instanceof Promise)) return
+      this.#isBusy = true
+      answered.then(
+        () => this.#finish(),
+        error => this.#giveUp(error),
+      )
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  #finish(): void {
+    this.#isBusy = false
+    if (this.#isClosing) this.#end()
+    else this.#proceed()
+  }
+
+  #answer(message: Buffer): MaybePromise<void> {
+    switch (message.readInt32LE(12)) {
+      case opMsg:
+        return this.#answerCommand(message, undefined)
+      case opQuery:
+        return this.#answerHandshake(message)
+      case opCompressed:
+        return andThen(unpack(message, this.#reader.bytesMax), unpacked => {
+          if (unpacked.message.readInt32LE(12) !== opMsg) throw new FramingError('compressed, and no OP_MSG')
+          return this.#answerCommand(unpacked.message, unpacked.compressor)
+        })
+      default:
+        throw new FramingError(`the operation code ${message.readInt32LE(12)}`)
+    }
+  }
+
+  #answerCommand(message: Buffer, compressor: Compressor | undefined): MaybePromise<void> {
+    const isWanted = wantsAnswer(message)
+    return andThen(this.#carryOut(message), answer => {
+      if (!isWanted) return
+      const reply = this.#encode(answer)
+      finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4), isFollowed: false })
+      if (compressor === undefined) this.#send(reply)
+      else return andThen(pack(reply, compressor), packed => this.#send(packed))
+    })
+  }
+
+  #carryOut(message: Buffer): MaybePromise<Fields> {
+    try {
+      return dispatch(this.#service, this.#client, parseOpMsg(message))
+    } catch (error) {
+      return errorAnswer(asMongoError(error), noCircumstances)
+    }
+  }
+
+  /** Only the greeting is understood in the old form. */
+  #answerHandshake(message: Buffer): MaybePromise<void> {
+    const { requestId, namespace, body } = parseOpQuery(message)
+    const [database, rest] = splitOnce(namespace)
+    if (rest !== '$cmd') throw new FramingError('OP_QUERY that is no command')
+    return andThen(dispatch(this.#service, this.#client, { body, sequences: [], database }), answer => {
+      const document = this.#encode(answer).subarray(answerStart)
+      this.#send(opReplyOf(document, { requestId: this.#nextId(), responseTo: requestId }))
+    })
+  }
+
+  #encode(answer: Fields): Buffer {
+    const writer = new BsonWriter(1024)
+    writer.raw(room, 0, answerStart)
+    const start = writer.open()
+    writeFields(writer, answer)
+    if (this.#client.isLoggedIn) writeFields(writer, clusterTimeOf(this.#service.clock))
+    writer.close(start)
+    return writer.bytes()
+  }
+
+  #send(reply: Buffer): void {
+    if (this.#stream.destroyed) return
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      this.#stream.cork()
+      process.nextTick(() => {
+        this.#isCorked = false
+        this.#stream.uncork()
+      })
+    }
+    this.#stream.write(reply)
+  }
+
+  #end(): void {
+    this.#stream.end(() => this.#stream.destroy())
+  }
+
+  #nextId(): number {
+    this.#lastRequestId = (this.#lastRequestId + 1) & 0x7fffffff
+    return this.#lastRequestId
+  }
+
+  #giveUp(error: unknown): void {
+    if (error instanceof FramingError) {
+      this.#service.log.debug({ client: this.#client.clientAddress, reason: error.message }, 'closed a connection')
+    } else {
+      this.#service.log.error({ error }, 'a connection failed in a way it should not')
+    }
+    this.#isClosing = true
+    this.#waiting = []
+    this.#stream.destroy()
+  }
+
+  /** What the client asked for and no longer waits for shall not go on. */
+  #abandon(): void {
+    this.#isClosing = true
+    this.#waiting = []
+    this.#service.operations.abandon(this.#client.connectionId)
+  }
+}
+
+function splitOnce(namespace: string): [string, string] {
+  const at = namespace.indexOf('.')
+  return at === -1 ? [namespace, ''] : [namespace.slice(0, at), namespace.slice(at + 1)]
+}

@@ -1,0 +1,136 @@
+/** From a message to the answer of its command: who may say it, what it may say, and what happens when it fails. */
+
+import { MayflyError } from '../base/error.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { Arguments } from './arguments.ts'
+import type { Client } from './client.ts'
+import { type Call, type Command, genericFields } from './command.ts'
+import { CommandError } from './command-error.ts'
+import { findCommand } from './commands.ts'
+import { errorCodes } from './error-codes.ts'
+import { asMongoError, type Circumstances, errorAnswer } from './error-map.ts'
+import { type Fields, one } from './fields.ts'
+import type { MongoService } from './service.ts'
+import { beginStatement } from './statement.ts'
+import type { DocumentSequence } from './wire/op-msg.ts'
+
+export interface Request {
+  readonly body: Uint8Array
+  readonly sequences: readonly DocumentSequence[]
+  /** Of the old handshake, which names it outside of the command. */
+  readonly database?: string
+}
+
+/** Never throws: an answer always comes. */
+export function dispatch(service: MongoService, client: Client, request: Request): MaybePromise<Fields> {
+  let call: Call | undefined
+  let args: Arguments | undefined
+  const fail = (error: unknown): Fields => {
+    const shown = asMongoError(error)
+    if (shown.code === errorCodes.InternalError) {
+      service.log.error({ error, command: call?.command.name }, 'a command failed in a way it should not')
+    }
+    if (call !== undefined) {
+      if (error instanceof MayflyError) call.chargeRu += error.chargeRu
+      end(call, shown.code)
+    }
+    return errorAnswer(shown, circumstancesOf(args))
+  }
+  const succeed = (answer: Fields): Fields => {
+    end(call!, 0)
+    return answer.ok === undefined ? { ...answer, ok: one } : answer
+  }
+  try {
+    args = readArguments(request)
+    call = begin(service, client, request, args)
+    const answer = call.command.run(call)
+    return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** What an error means for the client, from what the command says, which may be what is wrong with it. */
+function circumstancesOf(args: Arguments | undefined): Circumstances {
+  const isInTransaction = args?.has('autocommit') ?? false
+  return {
+    isInTransaction,
+    isRetryableWrite: !isInTransaction && (args?.has('txnNumber') ?? false),
+    isCommit: args?.name === 'commitTransaction',
+  }
+}
+
+function begin(service: MongoService, client: Client, request: Request, args: Arguments): Call {
+  const command = findCommand(args.name)
+  if (command === undefined) {
+    throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
+  }
+  const database = request.database ?? args.string('$db')
+  if (database === undefined) throw new CommandError(40571, 'OP_MSG requests require a $db argument')
+  if (!client.isLoggedIn && command.isPublic !== true) {
+    throw new CommandError('Unauthorized', `Command ${args.name} requires authentication`)
+  }
+  if (command.isForAdmin === true && database !== 'admin') {
+    throw new CommandError('Unauthorized', `${args.name} may only be run against the admin database.`)
+  }
+  checkFields(command, args, request.sequences)
+  const lsid = client.isLoggedIn ? args.document('lsid') : undefined
+  const session = lsid === undefined ? undefined : service.sessions.use(lsid)
+  const { txnNumber, isInTransaction } = beginStatement(command, args, session)
+  const operation = service.operations.begin({
+    name: args.name,
+    namespace: database,
+    connectionId: client.connectionId,
+  })
+  operation.limit(args.name === 'getMore' ? undefined : args.count('maxTimeMS'))
+  const { sequences } = request
+  return {
+    service,
+    client,
+    command,
+    args,
+    sequences,
+    database,
+    operation,
+    session,
+    txnNumber,
+    isInTransaction,
+    chargeRu: 0,
+  }
+}
+
+/** Old drivers wrap their greeting: `{$query: {ismaster: 1}, $readPreference: …}`. */
+function readArguments({ body }: Request): Arguments {
+  const args = Arguments.ofMessage(body)
+  if (args.name !== '$query' && args.name !== 'query') return args
+  const { raw } = args.requiredDocument(args.name)
+  return new Arguments(raw!.bytes, raw!.start)
+}
+
+const knownFields = new Map<Command, ReadonlySet<string>>()
+
+function checkFields(command: Command, args: Arguments, sequences: readonly DocumentSequence[]): void {
+  for (const { name } of sequences) {
+    if (args.has(name)) throw new CommandError(40433, `Duplicate field between body and document sequence ${name}`)
+  }
+  if (command.fields === undefined) return
+  let known = knownFields.get(command)
+  if (known === undefined) {
+    known = new Set([command.name, ...command.fields, ...genericFields])
+    knownFields.set(command, known)
+  }
+  // The first field is the command itself, under whichever of its names.
+  args.refuseUnknown(known, 1)
+  for (const { name } of sequences) {
+    if (!known.has(name)) throw new CommandError(40415, `BSON field '${args.name}.${name}' is an unknown field.`)
+  }
+}
+
+function end(call: Call, code: number): void {
+  const { service, client, command, operation, chargeRu } = call
+  service.operations.end(operation)
+  service.onAnswer(code, chargeRu)
+  if (command.name !== 'getLastRequestStatistics') {
+    client.last = { command: command.name, chargeRu, elapsedMs: operation.elapsedMs }
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Writes documents, some at a time, all of a batch or none: to the store, or to the transaction that the command is part of.
+ *
+ * A write looks at what it finds and decides; what it decides about is what is there at the moment of writing, not what a
+ * search found before.
+ */
+
+import type { EpochSeconds } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
+import { bsonBytesMax } from '../base/limits.ts'
+import type { ItemChange, ItemKey, Step, StoredItem } from '../storage/port.ts'
+import { deleteRu, writeRu } from '../units/cost.ts'
+import type { Collection } from './collections.ts'
+import type { Call } from './command.ts'
+import { CommandError } from './command-error.ts'
+import { lifeOf } from './document-life.ts'
+import { bsonIndexKeys } from './index-keys.ts'
+import type { RetryRecord, StatementResult } from './retry-record.ts'
+import { AlreadyDone, recordStep } from './retry-record.ts'
+import { requireOverlay } from './statement.ts'
+import { conflictError } from './unique-conflict.ts'
+
+export type DocumentChange =
+  | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
+  | { readonly kind: 'delete' }
+
+export interface DocumentWrite {
+  readonly key: ItemKey
+  /** What it is expected to weigh, for its charge. */
+  readonly bytes: number
+  /** undefined: leave it as it is. May be called several times. */
+  decide(found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined
+}
+
+/** What goes into the session's record together with the writes; asked for when they have been decided. */
+export type ResultsOf = () => ReadonlyMap<number, StatementResult>
+
+/** Which of the writes could not be done. Nothing was done then. */
+export interface Refusal {
+  readonly index: number
+  readonly error: RequestError
+}
+
+export async function writeDocuments(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+  results?: ResultsOf,
+): Promise<Refusal | undefined> {
+  if (writes.length === 0 && results === undefined) return undefined
+  return call.isInTransaction
+    ? writeToTransaction(call, collection, writes)
+    : writeToStore(call, collection, writes, results)
+}
+
+async function writeToStore(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+  results: ResultsOf | undefined,
+): Promise<Refusal | undefined> {
+  const { service, session } = call
+  const { engine } = service
+  const steps: Step[] = writes.map(write => stepOf(call, collection, write))
+  let recorded: RetryRecord | undefined
+  if (results !== undefined && session !== undefined) {
+    const before = session.record!
+    const makeRecord = () => {
+      recorded = before.with(results())
+      return recorded
+    }
+    steps.push(await recordStep(engine, session.key, session.stored, makeRecord))
+  }
+  const chargeRu = writes.reduce((sum, { bytes }) => sum + (bytes === 0 ? deleteRu : writeRu(bytes)), 0)
+  const answer = await engine.transact(collection.container, steps, chargeRu)
+  call.chargeRu += chargeRu
+  if (answer.refusal === undefined) {
+    for (const [index, write] of writes.entries()) {
+      const { item } = answer.steps[index]!
+      if (item !== undefined && offered(write)?.isReplacement === true) {
+        service.replacements.note(collection.container.number, item.version)
+      }
+    }
+    service.changes.notify()
+    if (recorded !== undefined) {
+      session!.record = recorded
+      session!.stored = recorded
+    }
+    return undefined
+  }
+  const { error } = answer.refusal
+  if (error instanceof AlreadyDone) throw error
+  // A step that refused by itself has no answer; one that was refused has.
+  if (error !== undefined) return { index: answer.steps.length, error }
+  const index = answer.steps.length - 1
+  return { index, error: await conflictError(engine, collection, offered(writes[index]!)?.document) }
+}
+
+/** What a write would have put in the place of nothing: enough to say which of its values are taken. */
+function offered(write: DocumentWrite): Put | undefined {
+  return lastOffered.get(write)
+}
+
+type Put = Extract<DocumentChange, { kind: 'put' }>
+
+const lastOffered = new WeakMap<DocumentWrite, Put>()
+
+function stepOf({ service }: Call, collection: Collection, write: DocumentWrite): Step {
+  return {
+    container: collection.container,
+    key: write.key,
+    decide: (found, moment) => {
+      const change = write.decide(found?.body as Uint8Array | undefined, moment)
+      if (change?.kind === 'put') lastOffered.set(write, change)
+      return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
+    },
+  }
+}
+
+function itemChange(
+  collection: Collection,
+  change: DocumentChange,
+  found: StoredItem | undefined,
+  settings: { readonly isDocumentTtlOn: boolean },
+): ItemChange {
+  if (change.kind === 'delete') return { kind: 'delete' }
+  const { document } = change
+  refuseSize(document)
+  // Two arrays in one key are refused here, where it is known which document has them.
+  if (collection.compoundIndexes.length > 0) bsonIndexKeys(collection.compoundIndexes, document)
+  return {
+    kind: found === undefined ? 'create' : 'replace',
+    draft: document,
+    ...lifeOf(collection, document, settings),
+  }
+}
+
+function refuseSize({ length }: Uint8Array): void {
+  if (length > bsonBytesMax) {
+    throw new CommandError(
+      'BSONObjectTooLarge',
+      `Resulting document after update is larger than ${bsonBytesMax}: ${length} bytes`,
+    )
+  }
+}
+
+async function writeToTransaction(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+): Promise<Refusal | undefined> {
+  const { store } = call.service.engine
+  const overlay = await requireOverlay(call, collection)
+  const moment = await store.moment()
+  for (const [index, write] of writes.entries()) {
+    const pending = overlay.find(write.key)
+    const stored = pending === undefined ? (await store.read(collection.container, write.key)).item : undefined
+    // Also where nothing would change: what the transaction read before may have been something else.
+    if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
+    const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
+    let change: DocumentChange | undefined
+    try {
+      change = write.decide(found, moment)
+      if (change?.kind === 'put') refuseSize(change.document)
+    } catch (error) {
+      if (error instanceof RequestError) return { index, error }
+      throw error
+    }
+    if (change === undefined) continue
+    const document = change.kind === 'put' ? change.document : undefined
+    const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
+    // A later write of the same batch finds what this one did.
+    overlay.put({ key: write.key, document, baseVersion })
+  }
+  return undefined
+}
+
+export function writeConflict(): CommandError {
+  return new CommandError(
+    'WriteConflict',
+    'Write conflict during the transaction. Please retry your operation or multi-document transaction.',
+  )
+}

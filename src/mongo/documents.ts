@@ -1,0 +1,205 @@
+/**
+ * Finds documents: by `_id` where the filter names it, through the planner otherwise, at the moment of each page.
+ *
+ * Within a transaction what it has written stands in the place of what is stored.
+ */
+
+import { RequestError } from '../base/error.ts'
+import { mongoPageDocumentsMax, pageBytesMax } from '../base/limits.ts'
+import type { ItemQuery } from '../engine/query.ts'
+import { demandsOf } from '../mql/demands.ts'
+import type { Matcher } from '../mql/match.ts'
+import { countProgram, type FindQuery, findProgram } from '../mql/program.ts'
+import type { Sort } from '../mql/sort.ts'
+import { chooseIndex } from '../query/choose-index.ts'
+import type { PagePosition } from '../query/execute.ts'
+import type { Program } from '../query/program.ts'
+import type { IndexRecord, ItemKey, ScanRange } from '../storage/port.ts'
+import type { Collection } from './collections.ts'
+import type { Call } from './command.ts'
+import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
+import { itemId, unshardedPartition } from './document-key.ts'
+import { lowestId, namedIds } from './named-ids.ts'
+import { requireOverlay } from './statement.ts'
+
+const wholeCollection: ScanRange = { min: '', maxExclusive: 'FF' }
+
+/** A cursor over what a query finds. */
+export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+  const ids = idsWithin(collection, query.matcher)
+  if (ids !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
+  let position = keyOrderPosition(collection, query)
+  const sort = position === undefined ? query.sort : undefined
+  const itemQuery = queryOf(collection, query.matcher, sort, () => findProgram({ ...query, sort }))
+  const { engine } = call.service
+  let isEnd = false
+  return {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+      const documents: Uint8Array[] = []
+      let bytes = 0
+      while (!isEnd && documents.length < documentsMax && bytes < bytesMax) {
+        const rowsMax = Math.min(documentsMax - documents.length, mongoPageDocumentsMax)
+        const page = await engine.queryPage(collection.container, itemQuery, {
+          position,
+          rowsMax,
+          bytesMax: bytesMax - bytes,
+        })
+        by.chargeRu += page.chargeRu
+        for (const row of page.rows) {
+          documents.push(row as Uint8Array)
+          bytes += row.length
+        }
+        position = page.next
+        isEnd = position === undefined
+        by.operation.check()
+      }
+      return { documents, isEnd }
+    },
+  }
+}
+
+/**
+ * Documents lie in the order of their `_id`. A result in that order, or from an `_id` on, is read off them from there, unless an
+ * index knows better; such a position ties the pages to the order of keys.
+ */
+function keyOrderPosition({ shardKey, container }: Collection, { matcher, sort }: FindQuery): PagePosition | undefined {
+  const [first, second] = sort?.components ?? []
+  const isKeyOrder = first?.path === '_id' && !first.isDescending && second === undefined
+  const lowest = lowestId(matcher.filter)
+  const isFitting = isKeyOrder || (sort === undefined && lowest !== undefined)
+  if (shardKey !== undefined || matcher.order !== undefined || !isFitting) return undefined
+  if (chooseIndex(container.indexes, demandsOf(matcher.filter, sort)) !== undefined) return undefined
+  return { passed: 0, after: [unshardedPartition.epk, unshardedPartition.pk, lowest ?? ''] }
+}
+
+/** Few documents, all at once: those that are named, or seen from within a transaction. */
+function collectedSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+  const { matcher, sort = matcher.order, skip = 0, limit = Number.POSITIVE_INFINITY, projection } = query
+  const shown = (document: Uint8Array) =>
+    projection === undefined
+      ? document
+      : projection.project(document, projection.isPositional ? matcher.position(document) : undefined)
+  let rest: Uint8Array[] | undefined
+  return {
+    async next({ documentsMax, bytesMax }: BatchRequest): Promise<Batch> {
+      if (rest === undefined) {
+        const found: Uint8Array[] = []
+        for await (const batch of matchingDocuments(call, collection, matcher)) found.push(...batch)
+        const sorted = sort === undefined ? found : sortedBy(found, sort)
+        const window = sorted.slice(skip, skip + limit)
+        rest = window.map(shown)
+      }
+      let count = 0
+      let bytes = 0
+      while (count < rest.length && count < documentsMax && (count === 0 || bytes + rest[count]!.length <= bytesMax)) {
+        bytes += rest[count]!.length
+        count++
+      }
+      const documents = rest.slice(0, count)
+      rest = rest.slice(count)
+      return { documents, isEnd: rest.length === 0 }
+    },
+  }
+}
+
+/** Stable: what is equal stays in the order in which it was found. */
+export function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
+  return documents
+    .map(document => ({ document, key: sort.keyOf(document) }))
+    .sort((a, b) => Buffer.compare(a.key, b.key))
+    .map(({ document }) => document)
+}
+
+/** Every document that a filter lets through, batch by batch, as stored. */
+export async function* matchingDocuments(
+  call: Call,
+  collection: Collection,
+  matcher: Matcher,
+): AsyncGenerator<Uint8Array[]> {
+  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+  const ids = idsWithin(collection, matcher)
+  if (ids !== undefined) {
+    const found: Uint8Array[] = []
+    for (const id of ids) {
+      const document = await readDocument(call, collection, id)
+      if (document !== undefined && matcher.matches(document)) found.push(document)
+    }
+    yield found
+    return
+  }
+  const isShown =
+    overlay === undefined
+      ? matcher.matches
+      : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
+  const query = queryOf(collection, matcher, undefined, () =>
+    findProgram({ matcher: { ...matcher, matches: isShown } }),
+  )
+  let position: PagePosition | undefined
+  do {
+    const page = await call.service.engine.queryPage(collection.container, query, {
+      position,
+      rowsMax: mongoPageDocumentsMax,
+      bytesMax: pageBytesMax,
+    })
+    call.chargeRu += page.chargeRu
+    call.operation.check()
+    position = page.next
+    yield page.rows as Uint8Array[]
+  } while (position !== undefined)
+  if (overlay !== undefined) yield overlay.documents().filter(document => matcher.matches(document))
+}
+
+/** One document of an unsharded collection, by the item id of its `_id`. */
+export async function readDocument(call: Call, collection: Collection, id: string): Promise<Uint8Array | undefined> {
+  const key: ItemKey = { ...unshardedPartition, id }
+  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+  const pending = overlay?.find(key)
+  if (pending !== undefined) return pending.document
+  try {
+    const { item, chargeRu } = await call.service.engine.readItem(collection.container, key)
+    call.chargeRu += chargeRu
+    return item.body as Uint8Array
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
+    call.chargeRu += error.chargeRu
+    return undefined
+  }
+}
+
+/** How many documents a filter lets through. */
+export async function countDocuments(call: Call, collection: Collection, matcher: Matcher): Promise<number> {
+  if (call.isInTransaction || idsWithin(collection, matcher) !== undefined) {
+    let count = 0
+    for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
+    return count
+  }
+  const query = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
+  const { rows, chargeRu } = await call.service.engine.queryPage(collection.container, query, wholePage)
+  call.chargeRu += chargeRu
+  return Number(rows[0])
+}
+
+const wholePage = { position: undefined, rowsMax: 1, bytesMax: pageBytesMax }
+
+/** A document of a sharded collection is not found by its `_id` alone. */
+function idsWithin({ shardKey }: Collection, { filter }: Matcher): readonly string[] | undefined {
+  return shardKey === undefined ? namedIds(filter) : undefined
+}
+
+function queryOf(
+  collection: Collection,
+  { filter }: Matcher,
+  sort: Sort | undefined,
+  program: () => Program,
+): ItemQuery {
+  const demands = demandsOf(filter, sort)
+  const hidden = collection.indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
+  const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
+  return { range: wholeCollection, demands: { ...demands, mayUse }, program, mayIndex: () => true }
+}
+
+/** The key of a stored document, from what it holds. */
+export function keyOfDocument(collection: Collection, document: Uint8Array): ItemKey {
+  // Stored documents begin with their `_id`.
+  return collection.keyOf(itemId(document, document[4]!, 9), document)
+}

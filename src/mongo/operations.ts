@@ -1,0 +1,83 @@
+/** The commands that are being carried out: who asked, since when, and whether they shall stop. */
+
+import { machine } from '../base/clock.ts'
+import { CommandError } from './command-error.ts'
+
+export class Operation {
+  readonly id: number
+  readonly name: string
+  readonly namespace: string
+  readonly connectionId: number
+  readonly startMs = machine.monotonicMs()
+  /** Of `maxTimeMS`; undefined: for ever. */
+  #endMs: number | undefined
+  #isKilled = false
+  #isAbandoned = false
+
+  constructor(id: number, details: Pick<Operation, 'name' | 'namespace' | 'connectionId'>) {
+    this.id = id
+    this.name = details.name
+    this.namespace = details.namespace
+    this.connectionId = details.connectionId
+  }
+
+  limit(maxTimeMs: number | undefined): void {
+    if (maxTimeMs !== undefined && maxTimeMs > 0) this.#endMs = this.startMs + maxTimeMs
+  }
+
+  kill(): void {
+    this.#isKilled = true
+  }
+
+  /** Nobody waits for the answer any more. */
+  abandon(): void {
+    this.#isAbandoned = true
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
+  /** Called between the parts of long work. */
+  check(): void {
+    if (this.#isKilled) throw new CommandError('Interrupted', 'operation was interrupted')
+    if (this.#isAbandoned) throw new CommandError('Interrupted', 'the client has gone')
+    if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs) {
+      throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+    }
+  }
+
+  get elapsedMs(): number {
+    return machine.monotonicMs() - this.startMs
+  }
+}
+
+export class Operations {
+  readonly #running = new Map<number, Operation>()
+  #last = 0
+
+  begin(details: Pick<Operation, 'name' | 'namespace' | 'connectionId'>): Operation {
+    const operation = new Operation(++this.#last, details)
+    this.#running.set(operation.id, operation)
+    return operation
+  }
+
+  end(operation: Operation): void {
+    this.#running.delete(operation.id)
+  }
+
+  /** The client of a connection has gone. */
+  abandon(connectionId: number): void {
+    for (const operation of this.#running.values()) {
+      if (operation.connectionId === connectionId) operation.abandon()
+    }
+  }
+
+  find(id: number): Operation | undefined {
+    return this.#running.get(id)
+  }
+
+  list(): Operation[] {
+    return [...this.#running.values()]
+  }
+}

@@ -1,0 +1,109 @@
+/** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
+
+import { bsonType } from '../document/bson/types.ts'
+import type { BsonArray } from '../document/bson/value.ts'
+import { compilePipeline, type Pipeline } from '../mql/pipeline.ts'
+import type { ByteStream } from '../mql/stage.ts'
+import { findCollection } from './collections.ts'
+import type { Call } from './command.ts'
+import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
+import { type Appetite, documentStream, noDocuments, queryOf } from './document-stream.ts'
+import { countDocuments } from './documents.ts'
+import { encodeFields } from './fields.ts'
+import type { Namespace } from './namespace.ts'
+import { pipelineCollections } from './pipeline-collections.ts'
+import { constantsOf } from './query-language.ts'
+import { stageSource } from './stage-sources.ts'
+
+export function callPipeline(call: Call, namespace: Namespace, stages: BsonArray): Pipeline {
+  return compilePipeline(stages, { namespace, constants: constantsOf(call), let: call.args.document('let') })
+}
+
+export async function pipelineSource(call: Call, namespace: Namespace, stages: BsonArray): Promise<CursorSource> {
+  const pipeline = callPipeline(call, namespace, stages)
+  const counted = await countedSource(call, namespace, stages, pipeline)
+  if (counted !== undefined) return counted
+  const appetite: Appetite = { by: call, documents: 0 }
+  const results = pipeline.run(inputOf(call, namespace, pipeline, appetite), pipelineCollections(call))
+  return streamSource(results, appetite)
+}
+
+function inputOf(call: Call, namespace: Namespace, { source }: Pipeline, appetite: Appetite): ByteStream {
+  switch (source.kind) {
+    case 'collection':
+      return documentStream(call, namespace, queryOf(source.find), appetite)
+    case 'stage':
+      return stageSource(call, namespace, source)
+    case 'pipeline':
+      return noDocuments()
+  }
+}
+
+/** Results of a stream, as many as are asked for; the rest of a batch waits for the next time. */
+function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
+  const iterator = results[Symbol.asyncIterator]()
+  let rest: readonly Uint8Array[] = []
+  let isEnd = false
+  return {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+      appetite.by = by
+      appetite.documents = documentsMax
+      const documents: Uint8Array[] = []
+      let bytes = 0
+      for (;;) {
+        let taken = 0
+        while (taken < rest.length && documents.length < documentsMax) {
+          const document = rest[taken]!
+          if (documents.length > 0 && bytes + document.length > bytesMax) {
+            rest = rest.slice(taken)
+            return { documents, isEnd: false }
+          }
+          documents.push(document)
+          bytes += document.length
+          taken++
+        }
+        rest = rest.slice(taken)
+        if (isEnd) return { documents, isEnd: rest.length === 0 }
+        if (documents.length >= documentsMax && documentsMax > 0) return { documents, isEnd: false }
+        by.operation.check()
+        const { value, done } = await iterator.next()
+        if (done === true) isEnd = true
+        else rest = value
+      }
+    },
+  }
+}
+
+/**
+ * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted and not read, where
+ * the filter allows it.
+ */
+async function countedSource(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  { source, target }: Pipeline,
+): Promise<CursorSource | undefined> {
+  const last = stages.elements.at(-1)
+  const group = last?.type === bsonType.document && last.fields.length === 1 ? last.get('$group') : undefined
+  if (source.kind !== 'collection' || target !== undefined || group?.type !== bsonType.document) return undefined
+  const [id, sum] = group.fields
+  const one = sum?.[1].type === bsonType.document ? sum[1].get('$sum') : undefined
+  const isCount =
+    group.fields.length === 2 &&
+    id?.[0] === '_id' &&
+    (id[1].type === bsonType.int32 || id[1].type === bsonType.null) &&
+    one?.type === bsonType.int32 &&
+    one.value === 1
+  const isOnlyLead = stages.elements.slice(0, -1).every(stage => {
+    const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
+    return name === '$match' || name === '$skip' || name === '$limit'
+  })
+  if (!isCount || !isOnlyLead) return undefined
+  const collection = await findCollection(call.service.engine, namespace)
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = queryOf(source.find)
+  const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
+  const count = Math.min(limit, Math.max(0, all - skip))
+  const document = encodeFields({ _id: id![1], [sum![0]]: count })
+  return { next: () => ({ documents: count === 0 ? [] : [document], isEnd: true }) }
+}

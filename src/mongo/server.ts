@@ -1,0 +1,75 @@
+/** The Mongo side: takes connections, plain or already decrypted, and carries out what is said on them. */
+
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Engine } from '../engine/engine.ts'
+import { Replacements } from './change-streams/replacements.ts'
+import { ChangeSignal } from './change-streams/signal.ts'
+import { Client } from './client.ts'
+import { Connection } from './connection.ts'
+import { CursorRegistry } from './cursors.ts'
+import { Operations } from './operations.ts'
+import { Accounts } from './scram.ts'
+import type { MongoService, MongoSettings } from './service.ts'
+import { Sessions } from './sessions.ts'
+
+export interface MongoOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly log: Log
+  readonly key: string
+  readonly version: string
+  readonly settings: MongoSettings
+  readonly uptimeMs: () => number
+  readonly onAnswer: (code: number, chargeRu: number) => void
+}
+
+/** `localhost` is what the emulator's connection string says; `mayfly` is the account's name. */
+const users = ['localhost', 'mayfly']
+
+export class MongoServer {
+  readonly #service: MongoService
+  readonly #connections = new Set<Connection>()
+  #lastConnectionId = 0
+
+  constructor({ key, ...options }: MongoOptions) {
+    this.#service = {
+      ...options,
+      accounts: new Accounts({ users, password: key }),
+      sessions: new Sessions(),
+      cursors: new CursorRegistry(),
+      operations: new Operations(),
+      changes: new ChangeSignal(),
+      replacements: new Replacements(),
+      processId: randomBytes(12),
+      connectionCount: () => this.#connections.size,
+    }
+  }
+
+  /** `stream` is the socket, or what is decrypted from it. */
+  serve(stream: Duplex, socket: Socket): Connection {
+    const client = new Client({
+      connectionId: ++this.#lastConnectionId,
+      serverAddress: addressOf(socket.localAddress, socket.localPort),
+      clientAddress: addressOf(socket.remoteAddress, socket.remotePort),
+    })
+    const connection = new Connection(this.#service, stream, client)
+    this.#connections.add(connection)
+    stream.once('close', () => this.#connections.delete(connection))
+    return connection
+  }
+
+  /** Ends every connection when what is under way on it is answered. */
+  close(): void {
+    for (const connection of this.#connections) connection.close()
+  }
+}
+
+/** As a client dials it: IPv6 in brackets, and IPv4 without its IPv6 form. */
+function addressOf(address = '', port = 0): string {
+  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
+  return plain.includes(':') ? `[${plain}]:${port}` : `${plain}:${port}`
+}

@@ -1,0 +1,77 @@
+/** Stages that bring documents which are in no collection: statistics, sessions, what is under way. */
+
+import { machine } from '../base/clock.ts'
+import { bsonType } from '../document/bson/types.ts'
+import { binary, date, type Value } from '../document/bson/value.ts'
+import { measure } from './collection-size.ts'
+import { findCollection, requireCollection } from './collections.ts'
+import type { Call } from './command.ts'
+import { CommandError } from './command-error.ts'
+import { encodeFields, type Fields } from './fields.ts'
+import { type Namespace, nameOf } from './namespace.ts'
+
+type StageSource = (call: Call, namespace: Namespace, spec: Value) => Promise<Fields[]>
+
+const sources: Readonly<Record<string, StageSource>> = {
+  $collStats: async (call, namespace, spec) => {
+    const { engine } = call.service
+    const collection = await requireCollection(engine, namespace)
+    const { count, bytes } = await measure(engine, collection)
+    const wants = (name: string) => spec.type === bsonType.document && spec.get(name) !== undefined
+    return [
+      {
+        ns: nameOf(namespace),
+        host: call.client.serverAddress,
+        localTime: date(BigInt(machine.epochMs())),
+        ...(wants('count') && { count }),
+        ...(wants('storageStats') && {
+          storageStats: { size: bytes, count, storageSize: bytes, nindexes: collection.indexes.length, capped: false },
+        }),
+        ...(wants('latencyStats') && {
+          latencyStats: { reads: noLatency, writes: noLatency, commands: noLatency },
+        }),
+      },
+    ]
+  },
+  $indexStats: async (call, namespace) => {
+    const collection = await findCollection(call.service.engine, namespace)
+    return (collection?.indexes ?? []).map(({ name, key, document }) => ({
+      name,
+      key,
+      host: call.client.serverAddress,
+      accesses: { ops: 0n, since: date(BigInt(machine.epochMs())) },
+      spec: document,
+    }))
+  },
+  $currentOp: async ({ service }) =>
+    service.operations.list().map(operation => ({
+      type: 'op',
+      op: 'command',
+      opid: operation.id,
+      ns: operation.namespace,
+      command: { [operation.name]: 1 },
+      connectionId: operation.connectionId,
+      active: true,
+      microsecs_running: BigInt(Math.floor(operation.elapsedMs * 1000)),
+    })),
+  $listLocalSessions: listSessions,
+  $listSessions: listSessions,
+  $planCacheStats: async () => [],
+}
+
+const noLatency = { latency: 0n, ops: 0n }
+
+async function listSessions({ service }: Call): Promise<Fields[]> {
+  return service.sessions.list().map(({ id }) => ({ _id: { id: binary(id, 4) } }))
+}
+
+export async function* stageSource(
+  call: Call,
+  namespace: Namespace,
+  { name, spec }: { readonly name: string; readonly spec: Value },
+): AsyncGenerator<readonly Uint8Array[]> {
+  const source = Object.hasOwn(sources, name) ? sources[name] : undefined
+  if (source === undefined) throw new CommandError(40324, `Unrecognized pipeline stage name: '${name}'`)
+  const documents = await source(call, namespace, spec)
+  if (documents.length > 0) yield documents.map(encodeFields)
+}

@@ -1,0 +1,104 @@
+/** OP_COMPRESSED: a message inside another one. Answers are compressed as their requests were. */
+
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
+import { mongoInlineCompressionBytesMax } from '../../base/limits.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { FramingError, headerBytes } from './frame.ts'
+
+export const opCompressed = 2012
+
+type Work = (bytes: Uint8Array) => MaybePromise<Buffer>
+
+export interface Compressor {
+  readonly id: number
+  readonly compress: Work
+  /** Gives back at most so many bytes, or fails. */
+  readonly decompress: (bytes: Uint8Array, bytesMax: number) => MaybePromise<Buffer>
+}
+
+const inflate = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)
+const deflate = promisify<Uint8Array, Buffer>(zlib.deflate)
+
+const isLarge = (bytes: number) => bytes > mongoInlineCompressionBytesMax
+
+const zlibCompressor: Compressor = {
+  id: 2,
+  compress: bytes => (isLarge(bytes.length) ? deflate(bytes) : zlib.deflateSync(bytes)),
+  decompress: (bytes, maxOutputLength) =>
+    isLarge(maxOutputLength) ? inflate(bytes, { maxOutputLength }) : zlib.inflateSync(bytes, { maxOutputLength }),
+}
+
+/** Node has zstd since 22.15. */
+function zstdCompressor(): Compressor | undefined {
+  if (zlib.zstdCompressSync === undefined) return undefined
+  const expand = promisify<Uint8Array, zlib.ZstdOptions, Buffer>(zlib.zstdDecompress)
+  const shrink = promisify<Uint8Array, Buffer>(zlib.zstdCompress)
+  return {
+    id: 3,
+    compress: bytes => (isLarge(bytes.length) ? shrink(bytes) : zlib.zstdCompressSync(bytes)),
+    decompress: (bytes, maxOutputLength) =>
+      isLarge(maxOutputLength)
+        ? expand(bytes, { maxOutputLength })
+        : zlib.zstdDecompressSync(bytes, { maxOutputLength }),
+  }
+}
+
+const zstd = zstdCompressor()
+
+/** By the names `hello` uses, the preferred one first. */
+export const compressors: Readonly<Record<string, Compressor>> = {
+  ...(zstd !== undefined && { zstd }),
+  zlib: zlibCompressor,
+}
+
+export interface Unpacked {
+  /** A whole message, with a header of its own. */
+  readonly message: Buffer
+  readonly compressor: Compressor
+}
+
+export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked> {
+  if (packed.length < headerBytes + 9) throw new FramingError('a compressed message without its header')
+  const originalOpcode = packed.readInt32LE(headerBytes)
+  const uncompressedBytes = packed.readInt32LE(headerBytes + 4)
+  const id = packed[headerBytes + 8]!
+  const compressor = Object.values(compressors).find(candidate => candidate.id === id)
+  if (compressor === undefined) throw new FramingError(`compressor ${id}`)
+  if (originalOpcode === opCompressed) throw new FramingError('a compressed message within a compressed message')
+  if (uncompressedBytes < 0 || uncompressedBytes > bytesMax - headerBytes) {
+    throw new FramingError(`a message of ${uncompressedBytes} bytes when decompressed`)
+  }
+  const refuse = (): never => {
+    throw new FramingError('a compressed message that does not decompress to what it says')
+  }
+  const whole = (content: Buffer): Unpacked => {
+    if (content.length !== uncompressedBytes) refuse()
+    const header = Buffer.allocUnsafe(headerBytes)
+    packed.copy(header, 0, 0, headerBytes)
+    header.writeInt32LE(headerBytes + uncompressedBytes, 0)
+    header.writeInt32LE(originalOpcode, 12)
+    return { message: Buffer.concat([header, content]), compressor }
+  }
+  let content: MaybePromise<Buffer>
+  try {
+    // A limit of zero would mean no limit.
+    content = compressor.decompress(packed.subarray(headerBytes + 9), Math.max(1, uncompressedBytes))
+  } catch {
+    return refuse()
+  }
+  return content instanceof Promise ? content.then(whole, refuse) : whole(content)
+}
+
+export function pack(message: Buffer, compressor: Compressor): MaybePromise<Buffer> {
+  return andThen(compressor.compress(message.subarray(headerBytes)), content => {
+    const header = Buffer.allocUnsafe(headerBytes + 9)
+    message.copy(header, 0, 0, headerBytes)
+    header.writeInt32LE(header.length + content.length, 0)
+    header.writeInt32LE(opCompressed, 12)
+    header.writeInt32LE(message.readInt32LE(12), headerBytes)
+    header.writeInt32LE(message.length - headerBytes, headerBytes + 4)
+    header[headerBytes + 8] = compressor.id
+    return Buffer.concat([header, content])
+  })
+}

@@ -1,0 +1,115 @@
+/**
+ * OP_MSG: a command as one body and any number of document sequences, and the form of every answer to it.
+ *
+ * What is wrong within a well framed message is an error of the command (`CommandError`), with MongoDB's code for it.
+ */
+
+import { CommandError } from '../command-error.ts'
+import { crc32c } from './crc32c.ts'
+import { headerBytes } from './frame.ts'
+
+export const opMsg = 2013
+
+const checksumPresent = 1 << 0
+const moreToCome = 1 << 1
+const exhaustAllowed = 1 << 16
+
+/** Bits a receiver must understand or refuse; the upper half may be ignored. */
+const requiredFlags = 0xffff
+
+const checksumBytes = 4
+const sectionsStart = headerBytes + 4
+
+/** Documents that stand behind each other, each with its own length. Not looked into yet. */
+export interface DocumentSequence {
+  readonly name: string
+  readonly documents: Buffer
+}
+
+export interface CommandMessage {
+  readonly requestId: number
+  /** One document, not looked into yet. */
+  readonly body: Buffer
+  readonly sequences: readonly DocumentSequence[]
+  /** The client does not wait for an answer and must not get one. */
+  readonly isUnacknowledged: boolean
+  /** The client takes several answers to this command. */
+  readonly mayStream: boolean
+}
+
+/** Whether the client waits for an answer, even to a message that is otherwise nonsense. */
+export function wantsAnswer(message: Buffer): boolean {
+  return message.length < sectionsStart || (message.readUInt32LE(headerBytes) & moreToCome) === 0
+}
+
+export function parseOpMsg(message: Buffer): CommandMessage {
+  if (message.length < sectionsStart) throw new CommandError('InvalidBSON', 'OP_MSG is shorter than its flags')
+  const flags = message.readUInt32LE(headerBytes)
+  if ((flags & requiredFlags & ~(checksumPresent | moreToCome)) !== 0) {
+    throw new CommandError('IllegalOpMsgFlag', `Message contains illegal flags value: Ob${flags.toString(2)}`)
+  }
+  const end = (flags & checksumPresent) === 0 ? message.length : verifiedEnd(message)
+  let body: Buffer | undefined
+  const sequences: DocumentSequence[] = []
+  let at = sectionsStart
+  while (at < end) {
+    const kind = message[at]!
+    at++
+    const bytes = end - at >= 4 ? message.readInt32LE(at) : -1
+    if (bytes < 5 || bytes > end - at) {
+      throw new CommandError('InvalidBSON', 'A section of OP_MSG is longer than the message or shorter than a document')
+    }
+    const section = message.subarray(at, at + bytes)
+    at += bytes
+    if (kind === 0) {
+      if (body !== undefined) throw new CommandError(40430, 'Multiple body sections in message')
+      body = section
+    } else if (kind === 1) {
+      sequences.push(parseSequence(section, sequences))
+    } else {
+      throw new CommandError(40432, `Unknown section kind ${kind}`)
+    }
+  }
+  if (body === undefined) throw new CommandError(40587, 'OP_MSG messages must have a body')
+  return {
+    requestId: message.readInt32LE(4),
+    body,
+    sequences,
+    isUnacknowledged: (flags & moreToCome) !== 0,
+    mayStream: (flags & exhaustAllowed) !== 0,
+  }
+}
+
+function verifiedEnd(message: Buffer): number {
+  const end = message.length - checksumBytes
+  if (end < sectionsStart || crc32c(message.subarray(0, end)) !== message.readUInt32LE(end)) {
+    throw new CommandError('ChecksumMismatch', 'OP_MSG checksum does not match contents')
+  }
+  return end
+}
+
+function parseSequence(section: Buffer, before: readonly DocumentSequence[]): DocumentSequence {
+  const nameEnd = section.indexOf(0, 4)
+  if (nameEnd === -1) throw new CommandError('InvalidBSON', 'The name of a document sequence does not end')
+  const name = section.toString('utf8', 4, nameEnd)
+  if (before.some(sequence => sequence.name === name)) {
+    throw new CommandError(40431, `Duplicate document sequence: ${name}`)
+  }
+  return { name, documents: section.subarray(nameEnd + 1) }
+}
+
+/** Room before the document of an answer. */
+export const answerStart = sectionsStart + 1
+
+/** Fills in what stands before the document; the document itself already begins at `answerStart`. */
+export function finishOpMsg(
+  answer: Buffer,
+  ids: { readonly requestId: number; readonly responseTo: number; readonly isFollowed: boolean },
+): void {
+  answer.writeInt32LE(answer.length, 0)
+  answer.writeInt32LE(ids.requestId, 4)
+  answer.writeInt32LE(ids.responseTo, 8)
+  answer.writeInt32LE(opMsg, 12)
+  answer.writeUInt32LE(ids.isFollowed ? moreToCome : 0, headerBytes)
+  answer[sectionsStart] = 0
+}

@@ -1,0 +1,137 @@
+/** Reads `{ total: { $sum: "$price" } }`: a field, an accumulator and what it accumulates. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { type BsonDocument, int32, type Value } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { type Compiler, Context, type Evaluate } from '../expression-scope.ts'
+import { namedArguments, refuse } from '../expressions/define.ts'
+import { shown } from '../expressions/shown.ts'
+import { compileSort } from '../sort.ts'
+import type { Accumulator } from './accumulator.ts'
+import { AddToSet, Average, Extreme, First, Last, MergeObjects, Push, StandardDeviation, Sum } from './basic.ts'
+import { checkedCount, ExtremeSeveral, FirstSeveral, LastSeveral, placedOutput, TopSeveral } from './several.ts'
+
+export interface Statement {
+  readonly field: string
+  /** What of a document is accumulated. */
+  readonly argument: Evaluate
+  /** Begins a group; the context stands at its `_id`. */
+  begin(group: Context): Accumulator
+}
+
+type Parsed = Omit<Statement, 'field'>
+type ParseAccumulator = (argument: Value, compiler: Compiler, name: string) => Parsed
+
+function single(make: () => Accumulator): ParseAccumulator {
+  return (argument, compiler, name) => {
+    if (argument.type === bsonType.array) refuse(40237, `The ${name} accumulator is a unary operator`)
+    return { argument: compiler.compile(argument), begin: make }
+  }
+}
+
+/** The arguments of `$firstN` and its relatives, also of the expressions of these names. */
+export function severalArguments(
+  argument: Value,
+  compiler: Compiler,
+  code: number,
+): { readonly count: Evaluate; readonly input: Evaluate } {
+  if (argument.type !== bsonType.document) {
+    return refuse(code, `specification must be an object; found ${shown(argument)}`)
+  }
+  const specs = namedArguments(argument, ['n', 'input'], unknown =>
+    refuse(5787901, `Unknown argument for 'n' operator: ${unknown}`),
+  )
+  const count = specs.n ?? refuse(5787906, "Missing value for 'n'")
+  const input = specs.input ?? refuse(5787907, "Missing value for 'input'")
+  return { count: compiler.compile(count), input: compiler.compile(input) }
+}
+
+export type MakeSeveral = (count: number) => Accumulator
+
+export const severalAccumulators: Readonly<Record<string, { readonly code: number; readonly make: MakeSeveral }>> = {
+  $firstN: { code: 5787801, make: count => new FirstSeveral(count) },
+  $lastN: { code: 5787801, make: count => new LastSeveral(count) },
+  $maxN: { code: 5787900, make: count => new ExtremeSeveral(count, -1) },
+  $minN: { code: 5787900, make: count => new ExtremeSeveral(count, 1) },
+}
+
+const several: ParseAccumulator = (argument, compiler, name) => {
+  const { code, make } = severalAccumulators[name]!
+  const { count, input } = severalArguments(argument, compiler, code)
+  return { argument: input, begin: group => make(checkedCount(count(group))) }
+}
+
+function top(isBottom: boolean, isSingle: boolean): ParseAccumulator {
+  return (argument, compiler, name) => {
+    if (argument.type !== bsonType.document) {
+      return refuse(5788001, `specification must be an object; found ${shown(argument)}`)
+    }
+    const known = isSingle ? (['output', 'sortBy'] as const) : (['n', 'output', 'sortBy'] as const)
+    const specs: Partial<Record<'n' | 'output' | 'sortBy', Value>> = namedArguments(argument, known, unknown =>
+      refuse(5788002, `Unknown argument to ${name} '${unknown}'`),
+    )
+    const countSpec = isSingle ? int32(1) : (specs.n ?? refuse(5788003, "Missing value for 'n'"))
+    const output = compiler.compile(specs.output ?? refuse(5788004, "Missing value for 'output'"))
+    const sortBy = specs.sortBy ?? refuse(5788005, "Missing value for 'sortBy'")
+    if (sortBy.type !== bsonType.document) {
+      return refuse(10065, `invalid parameter: expected an object (sortBy)`)
+    }
+    const sort = compileSort(sortBy)
+    const count = compiler.compile(countSpec)
+    return {
+      argument: context => placedOutput(sort.keyOf(bytesOf(context.root)), output(context)),
+      begin: group => new TopSeveral(checkedCount(count(group)), { isBottom, isSingle }),
+    }
+  }
+}
+
+function bytesOf(document: BsonDocument): Uint8Array {
+  const { raw } = document
+  if (raw === undefined) return encodeDocument(document)
+  return raw.start === 0 ? raw.bytes : raw.bytes.subarray(raw.start, raw.end)
+}
+
+const count: ParseAccumulator = argument => {
+  if (argument.type !== bsonType.document || !argument.isEmpty) {
+    refuse(14, '$count takes no arguments, i.e. $count:{}')
+  }
+  const one = int32(1)
+  return { argument: () => one, begin: () => new Sum() }
+}
+
+/** All of them, by name. */
+export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
+  $addToSet: single(() => new AddToSet()),
+  $avg: single(() => new Average()),
+  $bottom: top(true, true),
+  $bottomN: top(true, false),
+  $count: count,
+  $first: single(() => new First()),
+  $firstN: several,
+  $last: single(() => new Last()),
+  $lastN: several,
+  $max: single(() => new Extreme(-1)),
+  $maxN: several,
+  $mergeObjects: single(() => new MergeObjects()),
+  $min: single(() => new Extreme(1)),
+  $minN: several,
+  $push: single(() => new Push()),
+  $stdDevPop: single(() => new StandardDeviation(false)),
+  $stdDevSamp: single(() => new StandardDeviation(true)),
+  $sum: single(() => new Sum()),
+  $top: top(false, true),
+  $topN: top(false, false),
+}
+
+export function parseStatement(field: string, spec: Value, compiler: Compiler): Statement {
+  if (spec.type !== bsonType.document || spec.fields[0]?.[0].startsWith('$') !== true) {
+    return refuse(40234, `The field '${field}' must be an accumulator object`)
+  }
+  if (field.includes('.')) refuse(40235, `The field name '${field}' cannot contain '.'`)
+  if (field.startsWith('$')) refuse(40236, `The field name '${field}' cannot be an operator name`)
+  if (spec.fields.length !== 1) refuse(40238, `The field '${field}' must specify one accumulator`)
+  const [name, argument] = spec.fields[0]!
+  const parse = Object.hasOwn(accumulators, name) ? accumulators[name] : undefined
+  if (parse === undefined) return refuse(15952, `unknown group operator '${name}'`)
+  return { field, ...parse(argument, compiler, name) }
+}

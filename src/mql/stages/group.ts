@@ -1,0 +1,164 @@
+/** `$group`, and what is made of it: `$sortByCount` and `$bucket`. */
+
+import type { Accumulator } from '../accumulators/accumulator.ts'
+import { keptValue } from '../accumulators/kept-value.ts'
+import { parseStatement, type Statement } from '../accumulators/statement.ts'
+import { isNumeric } from '../../document/bson/number.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, type Field, int32, nullValue, type Value } from '../../document/bson/value.ts'
+import { compileSort } from '../sort.ts'
+import { checkFieldName } from '../expression-path.ts'
+import { type Compiler, Context, type Evaluate } from '../expression-scope.ts'
+import { refuse } from '../expressions/define.ts'
+import { identityOf } from '../expressions/set.ts'
+import { type CompileStage, forEachDocument, inBatches, type Run, type Stage, type Stream } from '../stage.ts'
+import { Memory, refuseGroupMemory } from './memory.ts'
+import { sorted } from './sort.ts'
+
+interface Group {
+  readonly id: Value
+  readonly accumulators: readonly Accumulator[]
+}
+
+/** What a group takes beside its identity, its `_id` and its accumulators. */
+const groupBytes = 200
+
+const nothing = BsonDocument.of([])
+
+export class Groups {
+  readonly #statements: readonly Statement[]
+  readonly #groups = new Map<string, Group>()
+  readonly #memory: Memory
+  readonly #context: Context
+
+  constructor(statements: readonly Statement[], name: string, slots: Run['slots']) {
+    this.#statements = statements
+    this.#memory = new Memory(() => refuseGroupMemory(name))
+    this.#context = new Context(slots)
+  }
+
+  /** The context stands at the document. */
+  add(id: Value, context: Context): void {
+    const identity = identityOf(id)
+    const group = this.#groups.get(identity) ?? this.#begin(identity, id)
+    for (const [index, accumulator] of group.accumulators.entries()) {
+      if (!accumulator.isOpen) continue
+      const before = accumulator.bytes
+      accumulator.take(this.#statements[index]!.argument(context))
+      const grown = accumulator.bytes - before
+      if (grown !== 0) this.#memory.add(grown)
+    }
+  }
+
+  #begin(identity: string, id: Value): Group {
+    const kept = keptValue(id)
+    this.#context.at(id.type === bsonType.document ? id : nothing)
+    const accumulators = this.#statements.map(statement => statement.begin(this.#context))
+    this.#memory.add(groupBytes + identity.length + kept.bytes)
+    for (const { bytes } of accumulators) this.#memory.add(bytes)
+    const group = { id: kept.value, accumulators }
+    this.#groups.set(identity, group)
+    return group
+  }
+
+  *documents(): Generator<BsonDocument> {
+    for (const { id, accumulators } of this.#groups.values()) {
+      yield BsonDocument.of([['_id', id], ...resultFields(this.#statements, accumulators)])
+    }
+  }
+}
+
+export function resultFields(statements: readonly Statement[], accumulators: readonly Accumulator[]): Field[] {
+  return statements.map(({ field }, index) => [field, accumulators[index]!.result() ?? nullValue])
+}
+
+interface Grouping {
+  readonly name: string
+  readonly id: Evaluate
+  readonly statements: readonly Statement[]
+}
+
+async function* grouped(input: Stream, { name, id, statements }: Grouping, { slots, slice }: Run) {
+  const groups = new Groups(statements, name, slots)
+  const context = new Context(slots)
+  await forEachDocument(input, slice, document => {
+    context.at(document)
+    groups.add(id(context) ?? nullValue, context)
+  })
+  yield* inBatches(groups.documents(), slice)
+}
+
+/** A document that is no expression is a description of fields, in which flags would be mistaken for a projection. */
+function compileId(spec: Value, expressions: Compiler): Evaluate {
+  if (spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') !== true) {
+    for (const [, value] of spec.fields) {
+      if (isNumeric(value) || value.type === bsonType.bool) {
+        refuse(17390, '$group does not support inclusion-style expressions')
+      }
+    }
+  }
+  return expressions.compile(spec)
+}
+
+export const groupStage: CompileStage = (spec, { expressions }, name) => {
+  if (spec.type !== bsonType.document) return refuse(15947, "a group's fields must be specified in an object")
+  let id: Evaluate | undefined
+  const statements: Statement[] = []
+  for (const [field, value] of spec.fields) {
+    if (field !== '_id') {
+      statements.push(parseStatement(field, value, expressions))
+      continue
+    }
+    if (id !== undefined) refuse(15948, "a group's _id may only be specified once")
+    id = compileId(value, expressions)
+  }
+  if (id === undefined) return refuse(15955, 'a group specification must include an _id')
+  refuseRepetition(statements)
+  const grouping: Grouping = { name, id, statements }
+  return { name, run: (input, run) => grouped(input, grouping, run) }
+}
+
+function refuseRepetition(statements: readonly Statement[]): void {
+  const names = new Set<string>()
+  for (const { field } of statements) {
+    checkFieldName(field)
+    if (names.has(field)) refuse(16406, `duplicate field name specified in object literal: ${field}`)
+    names.add(field)
+  }
+}
+
+/** An expression, either a path or a document with an operator. */
+export function isExpressionSpec(spec: Value): boolean {
+  if (spec.type === bsonType.string) return spec.value.startsWith('$') && spec.value.length > 1
+  return spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') === true
+}
+
+/** `{ $sum: 1 }`, which is what is shown of a bucket when nothing else is asked for. */
+export function countStatement(expressions: Compiler): Statement {
+  return parseStatement('count', BsonDocument.of([['$sum', int32(1)]]), expressions)
+}
+
+function groupedAndSorted(grouping: Grouping, order: readonly Field[]): Stage {
+  const sort = compileSort(BsonDocument.of(order))
+  return {
+    name: grouping.name,
+    run: (input, run) => sorted(grouped(input, grouping, run), sort, Number.POSITIVE_INFINITY, run.slice),
+  }
+}
+
+export const sortByCountStage: CompileStage = (spec, { expressions }, name) => {
+  const problem = 'the sortByCount field must be defined as a $-prefixed path or an expression inside an object'
+  if (spec.type === bsonType.document && !isExpressionSpec(spec)) refuse(40147, problem)
+  if (spec.type === bsonType.string && !isExpressionSpec(spec)) refuse(40148, problem)
+  if (spec.type !== bsonType.document && spec.type !== bsonType.string) {
+    refuse(40149, 'the sortByCount field must be specified as a string or as an object')
+  }
+  const statements = [countStatement(expressions)]
+  return groupedAndSorted({ name, id: expressions.compile(spec), statements }, [['count', int32(-1)]])
+}
+
+/** A group by something that has been computed already, in the order of `_id`. */
+export function bucketGroups(name: string, id: Evaluate, statements: readonly Statement[]): Stage {
+  return groupedAndSorted({ name, id, statements }, [['_id', int32(1)]])
+}
+

@@ -1,0 +1,145 @@
+/** `$lookup`: joins by equality, by a pipeline with variables, or by both. */
+
+import { keptValue } from '../accumulators/kept-value.ts'
+import { aggregationMemoryBytesMax, pipelineBatchDocumentsMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { MongoError } from '../error.ts'
+import { checkedPath } from '../expression-path.ts'
+import { Context, type Evaluate } from '../expression-scope.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
+import { shown } from '../expressions/shown.ts'
+import { checkVariableName } from '../expressions/variable-name.ts'
+import type { CompileStage, Namespace, Run, StageCompiler, SubPipeline } from '../stage.ts'
+import { joinFilter, joinValues } from './join-filter.ts'
+import { Memory } from './memory.ts'
+import { withPath } from './nested-field.ts'
+
+const failedToParse = 9
+
+const names = ['from', 'as', 'localField', 'foreignField', 'let', 'pipeline'] as const
+
+interface Join {
+  readonly from: Namespace | undefined
+  readonly as: readonly string[]
+  readonly equality: { readonly local: readonly string[]; readonly foreign: string } | undefined
+  readonly variables: readonly (readonly [slot: number, value: Evaluate])[]
+  readonly pipeline: SubPipeline
+  /** Nothing in it depends on the document that is joined, so that it gives the same every time. */
+  readonly isConstant: boolean
+}
+
+function stringOption(value: Value | undefined, name: string): string | undefined {
+  if (value === undefined || value.type === bsonType.string) return value?.value
+  return refuse(failedToParse, `$lookup argument '${name}' must be a string, found ${shown(value)}: ${nameOfType(value)}`)
+}
+
+/** The collection; another database only where MongoDB allows it, which is for its own collections. */
+function readFrom(value: Value | undefined, { namespace }: StageCompiler): Namespace | undefined {
+  if (value === undefined) return undefined
+  if (value.type === bsonType.string) {
+    if (value.value === '') refuse(73, `invalid $lookup namespace: ${namespace.database}.`)
+    return { database: namespace.database, collection: value.value }
+  }
+  return refuse(failedToParse, `$lookup 'from' field must be a string, but found ${nameOfType(value)}`)
+}
+
+function readJoin(spec: Value, compiler: StageCompiler): Join {
+  if (spec.type !== bsonType.document) {
+    return refuse(failedToParse, `the $lookup stage specification must be an object, but found ${nameOfType(spec)}`)
+  }
+  const options = namedArguments(spec, names, unknown => refuse(failedToParse, `unknown argument to $lookup: ${unknown}`))
+  const from = readFrom(options.from, compiler)
+  if (from === undefined && options.pipeline === undefined) {
+    refuse(failedToParse, "must specify 'pipeline' when 'from' is empty")
+  }
+  const [as, local, foreign] = (['as', 'localField', 'foreignField'] as const).map(name =>
+    stringOption(options[name], name),
+  )
+  if (as === undefined || as === '') return refuse(failedToParse, "must specify 'as' field for a $lookup")
+  if (options.let !== undefined && options.let.type !== bsonType.document) {
+    const found = `${shown(options.let)}' must be an object, is type ${nameOfType(options.let)}`
+    return refuse(failedToParse, `$lookup argument 'let: ${found}`)
+  }
+  if (options.pipeline === undefined) {
+    if (local === undefined || foreign === undefined) {
+      refuse(
+        failedToParse,
+        "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
+      )
+    }
+    if (options.let !== undefined) {
+      refuse(failedToParse, "$lookup with a 'let' argument must also specify 'pipeline'")
+    }
+  } else if ((local === undefined) !== (foreign === undefined)) {
+    refuse(failedToParse, "$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
+  }
+  const stages = options.pipeline ?? BsonArray.of([])
+  if (stages.type !== bsonType.array) refuse(14, "'pipeline' option must be specified as an array")
+  const vars = options.let?.type === bsonType.document ? options.let.fields : []
+  for (const [name] of vars) checkVariableName(name)
+  const values = vars.map(([, value]) => compiler.expressions.compile(value))
+  const { scope, slots } = compiler.scope.with(vars.map(([name]) => name))
+  return {
+    from,
+    as: checkedPath(as),
+    equality:
+      local === undefined || foreign === undefined
+        ? undefined
+        : { local: checkedPath(local), foreign: checkedPath(foreign).join('.') },
+    variables: values.map((value, index) => [slots[index]!, value]),
+    pipeline: compiler.pipeline(stages, { scope, namespace: from, within: '$lookup' }),
+    isConstant: local === undefined && vars.length === 0,
+  }
+}
+
+function refuseSize(from: Namespace | undefined): MongoError {
+  const matching = `Total size of documents in ${from?.collection ?? ''} matching pipeline's $lookup stage`
+  return new MongoError(4568, `${matching} exceeds ${aggregationMemoryBytesMax} bytes`)
+}
+
+async function joined(join: Join, document: BsonDocument, context: Context, run: Run): Promise<BsonArray> {
+  context.at(document)
+  for (const [slot, value] of join.variables) context.slots[slot] = value(context)
+  const { equality } = join
+  const filter =
+    equality === undefined ? undefined : joinFilter(equality.foreign, joinValues(document, equality.local))
+  const inner: Run = { ...run, slots: [...context.slots] }
+  const memory = new Memory(() => refuseSize(join.from))
+  const found: Value[] = []
+  for await (const batch of join.pipeline.runOn(join.from, inner, filter)) {
+    for (const each of batch) {
+      const { value, bytes } = keptValue(each)
+      memory.add(bytes)
+      found.push(value)
+    }
+  }
+  return BsonArray.of(found)
+}
+
+export const lookupStage: CompileStage = (spec, compiler, name) => {
+  const join = readJoin(spec, compiler)
+  return {
+    name,
+    async *run(input, run) {
+      const context = new Context(run.slots)
+      let same: BsonArray | undefined
+      for await (const batch of input) {
+        let made: BsonDocument[] = []
+        let count = 0
+        for (const document of batch) {
+          const matches = same ?? (await joined(join, document, context, run))
+          if (join.isConstant) same = matches
+          made.push(withPath(document, join.as, matches))
+          count += 1 + matches.elements.length
+          if (run.slice.isOver) await run.slice.turn()
+          if (count < pipelineBatchDocumentsMax) continue
+          yield made
+          made = []
+          count = 0
+        }
+        if (made.length > 0) yield made
+      }
+    },
+  }
+}

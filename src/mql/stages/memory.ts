@@ -1,0 +1,35 @@
+/** How much a stage may hold in memory. */
+
+import { aggregationMemoryBytesMax } from '../../base/limits.ts'
+import { MongoError } from '../error.ts'
+
+const noDiskUse = 292
+
+export function refuseGroupMemory(name: string): MongoError {
+  return new MongoError(
+    noDiskUse,
+    `Exceeded memory limit for ${name}, but didn't allow external sort. Pass allowDiskUse:true to opt in.`,
+  )
+}
+
+export function refuseSortMemory(): MongoError {
+  return new MongoError(
+    noDiskUse,
+    `Sort exceeded memory limit of ${aggregationMemoryBytesMax} bytes, but did not opt in to external sorting.`,
+  )
+}
+
+export class Memory {
+  readonly #refusal: () => MongoError
+  #bytes = 0
+
+  constructor(refusal: () => MongoError) {
+    this.#refusal = refusal
+  }
+
+  /** More, or less when negative. */
+  add(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > aggregationMemoryBytesMax) throw this.#refusal()
+  }
+}

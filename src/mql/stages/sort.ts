@@ -1,0 +1,77 @@
+/** `$sort`, with the number of documents that are wanted in the end when that is known. */
+
+import { aggregationMemoryBytesMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { refuse } from '../expressions/define.ts'
+import { compileSort, type Sort } from '../sort.ts'
+import { type Batch, documentBytes, forEachDocument, inBatches, type Stage, type Stream, type Slice, written } from '../stage.ts'
+import { refuseSortMemory } from './memory.ts'
+
+export function sortSpecOf(spec: Value): BsonDocument {
+  if (spec.type !== bsonType.document) return refuse(15973, 'the $sort key specification must be an object')
+  if (spec.isEmpty) refuse(15976, '$sort stage must have at least one sort key')
+  return spec
+}
+
+interface Placed {
+  readonly key: Uint8Array
+  readonly document: BsonDocument
+  readonly bytes: number
+}
+
+/** What an entry takes beside the bytes of key and document. */
+const entryBytes = 100
+
+/** Documents of which the first so many in an order are wanted; equal ones stay in the order in which they came. */
+export class Sorter {
+  readonly #limit: number
+  #placed: Placed[] = []
+  #bytes = 0
+  #cutAt = 1024
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(key: Uint8Array, document: BsonDocument): void {
+    const bytes = key.length + documentBytes(document).length + entryBytes
+    this.#placed.push({ key, document, bytes })
+    this.#bytes += bytes
+    const isLong = this.#placed.length >= this.#cutAt && this.#placed.length > this.#limit
+    if (isLong || this.#bytes > aggregationMemoryBytesMax) this.#cut()
+  }
+
+  /** Cutting at twice the size makes the cost of sorting per document constant. */
+  #cut(): void {
+    this.#placed = this.#sorted()
+    this.#bytes = this.#placed.reduce((sum, placed) => sum + placed.bytes, 0)
+    if (this.#bytes > aggregationMemoryBytesMax) throw refuseSortMemory()
+    this.#cutAt = 2 * this.#placed.length + 1024
+  }
+
+  #sorted(): Placed[] {
+    return this.#placed.toSorted((left, right) => Buffer.compare(left.key, right.key)).slice(0, this.#limit)
+  }
+
+  documents(): readonly BsonDocument[] {
+    return this.#sorted().map(({ document }) => document)
+  }
+}
+
+export async function* sorted(input: Stream, sort: Sort, limit: number, slice: Slice): AsyncGenerator<Batch> {
+  const sorter = new Sorter(limit)
+  await forEachDocument(input, slice, document => {
+    const own = written(document)
+    sorter.add(sort.keyOf(documentBytes(own)), own)
+  })
+  yield* inBatches(sorter.documents(), slice)
+}
+
+export function sortStage(spec: Value, limit: number | undefined): Stage {
+  const sort = compileSort(sortSpecOf(spec))
+  return {
+    name: '$sort',
+    run: (input, { slice }) => sorted(input, sort, limit ?? Number.POSITIVE_INFINITY, slice),
+  }
+}

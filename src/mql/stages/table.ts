@@ -1,0 +1,89 @@
+/** The stages there are, and where each of them may stand. */
+
+import { refuse } from '../expressions/define.ts'
+import type { CompileStage } from '../stage.ts'
+import { bucketAutoStage } from './bucket-auto.ts'
+import { bucketStage } from './bucket.ts'
+import { facetStage } from './facet.ts'
+import { graphLookupStage } from './graph-lookup.ts'
+import { groupStage, sortByCountStage } from './group.ts'
+import { lookupStage } from './lookup.ts'
+import { matchStage } from './match.ts'
+import { addFieldsStage, projectStage, unsetStage } from './projection.ts'
+import { redactStage, replaceRootStage, replaceWithStage } from './replace.ts'
+import { sortStage } from './sort.ts'
+import { documentsStage, unionWithStage } from './union.ts'
+import { unwindStage } from './unwind.ts'
+import { countStage, limitStage, sampleStage, skipStage } from './window.ts'
+import { mergeStage, outStage } from './write.ts'
+
+const unsupported: CompileStage = (_, __, name) => refuse(238, `${name} is not supported`)
+
+export const stages: Readonly<Record<string, CompileStage>> = {
+  $addFields: addFieldsStage,
+  $bucket: bucketStage,
+  $bucketAuto: bucketAutoStage,
+  $count: countStage,
+  $documents: documentsStage,
+  $facet: facetStage,
+  $graphLookup: graphLookupStage,
+  $group: groupStage,
+  $limit: limitStage,
+  $lookup: lookupStage,
+  $match: matchStage,
+  $merge: mergeStage,
+  $out: outStage,
+  $project: projectStage,
+  $redact: redactStage,
+  $replaceRoot: replaceRootStage,
+  $replaceWith: replaceWithStage,
+  $sample: sampleStage,
+  $set: addFieldsStage,
+  $skip: skipStage,
+  $sort: spec => sortStage(spec, undefined),
+  $sortByCount: sortByCountStage,
+  $unionWith: unionWithStage,
+  $unset: unsetStage,
+  $unwind: unwindStage,
+}
+
+/** Known to MongoDB and not to us. */
+export const unsupportedStages: Readonly<Record<string, CompileStage>> = {
+  $densify: unsupported,
+  $fill: unsupported,
+  $geoNear: unsupported,
+  $setWindowFields: unsupported,
+}
+
+/** Where documents come from that are in no collection; who runs the pipeline brings them. */
+export const sourceStages: ReadonlySet<string> = new Set([
+  '$changeStream',
+  '$collStats',
+  '$currentOp',
+  '$indexStats',
+  '$listLocalSessions',
+  '$listSessions',
+  '$planCacheStats',
+])
+
+export const firstStages: ReadonlySet<string> = new Set([...sourceStages, '$documents', '$geoNear'])
+export const lastStages: ReadonlySet<string> = new Set(['$merge', '$out'])
+
+const refusals = {
+  $facet: {
+    names: new Set([...firstStages, ...lastStages, '$facet']),
+    refuse: (name: string) => refuse(40600, `${name} is not allowed to be used within a $facet stage`),
+  },
+  $lookup: {
+    names: new Set([...lastStages, '$changeStream']),
+    refuse: (name: string) => refuse(51047, `${name} is not allowed within a $lookup's sub-pipeline`),
+  },
+  $unionWith: {
+    names: new Set([...lastStages, '$changeStream']),
+    refuse: (name: string) => refuse(31441, `${name} is not allowed within a $unionWith's sub-pipeline`),
+  },
+}
+
+export function checkWithin(name: string, within: keyof typeof refusals): void {
+  if (refusals[within].names.has(name)) refusals[within].refuse(name)
+}

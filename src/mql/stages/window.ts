@@ -1,0 +1,119 @@
+/** `$limit`, `$skip`, `$count` and `$sample`: which documents go on, and how many there are. */
+
+import { exactInteger, isNumeric } from '../../document/bson/number.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, int32, int64, type Value } from '../../document/bson/value.ts'
+import { namedArguments, refuse } from '../expressions/define.ts'
+import { printElement } from '../print.ts'
+import { type CompileStage, documentBytes, forEachDocument, inBatches, type Stage, written } from '../stage.ts'
+import { Memory, refuseSortMemory } from './memory.ts'
+
+/** The number of documents to pass on or over. */
+function countOf(spec: Value, name: string, code: number): number {
+  const problem = `invalid argument to ${name} stage:`
+  const shown = printElement(name, spec)
+  if (!isNumeric(spec)) return refuse(code, `${problem} Expected a number in: ${shown}`)
+  const count = exactInteger(spec) ?? refuse(code, `${problem} Expected an integer: ${shown}`)
+  if (count < 0n) refuse(code, `${problem} Expected a non-negative number in: ${shown}`)
+  // No collection has as many documents as a double can count.
+  return Math.min(Number(count), Number.MAX_SAFE_INTEGER)
+}
+
+export function limitOf(spec: Value): number {
+  const limit = countOf(spec, '$limit', 5107201)
+  return limit > 0 ? limit : refuse(15958, 'the limit must be positive')
+}
+
+export function skipOf(spec: Value): number {
+  return countOf(spec, '$skip', 5107200)
+}
+
+export function limit(count: number): Stage {
+  return {
+    name: '$limit',
+    async *run(input) {
+      let left = count
+      for await (const batch of input) {
+        yield left < batch.length ? batch.slice(0, left) : batch
+        left -= batch.length
+        if (left <= 0) return
+      }
+    },
+  }
+}
+
+export function skip(count: number): Stage {
+  return {
+    name: '$skip',
+    async *run(input) {
+      let left = count
+      for await (const batch of input) {
+        if (left < batch.length) yield left > 0 ? batch.slice(left) : batch
+        left = Math.max(0, left - batch.length)
+      }
+    },
+  }
+}
+
+export const limitStage: CompileStage = spec => limit(limitOf(spec))
+
+export const skipStage: CompileStage = spec => skip(skipOf(spec))
+
+export function countValue(count: number): Value {
+  return count <= 2147483647 ? int32(count) : int64(BigInt(count))
+}
+
+export const countStage: CompileStage = (spec, _, name) => {
+  const field = spec.type === bsonType.string ? spec.value : refuse(40156, 'the count field must be a non-empty string')
+  if (field === '') refuse(40157, 'the count field must be a non-empty string')
+  if (field.startsWith('$')) refuse(40158, 'the count field cannot be a $-prefixed path')
+  if (field.includes('\0')) refuse(40159, 'the count field cannot contain a null byte')
+  if (field.includes('.')) refuse(40160, "the count field cannot contain '.'")
+  return {
+    name,
+    async *run(input) {
+      let count = 0
+      for await (const batch of input) count += batch.length
+      if (count > 0) yield [BsonDocument.of([[field, countValue(count)]])]
+    },
+  }
+}
+
+export const sampleStage: CompileStage = (spec, { scope }, name) => {
+  if (spec.type !== bsonType.document) return refuse(28745, 'the $sample stage specification must be an object')
+  const { size } = namedArguments(spec, ['size'], unknown => refuse(28748, `unrecognized option to $sample: ${unknown}`))
+  if (size === undefined) return refuse(28749, '$sample stage must specify a size')
+  if (!isNumeric(size)) return refuse(28746, 'size argument to $sample must be a number')
+  const wanted = Number(exactInteger(size) ?? 0n)
+  if (wanted < 0) refuse(28747, 'size argument to $sample must not be negative')
+  const { random } = scope.constants
+  return {
+    name,
+    /** Every document is as likely as every other to be among those that are kept (reservoir sampling). */
+    async *run(input, { slice }) {
+      const kept: BsonDocument[] = []
+      const memory = new Memory(refuseSortMemory)
+      let seen = 0
+      await forEachDocument(input, slice, document => {
+        const place = kept.length < wanted ? kept.length : Math.floor(random() * (seen + 1))
+        seen += 1
+        if (place >= wanted) return
+        const own = written(document)
+        memory.add(documentBytes(own).length - (kept[place] === undefined ? 0 : documentBytes(kept[place]).length))
+        kept[place] = own
+      })
+      yield* inBatches(shuffled(kept, random), slice)
+    },
+  }
+}
+
+function shuffled(documents: readonly BsonDocument[], random: () => number): readonly BsonDocument[] {
+  const mixed = [...documents]
+  for (let at = mixed.length - 1; at > 0; at -= 1) {
+    const other = Math.floor(random() * (at + 1))
+    const [a, b] = [mixed[at]!, mixed[other]!]
+    mixed[at] = b
+    mixed[other] = a
+  }
+  return mixed
+}

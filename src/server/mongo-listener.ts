@@ -1,0 +1,103 @@
+/**
+ * Mongo wire, plain and TLS, on one port: the first bytes of a connection tell them apart.
+ *
+ * TLS begins with 16 03 and a version of at least 1. To a Mongo client these are the low bytes of its first message's length,
+ * which would then be 66 KB or more; a greeting is far shorter.
+ */
+
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { machine } from '../base/clock.ts'
+import { drainMsMax, headersTimeoutMs } from '../base/limits.ts'
+import type { Log } from '../base/log.ts'
+import type { MongoServer } from '../mongo/server.ts'
+import type { Certificate } from './certificate.ts'
+import { explainListenError, type Listener } from './listener.ts'
+
+export interface MongoListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly server: MongoServer
+  readonly certificate: () => Promise<Certificate>
+  readonly log: Log
+  readonly holdsProcess: boolean
+}
+
+/** Enough to tell. */
+const sniffedBytes = 3
+
+export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
+  const { host, port, server, certificate, log, holdsProcess } = options
+  let context: Promise<SecureContext> | undefined
+  const secureContext = () => {
+    context ??= certificate().then(({ key, cert }) => createSecureContext({ key, cert }))
+    return context
+  }
+  const sockets = new Set<Socket>()
+  /** Connections that have not said anything yet. */
+  const silent = new Set<Socket>()
+
+  function secure(socket: Socket, first: Buffer): void {
+    socket.pause()
+    secureContext().then(
+      secureContext => {
+        socket.unshift(first)
+        const decrypted = new TLSSocket(socket, { isServer: true, secureContext })
+        decrypted.on('error', () => socket.destroy())
+        decrypted.on('close', () => socket.destroy())
+        server.serve(decrypted, socket)
+      },
+      error => {
+        log.error({ error }, 'the certificate for TLS could not be made')
+        socket.destroy()
+      },
+    )
+  }
+
+  const gate = createServer({ noDelay: true }, socket => {
+    sockets.add(socket)
+    if (!holdsProcess) socket.unref()
+    socket.once('close', () => sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    const onTimeout = () => socket.destroy()
+    socket.setTimeout(headersTimeoutMs, onTimeout)
+    let first: Buffer = Buffer.alloc(0)
+    silent.add(socket)
+    socket.once('close', () => silent.delete(socket))
+    const onData = (chunk: Buffer) => {
+      first = first.length === 0 ? chunk : Buffer.concat([first, chunk])
+      if (first.length < sniffedBytes && isTlsSoFar(first)) return
+      socket.off('data', onData)
+      silent.delete(socket)
+      socket.off('timeout', onTimeout)
+      socket.setTimeout(0)
+      if (isTlsSoFar(first)) secure(socket, first)
+      else server.serve(socket, socket).push(first)
+    }
+    socket.on('data', onData)
+  })
+  await new Promise<void>((resolve, reject) => {
+    gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--mongo-port' })))
+    gate.listen({ host, port }, resolve)
+  })
+  if (!holdsProcess) gate.unref()
+
+  return {
+    port: (gate.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise(resolve => gate.close(resolve))
+      for (const socket of silent) socket.destroy()
+      server.close()
+      const limit = machine.setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, drainMsMax)
+      await closed
+      machine.clearTimeout(limit)
+    },
+  }
+}
+
+function isTlsSoFar(bytes: Buffer): boolean {
+  const [record, major, minor] = bytes
+  return record === 0x16 && (major === undefined || major === 3) && (minor === undefined || minor >= 1)
+}

@@ -1,0 +1,253 @@
+/** Pipelines through the driver: where documents come from, where they go, and how results are fetched. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Collection, type Document, Long } from 'mongodb'
+import { failure, idsOf, startMongo } from './support/fixture.ts'
+
+const { db, client, newCollection, newDatabase } = await startMongo()
+
+async function filled(count = 20): Promise<Collection<Document>> {
+  const collection = newCollection()
+  await collection.insertMany(Array.from({ length: count }, (_, _id) => ({ _id: _id as never, n: _id, kind: _id % 3 })))
+  return collection
+}
+
+test('countDocuments counts', async () => {
+  const collection = await filled()
+  assert.equal(await collection.countDocuments({}), 20)
+  assert.equal(await collection.countDocuments({ kind: 0 }), 7)
+  assert.equal(await collection.countDocuments({ kind: 0 }, { skip: 2, limit: 3 }), 3)
+  assert.equal(await collection.countDocuments({ kind: 9 }), 0)
+  assert.equal(await newCollection().countDocuments({}), 0)
+})
+
+test('A pipeline groups, sorts and projects', async () => {
+  const collection = await filled()
+  const result = await collection
+    .aggregate([
+      { $match: { n: { $gte: 2 } } },
+      { $group: { _id: '$kind', total: { $sum: '$n' }, count: { $sum: 1 } } },
+      { $sort: { _id: 1 } },
+      { $project: { total: 1, mean: { $divide: ['$total', '$count'] } } },
+    ])
+    .toArray()
+  assert.deepEqual(result, [
+    { _id: 0, total: 63, mean: 10.5 },
+    { _id: 1, total: 69, mean: 11.5 },
+    { _id: 2, total: 57, mean: 9.5 },
+  ])
+})
+
+test('Results come in batches of any size', async () => {
+  const collection = await filled(300)
+  for (const batchSize of [1, 7, 100, 300, 1000]) {
+    const found = await collection.aggregate([{ $project: { n: 1 } }], { batchSize }).toArray()
+    assert.deepEqual(idsOf(found), [...Array(300).keys()], String(batchSize))
+  }
+  const { cursor } = await collection.db.command({ aggregate: 'items', pipeline: [], cursor: { batchSize: 0 } })
+  assert.deepEqual(cursor.firstBatch, [])
+  const more = await collection.db.command({ getMore: Long.fromValue(cursor.id), collection: 'items' })
+  assert.equal(more.cursor.nextBatch.length, 300)
+})
+
+test('$lookup, $unionWith and $facet see other collections, without the dead', async () => {
+  const database = newDatabase()
+  const [orders, items] = [database.collection('orders'), database.collection('items')]
+  await orders.insertMany([
+    { _id: 1 as never, item: 'a' },
+    { _id: 2 as never, item: 'b' },
+  ])
+  await items.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
+  await items.insertMany([
+    { _id: 'a' as never, price: 1 },
+    { _id: 'b' as never, price: 2, ttl: 5 },
+  ])
+  const joined = () =>
+    orders
+      .aggregate([
+        { $lookup: { from: 'items', localField: 'item', foreignField: '_id', as: 'items' } },
+        { $sort: { _id: 1 } },
+      ])
+      .toArray()
+  const united = () => orders.aggregate([{ $unionWith: 'items' }, { $count: 'n' }]).toArray()
+  assert.deepEqual(
+    (await joined()).map(order => order.items.length),
+    [1, 1],
+  )
+  assert.deepEqual(await united(), [{ n: 4 }])
+  await db.clock.advance('5s')
+  assert.deepEqual(
+    (await joined()).map(order => order.items.length),
+    [1, 0],
+  )
+  assert.deepEqual(await united(), [{ n: 3 }])
+  const [facets] = await items.aggregate([{ $facet: { all: [{ $count: 'n' }] } }]).toArray()
+  assert.deepEqual(facets, { all: [{ n: 1 }] })
+})
+
+test('A document that dies between two batches is not in the second', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
+  await collection.insertMany(
+    Array.from({ length: 10 }, (_, _id) => ({ _id: _id as never, ...(_id >= 5 && { ttl: 3 }) })),
+  )
+  const cursor = collection.aggregate([{ $addFields: { seen: true } }], { batchSize: 2 })
+  assert.deepEqual([(await cursor.next())?._id, (await cursor.next())?._id], [0, 1])
+  await db.clock.advance('3s')
+  assert.deepEqual(idsOf(await cursor.toArray()), [2, 3, 4])
+})
+
+test('$out puts its result in the place of a collection, with its indexes', async () => {
+  const collection = await filled()
+  const target = collection.db.collection('target')
+  await target.insertOne({ _id: 'old' as never })
+  await target.createIndex({ n: 1 })
+  assert.deepEqual(await collection.aggregate([{ $match: { n: { $lt: 3 } } }, { $out: 'target' }]).toArray(), [])
+  assert.deepEqual(idsOf(await target.find().toArray()), [0, 1, 2])
+  assert.deepEqual(
+    (await target.indexes()).map(({ name }) => name),
+    ['_id_', 'n_1'],
+  )
+  const bad = collection.aggregate([{ $project: { _id: { $literal: 1 } } }, { $out: 'target' }]).toArray()
+  assert.equal((await failure(bad)).code, 11000)
+  assert.deepEqual(idsOf(await target.find().toArray()), [0, 1, 2])
+  assert.deepEqual(
+    (await collection.db.listCollections().toArray()).map(({ name }) => name),
+    ['items', 'target'],
+  )
+})
+
+test('$merge merges by _id and by other fields', async () => {
+  const collection = await filled(4)
+  const target = collection.db.collection('target')
+  await target.insertMany([{ _id: 1 as never, kept: true, n: 'old' }, { _id: 9 as never }])
+  await collection.aggregate([{ $merge: { into: 'target' } }]).toArray()
+  assert.deepEqual(await target.findOne({ _id: 1 as never }), { _id: 1, kept: true, n: 1, kind: 1 })
+  assert.deepEqual(idsOf(await target.find().toArray()), [0, 1, 2, 3, 9])
+  const run = (merge: Document, match: Document = {}) =>
+    collection.aggregate([{ $match: match }, { $merge: { into: 'target', ...merge } }]).toArray()
+  assert.equal((await failure(run({ whenMatched: 'fail' }))).code, 11000)
+  assert.equal((await failure(run({ on: 'n' }))).code, 51183)
+  await target.createIndex({ n: 1 }, { unique: true, sparse: true })
+  await run({ on: 'n', whenMatched: 'merge', whenNotMatched: 'discard' }, { n: 2 })
+  await target.deleteOne({ _id: 3 as never })
+  assert.equal((await failure(run({ whenNotMatched: 'fail' }))).code, 13113)
+})
+
+test('An update can be a pipeline', async () => {
+  const collection = await filled(3)
+  await collection.updateMany({}, [{ $set: { twice: { $multiply: ['$n', 2] } } }, { $unset: 'kind' }])
+  assert.deepEqual(await collection.find().toArray(), [
+    { _id: 0, n: 0, twice: 0 },
+    { _id: 1, n: 1, twice: 2 },
+    { _id: 2, n: 2, twice: 4 },
+  ])
+  const after = await collection.findOneAndUpdate({ _id: 1 as never }, [{ $set: { n: { $add: ['$n', '$$more'] } } }], {
+    returnDocument: 'after',
+    let: { more: 10 },
+  })
+  assert.equal(after!.n, 11)
+})
+
+test('Variables of a command are known in its filter', async () => {
+  const collection = await filled(5)
+  assert.deepEqual(
+    idsOf(await collection.find({ $expr: { $eq: ['$n', '$$wanted'] } }, { let: { wanted: 3 } }).toArray()),
+    [3],
+  )
+  const found = await collection
+    .aggregate([{ $match: { $expr: { $gt: ['$n', '$$low'] } } }], { let: { low: 3 } })
+    .toArray()
+  assert.deepEqual(idsOf(found), [4])
+  assert.equal((await collection.deleteMany({ $expr: { $eq: ['$n', '$_id'] } })).deletedCount, 5)
+})
+
+test('Statistics are pipelines too', async () => {
+  const collection = await filled(5)
+  const [stats] = await collection.aggregate([{ $collStats: { count: {} } }]).toArray()
+  assert.equal(stats!.count, 5)
+  const indexes = await collection.aggregate([{ $indexStats: {} }]).toArray()
+  assert.deepEqual(
+    indexes.map(({ name }) => name),
+    ['_id_'],
+  )
+  const running = await client
+    .db('admin')
+    .aggregate([{ $currentOp: {} }])
+    .toArray()
+  assert.ok(running.some(({ command }) => 'aggregate' in command))
+  assert.deepEqual(
+    await client
+      .db('any')
+      .aggregate([{ $documents: [{ a: 1 }, { a: 2 }] }])
+      .toArray(),
+    [{ a: 1 }, { a: 2 }],
+  )
+})
+
+test('A pipeline that cannot be is refused', async () => {
+  const collection = await filled(1)
+  const run = (pipeline: Document[]) => failure(collection.aggregate(pipeline).toArray())
+  assert.equal((await run([{ $nonsense: 1 }])).code, 40324)
+  assert.equal((await run([{ $match: 1, $limit: 1 }])).code, 40323)
+  assert.equal((await run([{ $project: { a: { $nonsense: 1 } } }])).code, 31325)
+  assert.equal((await run([{ $group: {} }])).code, 15955)
+  assert.equal((await failure(collection.db.command({ aggregate: 'items', pipeline: [] }))).code, 9)
+  assert.equal((await failure(collection.db.command({ aggregate: 'items', pipeline: [5], cursor: {} }))).code, 14)
+})
+
+test('explain says which index serves, and counts no dead', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
+  await collection.createIndex({ a: 1 })
+  await collection.insertMany([
+    { _id: 1 as never, a: 1, ttl: 5 },
+    { _id: 2 as never, a: 1 },
+  ])
+  const explain = async (filter: Document) => (await collection.find(filter).explain('executionStats')) as Document
+  const indexed = await explain({ a: 1 })
+  assert.equal(indexed.queryPlanner.winningPlan.inputStage.indexName, 'a_1')
+  assert.equal(indexed.executionStats.nReturned, 2)
+  await db.clock.advance('5s')
+  assert.equal((await explain({ a: 1 })).executionStats.nReturned, 1)
+  assert.equal((await explain({ b: 1 })).queryPlanner.winningPlan.stage, 'COLLSCAN')
+  assert.equal((await explain({ _id: 1 })).queryPlanner.winningPlan.stage, 'IDHACK')
+  const pipeline = (await collection.aggregate([{ $match: { a: 1 } }]).explain()) as Document
+  assert.equal(pipeline.stages[0].$cursor.queryPlanner.winningPlan.stage, 'FETCH')
+  assert.equal((await failure(collection.db.command({ explain: { ping: 1 } }))).code, 59)
+})
+
+test('Indexes give the same results as scans', async () => {
+  const plain = newCollection()
+  const indexed = newCollection()
+  const values = [1, 2, 3.5, 'a', 'b', null, [1, 2], [3], [], { x: 1 }, true, new Date(5), undefined]
+  const documents = values.flatMap((a, i) =>
+    values.map((b, j) => ({ _id: i * 100 + j, a, b: Array.isArray(a) && Array.isArray(b) ? 0 : b })),
+  )
+  for (const collection of [plain, indexed]) await collection.insertMany(documents as never, { ignoreUndefined: true })
+  await indexed.createIndex({ a: 1 })
+  await indexed.createIndex({ b: -1 })
+  await indexed.createIndex({ a: 1, b: 1 })
+  const filters: Document[] = [
+    { a: 1 },
+    { a: null },
+    { a: { $gt: 1 } },
+    { a: { $gt: 0, $lt: 3 } },
+    { a: { $in: [1, 'a', null] } },
+    { a: 1, b: { $gte: 'a' } },
+    { a: { $elemMatch: { $gt: 1 } } },
+    { $or: [{ a: 1 }, { a: 'b' }] },
+    { a: { $exists: false } },
+    { b: [] },
+    { a: { x: 1 } },
+    { a: { $ne: 1 } },
+  ]
+  for (const filter of filters) {
+    for (const sort of [{ _id: 1 }, { a: 1, _id: 1 }, { b: -1, _id: 1 }] as const) {
+      const [one, other] = await Promise.all([plain, indexed].map(each => each.find(filter).sort(sort).toArray()))
+      assert.deepEqual(idsOf(other!), idsOf(one!), `${JSON.stringify(filter)} ${JSON.stringify(sort)}`)
+    }
+    assert.equal(await indexed.countDocuments(filter), await plain.countDocuments(filter), JSON.stringify(filter))
+  }
+})

@@ -1,0 +1,315 @@
+/** Databases, collections, their indexes, and what Cosmos adds to them. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Document, Double, Long } from 'mongodb'
+import { newClient } from '../../support/start-server.ts'
+import { failure, idsOf, startMongo } from './support/fixture.ts'
+import { RawClient } from './support/raw-client.ts'
+
+const { db, client, newDatabase, newCollection } = await startMongo()
+
+test('A database is there while it has a collection', async () => {
+  const database = newDatabase()
+  const names = async () =>
+    (await client.db().admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name)
+  assert.ok(!(await names()).includes(database.databaseName))
+  await database.createCollection('c')
+  assert.ok((await names()).includes(database.databaseName))
+  const { databases } = await client.db('admin').command({ listDatabases: 1, filter: { name: database.databaseName } })
+  assert.equal(databases.length, 1)
+  assert.equal((await database.command({ dropDatabase: 1 })).dropped, database.databaseName)
+  assert.ok(!(await names()).includes(database.databaseName))
+  assert.equal((await database.command({ dropDatabase: 1 })).dropped, undefined)
+})
+
+test('create, list and drop', async () => {
+  const database = newDatabase()
+  await database.createCollection('b')
+  await database.createCollection('a')
+  assert.equal((await failure(database.createCollection('a'))).code, 48)
+  const [first, second] = await database.listCollections().toArray()
+  assert.deepEqual([first?.name, second?.name], ['a', 'b'])
+  assert.equal(first?.type, 'collection')
+  const { info, idIndex, options } = first as Document
+  assert.equal(info.readOnly, false)
+  assert.equal(info.uuid.sub_type, 4)
+  assert.deepEqual(idIndex, { v: 2, key: { _id: 1 }, name: '_id_' })
+  assert.deepEqual(options, {})
+  assert.deepEqual(await database.listCollections({ name: 'b' }, { nameOnly: true }).toArray(), [
+    { name: 'b', type: 'collection' },
+  ])
+  const { nIndexesWas, ns } = await database.command({ drop: 'a' })
+  assert.deepEqual([nIndexesWas, ns], [1, `${database.databaseName}.a`])
+  assert.equal((await database.command({ drop: 'a' })).ok, 1)
+  assert.deepEqual(
+    (await database.listCollections().toArray()).map(({ name }) => name),
+    ['b'],
+  )
+})
+
+test('Names that cannot be are refused', async () => {
+  const database = newDatabase()
+  for (const name of ['', '.a', 'a$', '$cmd', 'system.users', 'x'.repeat(300)]) {
+    assert.equal((await failure(database.command({ create: name }))).code, 73, name)
+  }
+  const raw = await RawClient.loggedIn(db.mongoUri!)
+  for (const $db of ['', 'a.b', 'a b', 'a$b', 'a/b', 'x'.repeat(64)]) {
+    assert.equal((await raw.command({ create: 'c', $db })).code, 73, $db)
+  }
+  raw.close()
+})
+
+test('Options that would be ignored silently are refused', async () => {
+  const database = newDatabase()
+  for (const option of [
+    { capped: true, size: 100 },
+    { validator: { a: 1 } },
+    { viewOn: 'x' },
+    { timeseries: { timeField: 't' } },
+    { collation: { locale: 'de' } },
+  ]) {
+    assert.equal((await failure(database.command({ create: 'c', ...option }))).code, 238, JSON.stringify(option))
+  }
+  assert.equal((await database.command({ create: 'c', capped: false, collation: { locale: 'simple' } })).ok, 1)
+})
+
+test('A collection is renamed with everything in it', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  await collection.insertOne({ _id: 1 as never })
+  const renamed = await collection.rename('other')
+  assert.deepEqual(idsOf(await renamed.find().toArray()), [1])
+  assert.deepEqual(await collection.find().toArray(), [])
+  assert.equal((await renamed.indexes()).length, 2)
+  await db.clock.advance('10s')
+  assert.deepEqual(await renamed.find().toArray(), [])
+  await collection.insertOne({ _id: 2 as never })
+  assert.equal((await failure(collection.rename('other'))).code, 48)
+  const replaced = await collection.rename('other', { dropTarget: true })
+  assert.deepEqual(idsOf(await replaced.find().toArray()), [2])
+  assert.equal((await failure(collection.rename('another'))).code, 26)
+})
+
+test('The two APIs do not see each other’s containers', async () => {
+  const nosql = newClient(db)
+  const { database } = await nosql.databases.create({ id: 'both' })
+  await database.containers.create({ id: 'json', partitionKey: '/pk' })
+  const mongo = client.db('both')
+  assert.deepEqual(await mongo.listCollections().toArray(), [])
+  const databases = async () => (await client.db().admin().listDatabases()).databases.map(({ name }) => name)
+  assert.ok(!(await databases()).includes('both'), 'it has nothing that is there for Mongo')
+  await mongo.collection('bson').insertOne({ _id: 1 as never })
+  assert.ok((await databases()).includes('both'))
+  const { resources } = await database.containers.readAll().fetchAll()
+  assert.deepEqual(
+    resources.map(({ id }) => id),
+    ['json'],
+  )
+  const taken = await failure(mongo.collection('json').insertOne({ _id: 1 as never }))
+  assert.equal(taken.code, 48)
+  assert.match(taken.message, /taken by a container of the NoSQL API/)
+  assert.deepEqual(await mongo.collection('json').find().toArray(), [])
+  await mongo.dropDatabase()
+  assert.deepEqual(
+    (await database.containers.readAll().fetchAll()).resources.map(({ id }) => id),
+    ['json'],
+  )
+})
+
+test('Indexes are made, listed and dropped', async () => {
+  const collection = newCollection()
+  await collection.insertMany([{ a: 1, b: [1, 2] }, { a: 2 }])
+  assert.equal(await collection.createIndex({ a: 1, b: -1 }), 'a_1_b_-1')
+  assert.equal(await collection.createIndex({ c: 'hashed' }), 'c_hashed')
+  assert.equal(await collection.createIndex({ '$**': 1 }), '$**_1')
+  assert.equal(await collection.createIndex({ d: 1 }, { sparse: true, name: 'd' }), 'd')
+  assert.equal(await collection.createIndex({ e: 1 }, { partialFilterExpression: { a: { $gt: 1 } } }), 'e_1')
+  assert.deepEqual(await collection.indexes(), [
+    { v: 2, key: { _id: 1 }, name: '_id_' },
+    { v: 2, key: { a: 1, b: -1 }, name: 'a_1_b_-1' },
+    { v: 2, key: { c: 'hashed' }, name: 'c_hashed' },
+    { v: 2, key: { '$**': 1 }, name: '$**_1' },
+    { v: 2, key: { d: 1 }, name: 'd', sparse: true },
+    { v: 2, key: { e: 1 }, name: 'e_1', partialFilterExpression: { a: { $gt: 1 } } },
+  ])
+  const again = await collection.db.command({
+    createIndexes: 'items',
+    indexes: [{ key: { a: 1, b: -1 }, name: 'a_1_b_-1' }],
+  })
+  assert.equal(again.note, 'all indexes already exist')
+  await collection.dropIndex('d')
+  await collection.db.command({ dropIndexes: 'items', index: { c: 'hashed' } })
+  assert.equal((await collection.indexes()).length, 4)
+  const { nIndexesWas, msg } = await collection.db.command({ dropIndexes: 'items', index: '*' })
+  assert.deepEqual([nIndexesWas, msg], [4, 'non-_id indexes dropped for collection'])
+  assert.equal((await collection.indexes()).length, 1)
+})
+
+const badIndexes: readonly (readonly [spec: Document, code: number])[] = [
+  [{ key: {}, name: 'x' }, 67],
+  [{ key: { a: 0 }, name: 'x' }, 67],
+  [{ key: { a: 'nonsense' }, name: 'x' }, 67],
+  [{ key: { a: 'text' }, name: 'x' }, 67],
+  [{ key: { a: true }, name: 'x' }, 67],
+  [{ key: { '': 1 }, name: 'x' }, 67],
+  [{ key: { 'a..b': 1 }, name: 'x' }, 67],
+  [{ key: { $a: 1 }, name: 'x' }, 67],
+  [{ key: { a: 1 } }, 9],
+  [{ name: 'x' }, 9],
+  [{ key: 'a', name: 'x' }, 14],
+  [{ key: { a: 1 }, name: 5 }, 14],
+  [{ key: { a: 1 }, name: 'x', nonsense: 1 }, 197],
+  [{ key: { a: 1 }, name: 'x', collation: { locale: 'de' } }, 238],
+  [{ key: { a: 1 }, name: 'x', sparse: true, partialFilterExpression: { a: 1 } }, 67],
+  [{ key: { a: 1 }, name: 'other' }, 85],
+  [{ key: { b: 1 }, name: 'a_1' }, 86],
+  [{ key: { a: 1 }, name: 'a_1', unique: true }, 86],
+]
+
+test('Indexes that cannot be are refused', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ a: 1 })
+  for (const [spec, code] of badIndexes) {
+    const { code: answered } = await failure(collection.db.command({ createIndexes: 'items', indexes: [spec] }))
+    assert.equal(answered, code, JSON.stringify(spec))
+  }
+  assert.equal((await failure(collection.db.command({ createIndexes: 'items', indexes: [] }))).code, 2)
+  assert.equal((await failure(collection.dropIndex('nonsense'))).code, 27)
+  assert.equal((await failure(collection.dropIndex('_id_'))).code, 72)
+  assert.equal((await failure(collection.db.command({ listIndexes: 'nothing' }))).code, 26)
+})
+
+test('A unique index keeps out what is taken, by any write', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ mail: 1 }, { unique: true })
+  await collection.createIndex({ 'a.b': 1, c: 1 }, { unique: true, sparse: true, name: 'pair' })
+  await collection.insertMany([
+    { _id: 1 as never, mail: 'x' },
+    { _id: 2 as never, mail: 'y', a: { b: 1 }, c: 1 },
+  ])
+  const taken = await failure(collection.insertOne({ mail: 'x' }))
+  assert.equal(taken.code, 11000)
+  assert.match(taken.message, /index: mail_1 dup key: \{ mail: "x" \}/)
+  assert.match(
+    (await failure(collection.insertOne({ mail: 'z', a: { b: 1.0 }, c: Long.fromNumber(1) }))).message,
+    /index: pair dup key/,
+  )
+  assert.equal((await failure(collection.updateOne({ _id: 2 as never }, { $set: { mail: 'x' } }))).code, 11000)
+  assert.equal((await failure(collection.replaceOne({ _id: 2 as never }, { mail: 'x' }))).code, 11000)
+  assert.equal(
+    (await failure(collection.updateOne({ mail: 'x', q: 1 }, { $set: { z: 1 } }, { upsert: true }))).code,
+    11000,
+  )
+  await collection.insertOne({ _id: 3 as never })
+  assert.equal((await failure(collection.insertOne({}))).code, 11000, 'nothing is a value too')
+  const error = await failure(
+    collection.insertMany(
+      [
+        { _id: 4 as never, mail: '4' },
+        { _id: 5 as never, mail: 'x' },
+        { _id: 6 as never, mail: '6' },
+      ],
+      { ordered: false },
+    ),
+  )
+  assert.equal(error.code, 11000)
+  assert.deepEqual(idsOf(await collection.find().toArray()), [1, 2, 3, 4, 6])
+})
+
+test('A unique index is not made over what is not unique', async () => {
+  const collection = newCollection()
+  await collection.insertMany([{ a: 1 }, { a: new Double(1) }])
+  assert.equal((await failure(collection.createIndex({ a: 1 }, { unique: true }))).code, 11000)
+  assert.equal((await collection.indexes()).length, 1)
+  await collection.deleteOne({})
+  await collection.createIndex({ a: 1 }, { unique: true })
+})
+
+test('Documents with two arrays have no place in a compound index', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ a: 1, b: 1 })
+  const { n, writeErrors } = await collection.db.command({
+    insert: 'items',
+    documents: [{ _id: 1 }, { _id: 2, a: [1], b: [2] }, { _id: 3 }],
+    ordered: false,
+  })
+  assert.equal(n, 2)
+  assert.deepEqual(
+    writeErrors.map(({ index, code }: Document) => [index, code]),
+    [[1, 171]],
+  )
+})
+
+test('Statistics count what is alive', async () => {
+  const collection = newCollection()
+  await collection.insertMany(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(100) })))
+  const stats = await collection.db.command({ collStats: 'items' })
+  assert.equal(stats.count, 10)
+  assert.ok(stats.size > 1000)
+  assert.equal(stats.nindexes, 1)
+  const whole = await collection.db.stats()
+  assert.equal(Number(whole.objects), 10)
+  assert.equal(Number(whole.collections), 1)
+  const { valid, nrecords } = await collection.db.command({ validate: 'items' })
+  assert.deepEqual([valid, nrecords], [true, 10])
+  assert.equal((await failure(collection.db.command({ validate: 'nothing' }))).code, 26)
+})
+
+test('Cosmos’s own commands make databases and sharded collections with throughput', async () => {
+  const database = newDatabase()
+  const action = (customAction: string, rest: Document = {}) => database.command({ customAction, ...rest })
+  assert.equal((await action('CreateDatabase', { offerThroughput: 1000 })).ok, 1)
+  assert.equal((await failure(action('CreateDatabase'))).code, 48)
+  assert.equal((await action('GetDatabase')).provisionedThroughput, 1000)
+  await action('UpdateDatabase', { autoScaleSettings: { maxThroughput: 4000 } })
+  assert.deepEqual((await action('GetDatabase')).autoScaleSettings, { maxThroughput: 4000 })
+  await action('CreateCollection', {
+    collection: 'c',
+    shardKey: 'tenant',
+    offerThroughput: 500,
+    indexes: [{ key: { a: 1 }, name: 'a_1' }],
+  })
+  const shown = await action('GetCollection', { collection: 'c' })
+  assert.deepEqual(shown.shardKeyDefinition, { tenant: 'hashed' })
+  assert.equal(shown.provisionedThroughput, 500)
+  assert.deepEqual(
+    shown.indexes.map(({ name }: Document) => name),
+    ['_id_', 'a_1'],
+  )
+  await action('UpdateCollection', { collection: 'c', offerThroughput: 600 })
+  assert.equal((await failure(action('GetCollection', { collection: 'none' }))).code, 26)
+  assert.equal((await failure(action('CreateCollection', { collection: 'd', offerThroughput: 5 }))).code, 2)
+  assert.equal((await failure(action('Nonsense'))).code, 115)
+})
+
+test('In a sharded collection an _id is unique within its shard key', async () => {
+  const collection = newCollection()
+  await client.db('admin').command({ shardCollection: collection.namespace, key: { tenant: 'hashed' } })
+  await collection.insertMany([
+    { _id: 1 as never, tenant: 'a', n: 1 },
+    { _id: 1 as never, tenant: 'b', n: 2 },
+    { _id: 2 as never, tenant: 5 },
+    { _id: 3 as never },
+  ])
+  assert.equal((await failure(collection.insertOne({ _id: 1 as never, tenant: 'a' }))).code, 11000)
+  assert.equal((await failure(collection.insertOne({ _id: 2 as never, tenant: Long.fromNumber(5) }))).code, 11000)
+  assert.equal((await collection.find({ _id: 1 as never }).toArray()).length, 2)
+  assert.deepEqual(
+    await collection
+      .find({ _id: 1 as never, tenant: 'b' })
+      .project({ n: 1, _id: 0 })
+      .toArray(),
+    [{ n: 2 }],
+  )
+  await collection.updateOne({ _id: 1 as never, tenant: 'b' }, { $set: { n: 3 } })
+  assert.equal(
+    (await failure(collection.updateOne({ _id: 1 as never, tenant: 'b' }, { $set: { tenant: 'c' } }))).code,
+    66,
+  )
+  assert.equal((await collection.deleteMany({ tenant: { $exists: true } })).deletedCount, 3)
+  assert.equal(
+    (await failure(client.db('admin').command({ shardCollection: collection.namespace, key: { other: 1 } }))).code,
+    20,
+  )
+})

@@ -1,0 +1,185 @@
+/** Writes that are sent again after a lost connection happen once. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UUID } from 'bson'
+import fc from 'fast-check'
+import { type Collection, type Document, Long } from 'mongodb'
+import { mayfly } from '../../../src/index.ts'
+import { temporaryDirectory } from '../../support/start-server.ts'
+import { cuttingProxy } from './support/cutting-proxy.ts'
+import { startMongo } from './support/fixture.ts'
+import { RawClient } from './support/raw-client.ts'
+
+const { uri, newDatabase, client, connect } = await startMongo()
+
+const lsid = () => ({ id: new UUID() })
+
+test('A write that is sent again is answered again, and not done again', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const session = { lsid: lsid(), $db }
+  const commands: readonly (readonly [command: Document, fields: readonly string[]])[] = [
+    [
+      {
+        insert: 'c',
+        documents: [
+          { _id: 1, n: 0 },
+          { _id: 2, n: 0 },
+        ],
+      },
+      ['n'],
+    ],
+    [
+      {
+        update: 'c',
+        updates: [
+          { q: { _id: 1 }, u: { $inc: { n: 1 } } },
+          { q: { _id: 9 }, u: { $inc: { n: 1 } }, upsert: true },
+        ],
+      },
+      ['n', 'nModified', 'upserted'],
+    ],
+    [{ findAndModify: 'c', query: { _id: 1 }, update: { $inc: { n: 10 } }, new: true }, ['value', 'lastErrorObject']],
+    [
+      { findAndModify: 'c', query: { _id: 'new' }, update: { $inc: { n: 1 } }, upsert: true },
+      ['value', 'lastErrorObject'],
+    ],
+    [{ findAndModify: 'c', query: { _id: 'new' }, remove: true }, ['value', 'lastErrorObject']],
+    [{ delete: 'c', deletes: [{ q: { _id: { $gte: 2 } }, limit: 1 }] }, ['n']],
+  ]
+  for (const [at, [command, fields]] of commands.entries()) {
+    const numbered = { ...command, ...session, txnNumber: Long.fromNumber(at) }
+    const first = await raw.command(numbered)
+    assert.equal(first.ok, 1, JSON.stringify(first))
+    for (let repeat = 0; repeat < 3; repeat++) {
+      const again = await raw.command(numbered)
+      for (const field of fields) assert.deepEqual(again[field], first[field], `${Object.keys(command)[0]} ${field}`)
+      assert.ok(again.retriedStmtIds !== undefined || again.retriedStmtId !== undefined)
+    }
+  }
+  const { cursor } = await raw.command({ find: 'c', $db })
+  assert.deepEqual(cursor.firstBatch, [
+    { _id: 1, n: 11 },
+    { _id: 9, n: 1 },
+  ])
+  raw.close()
+})
+
+test('Of a command that was done in part, the rest is done when it comes again', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const session = { lsid: lsid(), txnNumber: Long.fromNumber(1), $db }
+  const documents = [{ _id: 1 }, { _id: 2 }, { _id: 3 }]
+  await raw.command({ insert: 'c', documents: documents.slice(0, 2), ...session })
+  const again = await raw.command({ insert: 'c', documents, ...session })
+  assert.equal(again.n, 3)
+  assert.deepEqual(again.retriedStmtIds, [0, 1])
+  const byIds = await raw.command({ insert: 'c', documents: [{ _id: 3 }, { _id: 4 }], stmtIds: [2, 3], ...session })
+  assert.equal(byIds.n, 2)
+  raw.close()
+})
+
+test('An older number is refused', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const session = { lsid: lsid(), $db }
+  await raw.command({ insert: 'c', documents: [{ _id: 1 }], ...session, txnNumber: Long.fromNumber(5) })
+  const { code } = await raw.command({
+    insert: 'c',
+    documents: [{ _id: 2 }],
+    ...session,
+    txnNumber: Long.fromNumber(4),
+  })
+  assert.equal(code, 225)
+  raw.close()
+})
+
+test('Numbers need a session, and belong to writes', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const txnNumber = Long.fromNumber(1)
+  assert.equal((await raw.command({ insert: 'c', documents: [{}], txnNumber, $db })).code, 72)
+  assert.equal((await raw.command({ find: 'c', txnNumber, lsid: lsid(), $db })).code, 50768)
+  assert.equal((await raw.command({ insert: 'c', documents: [{}], txnNumber, lsid: { id: 5 }, $db })).code, 14)
+  raw.close()
+})
+
+test('The same write sent twice at once happens once', async () => {
+  const [first, second] = [await RawClient.loggedIn(uri), await RawClient.loggedIn(uri)]
+  const $db = newDatabase().databaseName
+  await first.command({ insert: 'c', documents: [{ _id: 1, n: 0 }], $db })
+  for (let number = 1; number <= 20; number++) {
+    const session = { lsid: lsid(), txnNumber: Long.fromNumber(number), $db }
+    const update = { update: 'c', updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }], ...session }
+    await Promise.all([first.command(update), second.command(update)])
+  }
+  const { cursor } = await first.command({ find: 'c', $db })
+  assert.equal(cursor.firstBatch[0].n, 20)
+  first.close()
+  second.close()
+})
+
+test('A write is known after the server was started anew', async () => {
+  const data = temporaryDirectory()
+  const command = { findAndModify: 'c', query: { _id: 1 }, update: { $inc: { n: 1 } }, upsert: true, new: true }
+  const session = { lsid: lsid(), txnNumber: Long.fromNumber(3), $db: 'd' }
+  const answers: Document[] = []
+  for (let run = 0; run < 3; run++) {
+    await using db = await mayfly({ clock: 'manual', data })
+    const raw = await RawClient.loggedIn(db.mongoUri!)
+    answers.push(await raw.command({ ...command, ...session }))
+    raw.close()
+  }
+  for (const { value, lastErrorObject } of answers) {
+    assert.deepEqual(value, { _id: 1, n: 1 })
+    assert.deepEqual(lastErrorObject, { n: 1, updatedExisting: false, upserted: 1 })
+  }
+})
+
+test('Through a connection that is cut at random, every increment of the driver is there once', async () => {
+  const proxy = await cuttingProxy(uri)
+  const { databaseName } = newDatabase()
+  const direct: Collection<Document> = client.db(databaseName).collection('c')
+  const cut = connect({ retryWrites: true, maxPoolSize: 4, heartbeatFrequencyMS: 500 }, proxy.uri)
+  const through: Collection<Document> = cut.db(databaseName).collection('c')
+  await direct.insertOne({ _id: 'counter' as never, n: 0 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('request', 'answer'),
+      fc.constantFrom('insert', 'update', 'modify', 'many'),
+      async (direction, kind) => {
+        // Only the first attempt is cut: a driver tries once more, and no more than that.
+        let isSent = false
+        let isCut = false
+        proxy.cut = (at, bytes) => {
+          if (at === 'request' && bytes.includes('txnNumber')) isSent = true
+          const isNow = !isCut && isSent && at === direction
+          isCut ||= isNow
+          return isNow
+        }
+        const before = (await direct.findOne({ _id: 'counter' as never }))!.n
+        const count = await direct.estimatedDocumentCount()
+        if (kind === 'insert') await through.insertOne({})
+        if (kind === 'many') await through.insertMany([{}, {}, {}])
+        if (kind === 'update')
+          assert.equal((await through.updateOne({ _id: 'counter' as never }, { $inc: { n: 1 } })).modifiedCount, 1)
+        if (kind === 'modify') {
+          const after = await through.findOneAndUpdate(
+            { _id: 'counter' as never },
+            { $inc: { n: 1 } },
+            { returnDocument: 'after' },
+          )
+          assert.equal(after!.n, before + 1)
+        }
+        proxy.cut = () => false
+        const isCounted = kind === 'update' || kind === 'modify'
+        assert.equal((await direct.findOne({ _id: 'counter' as never }))!.n, before + (isCounted ? 1 : 0))
+        const inserted = kind === 'insert' ? 1 : kind === 'many' ? 3 : 0
+        assert.equal(await direct.estimatedDocumentCount(), count + inserted)
+      },
+    ),
+    { numRuns: 12 },
+  )
+  assert.ok(proxy.cuts >= 12, `${proxy.cuts} connections were cut`)
+})

@@ -1,0 +1,272 @@
+/** Transactions: wholly or not at all, and alone. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UUID } from 'bson'
+import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
+import { mayfly } from '../../../src/index.ts'
+import { temporaryDirectory } from '../../support/start-server.ts'
+import { failure, idsOf, startMongo } from './support/fixture.ts'
+import { RawClient } from './support/raw-client.ts'
+
+const { db, uri, client, newCollection, newDatabase } = await startMongo()
+
+async function within<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
+  const session = client.startSession()
+  try {
+    return await work(session)
+  } finally {
+    await session.endSession()
+  }
+}
+
+async function accounts(): Promise<Collection<Document>> {
+  const collection = newCollection()
+  await collection.insertMany([
+    { _id: 'a' as never, n: 100 },
+    { _id: 'b' as never, n: 0 },
+  ])
+  return collection
+}
+
+const balances = async (collection: Collection<Document>) => (await collection.find().toArray()).map(({ n }) => n)
+
+test('What a transaction did is seen by nobody else before it is committed, and by all afterwards', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.updateOne({ _id: 'a' as never }, { $inc: { n: -30 } }, { session })
+    await collection.updateOne({ _id: 'b' as never }, { $inc: { n: 30 } }, { session })
+    await collection.insertOne({ _id: 'c' as never, n: 1 }, { session })
+    assert.deepEqual(await balances(collection), [100, 0])
+    await session.commitTransaction()
+  })
+  assert.deepEqual(await balances(collection), [70, 30, 1])
+})
+
+test('A transaction sees what it wrote, in every way of reading', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.insertMany(
+      [
+        { _id: 'c' as never, n: 5 },
+        { _id: 'd' as never, n: 7 },
+      ],
+      { session },
+    )
+    await collection.deleteOne({ _id: 'b' as never }, { session })
+    await collection.updateMany({ n: { $gt: 6 } }, { $inc: { n: 1 } }, { session })
+    assert.deepEqual(idsOf(await collection.find({}, { session, sort: { _id: 1 } }).toArray()), ['a', 'c', 'd'])
+    assert.deepEqual(idsOf(await collection.find({}, { session, sort: { n: -1 }, limit: 2 }).toArray()), ['a', 'd'])
+    assert.deepEqual(await collection.findOne({ _id: 'd' as never }, { session }), { _id: 'd', n: 8 })
+    assert.equal(await collection.findOne({ _id: 'b' as never }, { session }), null)
+    assert.deepEqual(await collection.distinct('n', {}, { session }), [5, 8, 101])
+    const modified = await collection.findOneAndUpdate(
+      { _id: 'c' as never },
+      { $set: { n: 6 } },
+      { session, returnDocument: 'after' },
+    )
+    assert.deepEqual(modified, { _id: 'c', n: 6 })
+    assert.equal(
+      (await collection.updateOne({ _id: 'e' as never }, { $set: { n: 9 } }, { session, upsert: true })).upsertedId,
+      'e',
+    )
+    assert.equal((await collection.deleteMany({ n: { $gte: 100 } }, { session })).deletedCount, 1)
+    await session.commitTransaction()
+  })
+  assert.deepEqual(await collection.find().toArray(), [
+    { _id: 'c', n: 6 },
+    { _id: 'd', n: 8 },
+    { _id: 'e', n: 9 },
+  ])
+})
+
+test('An aborted transaction leaves nothing', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.deleteMany({}, { session })
+    await session.abortTransaction()
+  })
+  assert.deepEqual(await balances(collection), [100, 0])
+})
+
+test('A transaction that fails leaves nothing, and can be tried again', async () => {
+  const collection = await accounts()
+  const { code } = await failure(
+    within(session =>
+      session.withTransaction(async () => {
+        await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } }, { session })
+        await collection.insertOne({ _id: 'b' as never }, { session })
+      }),
+    ),
+  )
+  assert.equal(code, 11000)
+  assert.deepEqual(await balances(collection), [100, 0])
+})
+
+test('Of two transactions that write one document, the first one wins', async () => {
+  const collection = await accounts()
+  await within(first =>
+    within(async second => {
+      first.startTransaction()
+      second.startTransaction()
+      await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } }, { session: first })
+      await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 10 } }, { session: second })
+      await first.commitTransaction()
+      const { code, labels } = await failure(second.commitTransaction())
+      assert.equal(code, 112)
+      assert.ok(labels.includes('TransientTransactionError'))
+    }),
+  )
+  assert.deepEqual(await balances(collection), [101, 0])
+})
+
+test('What was read cannot be overwritten when somebody else wrote it since', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.updateOne({ _id: 'b' as never }, { $inc: { n: 1 } }, { session })
+    const { n } = (await collection.findOne({ _id: 'a' as never }, { session }))!
+    await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 5 } })
+    const { code, labels } = await failure(
+      collection.updateOne({ _id: 'a' as never }, { $set: { n: n + 1 } }, { session }),
+    )
+    assert.equal(code, 112)
+    assert.ok(labels.includes('TransientTransactionError'))
+    await session.abortTransaction()
+  })
+  assert.deepEqual(await balances(collection), [105, 0])
+})
+
+test('Transfers at the same time keep the sum', async () => {
+  const collection = newCollection()
+  const names = ['a', 'b', 'c', 'd']
+  await collection.insertMany(names.map(_id => ({ _id: _id as never, n: 100 })))
+  const transfer = (from: string, to: string) =>
+    within(session =>
+      session.withTransaction(async () => {
+        const source = (await collection.findOne({ _id: from as never }, { session }))!
+        await collection.updateOne({ _id: from as never }, { $set: { n: source.n - 1 } }, { session })
+        await collection.updateOne({ _id: to as never }, { $inc: { n: 1 } }, { session })
+      }),
+    )
+  await Promise.all(
+    Array.from({ length: 40 }, (_, index) => transfer(names[index % 4]!, names[(index + 1 + (index % 3)) % 4]!)),
+  )
+  const sum = (await balances(collection)).reduce((total, n) => total + n, 0)
+  assert.equal(sum, 400)
+})
+
+test('A transaction spans collections', async () => {
+  const database = newDatabase()
+  const [first, second] = [database.collection('first'), database.collection('second')]
+  await first.insertOne({ _id: 1 as never })
+  await within(session =>
+    session.withTransaction(async () => {
+      await first.deleteOne({ _id: 1 as never }, { session })
+      await second.insertOne({ _id: 1 as never }, { session })
+    }),
+  )
+  assert.deepEqual([await first.estimatedDocumentCount(), await second.estimatedDocumentCount()], [0, 1])
+})
+
+test('A document that dies before the commit is a conflict, and one that is written lives from the commit on', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  await collection.insertMany([{ _id: 'old' as never }, { _id: 'kept' as never, ttl: -1 }])
+  await within(async session => {
+    session.startTransaction()
+    await collection.updateOne({ _id: 'old' as never }, { $set: { a: 1 } }, { session })
+    await db.clock.advance('10s')
+    assert.equal((await failure(session.commitTransaction())).code, 112)
+  })
+  await within(async session => {
+    session.startTransaction()
+    await collection.insertOne({ _id: 'new' as never }, { session })
+    await db.clock.advance('9s')
+    await session.commitTransaction()
+  })
+  await db.clock.advance('9s')
+  assert.deepEqual(idsOf(await collection.find().toArray()), ['kept', 'new'])
+  await db.clock.advance('1s')
+  assert.deepEqual(idsOf(await collection.find().toArray()), ['kept'])
+})
+
+const numbered = (txnNumber: number, rest: Document = {}) => ({
+  txnNumber: Long.fromNumber(txnNumber),
+  autocommit: false,
+  ...rest,
+})
+
+test('What a transaction may say, and when', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const lsid = { id: new UUID() }
+  const say = async (command: Document) => {
+    const { code = 0, errorLabels = [] } = await raw.command({
+      ...command,
+      lsid,
+      $db: command.commitTransaction || command.abortTransaction ? 'admin' : $db,
+    })
+    return { code, errorLabels }
+  }
+  const insert = { insert: 'c', documents: [{ _id: 1 }] }
+  assert.deepEqual(await say({ ...insert, ...numbered(1) }), { code: 251, errorLabels: ['TransientTransactionError'] })
+  assert.equal((await say({ ...insert, ...numbered(1, { startTransaction: true }) })).code, 0)
+  assert.equal((await say({ ...insert, ...numbered(1, { startTransaction: true }) })).code, 117)
+  assert.equal((await say({ ...insert, ...numbered(0, { startTransaction: true }) })).code, 225)
+  assert.equal((await say({ count: 'c', ...numbered(1) })).code, 263)
+  assert.equal((await say({ drop: 'c', ...numbered(1) })).code, 263)
+  assert.equal((await say({ ...insert, txnNumber: Long.fromNumber(1), autocommit: true })).code, 72)
+  assert.equal((await say({ ...insert, autocommit: false })).code, 72)
+  assert.equal((await say({ commitTransaction: 1, ...numbered(1) })).code, 0)
+  assert.equal((await say({ commitTransaction: 1, ...numbered(1) })).code, 0, 'a commit may be repeated')
+  assert.equal((await say({ abortTransaction: 1, ...numbered(1) })).code, 256)
+  assert.equal((await say({ find: 'c', ...numbered(1) })).code, 256)
+  assert.deepEqual(await say({ commitTransaction: 1, ...numbered(2) }), {
+    code: 251,
+    errorLabels: ['TransientTransactionError'],
+  })
+  assert.equal((await say({ find: 'c', ...numbered(3, { startTransaction: true }) })).code, 0)
+  assert.equal((await say({ abortTransaction: 1, ...numbered(3) })).code, 0)
+  assert.equal((await say({ commitTransaction: 1, ...numbered(3) })).code, 251)
+  raw.close()
+})
+
+test('A new transaction of a session ends the one before', async () => {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const lsid = { id: new UUID() }
+  await raw.command({ insert: 'c', documents: [{ _id: 1 }], ...numbered(1, { startTransaction: true }), lsid, $db })
+  await raw.command({ insert: 'c', documents: [{ _id: 2 }], ...numbered(2, { startTransaction: true }), lsid, $db })
+  assert.equal((await raw.command({ commitTransaction: 1, ...numbered(2), lsid, $db: 'admin' })).ok, 1)
+  const { cursor } = await raw.command({ find: 'c', $db })
+  assert.deepEqual(idsOf(cursor.firstBatch), [2])
+  raw.close()
+})
+
+test('A commit whose answer was lost is known after the server was started anew', async () => {
+  const data = temporaryDirectory()
+  const lsid = { id: new UUID() }
+  const commit = { commitTransaction: 1, ...numbered(1), lsid, $db: 'admin' }
+  {
+    await using first = await mayfly({ clock: 'manual', data })
+    const raw = await RawClient.loggedIn(first.mongoUri!)
+    await raw.command({
+      insert: 'c',
+      documents: [{ _id: 1 }],
+      ...numbered(1, { startTransaction: true }),
+      lsid,
+      $db: 'd',
+    })
+    assert.equal((await raw.command(commit)).ok, 1)
+    raw.close()
+  }
+  await using second = await mayfly({ clock: 'manual', data })
+  const raw = await RawClient.loggedIn(second.mongoUri!)
+  assert.equal((await raw.command(commit)).ok, 1)
+  assert.equal((await raw.command({ ...commit, ...numbered(2) })).code, 251)
+  raw.close()
+})

@@ -1,0 +1,111 @@
+/**
+ * Stands between a store and PostgreSQL and troubles the connections at random: delays, cuts and resets, of what is on its way
+ * there and of what comes back. What happens is decided by a seed; when it happens, by what passes.
+ */
+
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface Trouble {
+  /** How likely each is for something that passes. */
+  readonly delay: number
+  readonly cut: number
+  readonly reset: number
+  readonly delayMsMax: number
+}
+
+export interface FaultyProxy extends AsyncDisposable {
+  readonly url: string
+  /** How many connections were broken. */
+  readonly broken: number
+  trouble(now: Trouble | undefined): void
+  /** Lets nothing through in either direction while it is true, and breaks nothing: as a network does that lost the way. */
+  stall(isStalled: boolean): void
+}
+
+export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy> {
+  const { hostname, port } = new URL(to)
+  const sockets = new Set<Socket>()
+  const random = randomNumbers(seed)
+  let present: Trouble | undefined
+  let broken = 0
+  let stalled: { ended: Promise<void>; end: () => void } | undefined
+
+  const proxy = createServer(client => {
+    const server = connect(Number(port), hostname)
+    const breakOff = (isReset: boolean) => {
+      broken++
+      if (isReset) client.resetAndDestroy()
+      else client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        server.destroy()
+      })
+    }
+    for (const [from, into] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      // What was delayed holds up what comes behind it.
+      let passing = Promise.resolve()
+      from.on('data', chunk => {
+        passing = passing.then(async () => {
+          await stalled?.ended
+          if (present === undefined) {
+            into.write(chunk)
+            return
+          }
+          const { delay, cut, reset, delayMsMax } = present
+          if (random() < delay) await new Promise(resolve => setTimeout(resolve, random() * delayMsMax))
+          const isBroken = random() < cut + reset
+          // Half of what is broken off was still delivered.
+          if (!isBroken || random() < 0.5) into.write(chunk)
+          if (isBroken) breakOff(random() < reset / (cut + reset))
+        })
+      })
+    }
+  })
+  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve))
+  const url = new URL(to)
+  url.hostname = '127.0.0.1'
+  url.port = String((proxy.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    get broken() {
+      return broken
+    },
+    trouble: now => {
+      present = now
+    },
+    stall: isStalled => {
+      stalled?.end()
+      if (!isStalled) {
+        stalled = undefined
+        return
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      stalled = { ended: promise, end: resolve }
+    },
+    [Symbol.asyncDispose]: async () => {
+      stalled?.end()
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+    },
+  }
+}
+
+/** The same numbers from 0 to 1 for the same seed (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

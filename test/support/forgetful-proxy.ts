@@ -1,0 +1,72 @@
+/** Stands between a store and PostgreSQL and breaks connections where it hurts most: when a write was done and not heard of. */
+
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface ForgetfulProxy extends AsyncDisposable {
+  readonly url: string
+  readonly forgotten: number
+  /** Lets the next write through, and cuts the connection when the server has committed it. */
+  forgetNextWrite(): void
+  /** Cuts all connections and lets no new one through, until told otherwise. */
+  refuse(isRefusing: boolean): void
+}
+
+export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
+  const { hostname, port } = new URL(to)
+  const sockets = new Set<Socket>()
+  let isForgetting = false
+  let isRefusing = false
+  let forgotten = 0
+  const proxy = createServer(client => {
+    if (isRefusing) {
+      client.destroy()
+      return
+    }
+    const upstream = connect(Number(port), hostname)
+    let isCutting = false
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.on('data', chunk => {
+      if (isForgetting && chunk.includes('\0write\0')) {
+        isForgetting = false
+        isCutting = true
+      }
+      upstream.write(chunk)
+    })
+    upstream.on('data', chunk => {
+      if (!isCutting) client.write(chunk)
+      else if (chunk.includes('SELECT 1\0') || chunk.includes('COMMIT\0')) {
+        forgotten++
+        client.destroy()
+      }
+    })
+  })
+  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve))
+  const url = new URL(to)
+  url.hostname = '127.0.0.1'
+  url.port = String((proxy.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    get forgotten() {
+      return forgotten
+    },
+    forgetNextWrite: () => {
+      isForgetting = true
+    },
+    refuse: now => {
+      isRefusing = now
+      if (now) for (const socket of sockets) socket.destroy()
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+    },
+  }
+}
