@@ -38,6 +38,7 @@ import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger, ruPerSecond } from '../units/ledger.ts'
 import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
 import { type ItemQuery, type QueriedPage, type QueryPageRequest, queryPage } from './query.ts'
+import { isSurelyLong } from './where-to-run.ts'
 
 export interface EngineOptions {
   readonly store: Store
@@ -183,7 +184,7 @@ export class Engine implements AsyncDisposable {
   /** One page of a query, from wherever its items are found fastest. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
-    const parts = { store: this.store, keeper: this.indexes, runner: this.#pageRunner }
+    const parts = { store: this.store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
     const result = await queryPage(parts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
     return { ...result, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }

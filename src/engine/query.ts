@@ -30,7 +30,7 @@ import type { Program } from '../query/program.ts'
 import { batchSource, type Source, type SourcePlan, sourceOf } from '../query/source.ts'
 import type { ContainerReader, ContainerRecord, IndexRecord, ScanRange, Store, Viewpoint } from '../storage/port.ts'
 import type { IndexKeeper } from './index-keeper.ts'
-import { isSurelyLong } from './where-to-run.ts'
+import type { Work } from './where-to-run.ts'
 
 /** A query as its language understood it. */
 export interface ItemQuery {
@@ -60,6 +60,8 @@ export interface QueryParts {
   readonly keeper: IndexKeeper
   /** Makes pages that would keep others waiting; undefined where only this thread can read. */
   readonly runner: PageRunner | undefined
+  /** Which pages go there at once (`where-to-run.ts`). */
+  readonly isLong: (work: Work) => boolean
 }
 
 interface Chosen {
@@ -85,7 +87,8 @@ export async function queryPage(
       page,
     )
     if (result !== 'stale') return result
-    container = (await parts.store.findContainer(named.database.id, named.id)) ?? named
+    const found = await parts.store.findContainer(named.database.id, named.id)
+    if (found?.number === named.number) container = found
   }
 }
 
@@ -117,7 +120,7 @@ async function planAndMake(
 }
 
 async function makeSomewhere(
-  { store, keeper, runner }: QueryParts,
+  { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
   { range, demands, statement }: ItemQuery,
   { program, task, partition }: { program: Program; task: PageTask; partition: Source | undefined },
@@ -134,7 +137,7 @@ async function makeSomewhere(
   const { rows } = await store.census(container)
   const isLarge = range.pk !== undefined && largePartitions.has(container, range.pk)
   const known = range.pk === undefined ? undefined : isLarge ? 'large' : 'unknown'
-  if (isSurelyLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
+  if (isLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
   try {
     return await makePage(reader, program, task, { slicesMax: inlineSlicesMax })
   } catch (error) {
@@ -175,7 +178,7 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
   const { index, keys, isReverse, isOrdered } = choice
   const { number, components } = index.definition
   return {
-    source: { kind: 'index', index: number, keys, isReverse, isOrdered },
+    source: { kind: 'index', index: number, keys, isReverse, isOrdered, isDistinct: index.hasSeveralKeys },
     index,
     paths: components.map(({ path }) => path),
   }

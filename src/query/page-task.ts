@@ -56,12 +56,10 @@ export interface PageRunner {
 /** Everything about indexes that a plan depends on. */
 export function describeIndexes(indexes: readonly IndexRecord[]): string {
   return JSON.stringify(
-    indexes.map(({ definition, isReady, hasCutKeys, hasGaps }) => [
-      definition.number,
-      describeIndex(definition.components),
-      isReady,
-      hasCutKeys,
-      hasGaps,
+    indexes.map(({ definition: { components, ...definition }, ...record }) => [
+      describeIndex(components),
+      Object.entries(definition).sort(),
+      Object.entries(record).sort(),
     ]),
   )
 }

@@ -15,6 +15,8 @@ export interface Reply {
   readonly text: string
   /** The newest version of the container, where the answer tells it. */
   readonly lsn: number | undefined
+  /** Where the next page of a feed begins. */
+  readonly continuation?: string | undefined
 }
 
 /** Whether the request took effect is not known. */
@@ -47,7 +49,7 @@ export class Client implements Disposable {
         path,
         headers: { ...signed(method, path), ...headers, 'content-length': Buffer.byteLength(body ?? '') },
       },
-      reply => collect(reply).then(text => resolve({ status: reply.statusCode!, text, lsn: lsnOf(reply) }), lost),
+      reply => collect(reply).then(text => resolve(replyOf(reply, text)), lost),
     )
     sent.on('error', lost)
     sent.end(body)
@@ -74,8 +76,14 @@ async function collect(reply: IncomingMessage): Promise<string> {
   return text
 }
 
-function lsnOf({ headers }: IncomingMessage): number | undefined {
-  return typeof headers.lsn === 'string' ? Number(headers.lsn) : undefined
+function replyOf({ statusCode, headers }: IncomingMessage, text: string): Reply {
+  const { lsn, 'x-ms-continuation': continuation } = headers
+  return {
+    status: statusCode!,
+    text,
+    lsn: typeof lsn === 'string' ? Number(lsn) : undefined,
+    continuation: typeof continuation === 'string' ? continuation : undefined,
+  }
 }
 
 /**

@@ -64,6 +64,24 @@ console.log((await container.item('one', 'a').read()).statusCode)
   assert.match(stdout, /\n404\n$/)
 })
 
+test('So does one whose queries needed a thread of their own', async () => {
+  const data = JSON.stringify(join(directory, 'queries'))
+  const { code, stdout, stderr } = await run(
+    'queries',
+    `import { CosmosClient } from ${sdk}
+${start(`{ data: ${data} }`)}
+const client = new CosmosClient({ endpoint: db.endpoint, key: db.key })
+const { database } = await client.databases.create({ id: 'shop' })
+const { container } = await database.containers.create({ id: 'carts', partitionKey: '/pk' })
+const ids = Array.from({ length: 600 }, (_, n) => 'i' + n)
+await Promise.all(ids.map(id => container.items.create({ id, pk: 'a' })))
+console.log((await container.items.query('SELECT VALUE c.id FROM c WHERE c.id > "i598"').fetchAll()).resources.length)
+`,
+  )
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /\n\d+\n$/)
+})
+
 test('A script that fails beside a running server still ends, with its error', async () => {
   const { code, stderr } = await run('fails', `${start('{}')}\nthrow new Error('as it should')`)
   assert.equal(code, 1)

@@ -1,5 +1,6 @@
-/** An engine in memory, a container in it, and queries over it page by page, for tests that need no socket. */
+/** An engine, a container in it, and queries over it page by page, for tests that need no socket. */
 
+import type { Worker } from 'node:worker_threads'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { indexBuildRowsMax, pageBytesMax } from '../../src/base/limits.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -11,9 +12,12 @@ import {
 } from '../../src/document/effective-partition-key.ts'
 import type { IndexComponent } from '../../src/document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../src/document/partition-key.ts'
-import { Engine, type QueryResult } from '../../src/engine/engine.ts'
+import { Engine } from '../../src/engine/engine.ts'
 import { itemKey } from '../../src/engine/item-key.ts'
+import { type QueriedPage, queryPage } from '../../src/engine/query.ts'
 import type { PagePosition } from '../../src/query/execute.ts'
+import type { PageRunner, RemotePageTask } from '../../src/query/page-task.ts'
+import { QueryThread } from '../../src/server/query-thread.ts'
 import { demandsOf } from '../../src/sql/demands.ts'
 import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
@@ -45,30 +49,52 @@ export interface QueryOptions {
 export class QueryWorld implements AsyncDisposable {
   readonly clock: ManualClock
   readonly engine: Engine
+  /** Only on disk. */
+  readonly thread: QueryThread | undefined
+  /** What makes the pages; without it they are made here. */
+  runner: PageRunner | undefined
+  /** Pages that were made elsewhere. */
+  remotePages = 0
 
-  private constructor(engine: Engine, clock: ManualClock) {
+  private constructor(engine: Engine, clock: ManualClock, thread: QueryThread | undefined) {
     this.engine = engine
     this.clock = clock
+    this.thread = thread
+    this.runner = thread
   }
 
   static async make({
     partitions = 1,
     defaultTtl = null,
+    directory,
+    startWorker,
   }: {
     partitions?: number
     defaultTtl?: number | null
+    /** Data on disk, and every page that can be made by the query thread is made there. */
+    directory?: string
+    startWorker?: () => Worker
   } = {}): Promise<QueryWorld> {
     const clock = new ManualClock(toEpochSeconds(start))
+    const thread = directory === undefined ? undefined : new QueryThread(directory, silentLog, startWorker)
     const store = withContract(
       openSqlite({
-        directory: undefined,
+        directory,
         clock: () => clock,
+        sortEntries: thread?.sortEntries,
         onFatal: error => {
           throw error
         },
       }),
     )
-    const engine = new Engine({ store, rateLimit: false, partitions, log: silentLog, declaredIndexes: () => [] })
+    const engine = new Engine({
+      store,
+      rateLimit: false,
+      partitions,
+      log: silentLog,
+      declaredIndexes: () => [],
+      pageRunner: thread,
+    })
     engine.purger.isPaused = true
     await engine.createContainer(await engine.createDatabase('d', null), {
       id: 'c',
@@ -77,7 +103,7 @@ export class QueryWorld implements AsyncDisposable {
       throughput: null,
       defaultTtl,
     })
-    return new QueryWorld(engine, clock)
+    return new QueryWorld(engine, clock, thread)
   }
 
   /** The present record: indexes come and go. */
@@ -138,6 +164,17 @@ export class QueryWorld implements AsyncDisposable {
     return this.engine.store.buildIndex(await this.container(), number, rowsMax)
   }
 
+  /** A part of the items is there before the indexes, a part comes while they are built, a part afterwards. */
+  async fill(items: readonly Item[], indexes: readonly Components[]): Promise<void> {
+    const third = Math.ceil(items.length / 3)
+    await this.put(...items.slice(0, third))
+    const begun: number[] = []
+    for (const components of indexes) begun.push(await this.beginIndex(components))
+    await this.put(...items.slice(third, 2 * third))
+    for (const number of begun) while (!(await this.buildStep(number, 5))) {}
+    await this.put(...items.slice(2 * third))
+  }
+
   async dropIndex(number: number): Promise<void> {
     await this.engine.store.dropIndex(await this.container(), number)
   }
@@ -147,26 +184,35 @@ export class QueryWorld implements AsyncDisposable {
     query: string | PreparedQuery,
     position: PagePosition | undefined,
     { parameters = new Map(), range = everything, rowsMax = 1000, bytesMax = pageBytesMax }: QueryOptions = {},
-  ): Promise<QueryResult> {
+  ): Promise<QueriedPage> {
     const prepared = typeof query === 'string' ? prepareQuery(query) : query
-    return this.engine.queryPage(
+    const { store, indexes: keeper } = this.engine
+    const runner = this.runner && { run: (task: RemotePageTask) => this.#runRemotely(task) }
+    return queryPage(
+      { store, keeper, runner, isLong: () => true },
       await this.container(),
       {
         range,
         demands: demandsOf(prepared.query, parameters),
         program: moment => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
+        statement: { language: 'sql', text: prepared.text, parameters },
         mayIndex: () => true,
       },
       { position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)), rowsMax, bytesMax },
     )
   }
 
+  #runRemotely(task: RemotePageTask) {
+    this.remotePages++
+    return this.runner!.run(task)
+  }
+
   /** The pages of a query, one after another; whatever happens between two of them is up to the caller. */
-  async *pages(query: string | PreparedQuery, options?: QueryOptions): AsyncGenerator<QueryResult> {
+  async *pages(query: string | PreparedQuery, options?: QueryOptions): AsyncGenerator<QueriedPage> {
     const prepared = typeof query === 'string' ? prepareQuery(query) : query
     let position: PagePosition | undefined
     do {
-      const page: QueryResult = await this.page(prepared, position, options)
+      const page: QueriedPage = await this.page(prepared, position, options)
       yield page
       position = page.next
     } while (position !== undefined)
@@ -179,6 +225,7 @@ export class QueryWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.thread?.[Symbol.asyncDispose]()
     await this.engine[Symbol.asyncDispose]()
   }
 }

@@ -15,7 +15,7 @@ import fc from 'fast-check'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import type { Value } from '../../src/sql/value.ts'
 import type { ScanRange } from '../../src/storage/port.ts'
-import { type Components, everything, type Item, QueryWorld } from './fixture.ts'
+import { everything, type Item, QueryWorld } from './fixture.ts'
 import { indexSets, items, parameters, partitionKeys, printQuery, queries, type RandomQuery } from './random-query.ts'
 import { assertGives } from './same-rows.ts'
 
@@ -54,23 +54,6 @@ async function itemsWithin(world: QueryWorld, all: readonly Item[], range: ScanR
   return all.filter(({ id }) => ids.has(id))
 }
 
-async function makeWorld(
-  all: readonly Item[],
-  partitions: number,
-  indexes: readonly Components[],
-): Promise<QueryWorld> {
-  const world = await QueryWorld.make({ partitions })
-  // A part is there before the indexes, a part comes while they are built, a part afterwards.
-  const third = Math.ceil(all.length / 3)
-  await world.put(...all.slice(0, third))
-  const begun: number[] = []
-  for (const components of indexes) begun.push(await world.beginIndex(components))
-  await world.put(...all.slice(third, 2 * third))
-  for (const number of begun) while (!(await world.buildStep(number, 5))) {}
-  await world.put(...all.slice(2 * third))
-  return world
-}
-
 test('one partition or five, indexes or none, pages of 1, 7 or all: always the rows of the naive executor', async () => {
   const used = { indexes: 0, counts: 0 }
   const property = fc.asyncProperty(
@@ -80,7 +63,8 @@ test('one partition or five, indexes or none, pages of 1, 7 or all: always the r
     async (all, indexes, list) => {
       for (const partitions of [1, 5]) {
         for (const made of [[], indexes]) {
-          await using world = await makeWorld(all, partitions, made)
+          await using world = await QueryWorld.make({ partitions })
+          await world.fill(all, made)
           const name = `${partitions} partition(s), ${made.length} index(es)`
           for (const query of list) {
             await checkQuery(world, query, all, name)

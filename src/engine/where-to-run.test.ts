@@ -1,0 +1,51 @@
+/** Which pages are made by the query thread at once. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inlineRowsMax, sliceRowsMax } from '../base/limits.ts'
+import { demandsOf } from '../sql/demands.ts'
+import { prepareQuery } from '../sql/prepare.ts'
+import { createProgram } from '../sql/program.ts'
+import { isSurelyLong, type Work } from './where-to-run.ts'
+
+const scan: Work['plan'] = { source: { kind: 'scan' }, count: undefined }
+const index: Work['plan'] = {
+  source: { kind: 'index', index: 1, keys: [], isReverse: false, isOrdered: false },
+  count: undefined,
+}
+const points: Work['plan'] = { source: { kind: 'points', keys: [] }, count: undefined }
+const count: Work['plan'] = { ...index, count: { index: 1, keys: [] } }
+
+const filtered = 'SELECT * FROM c WHERE c.n > 1'
+const many = 1_000_000
+
+const cases: readonly [isLong: boolean, text: string, work: Partial<Work>][] = [
+  [false, filtered, { rows: inlineRowsMax }],
+  [true, filtered, { rows: inlineRowsMax + 1 }],
+  [true, 'SELECT * FROM c WHERE ABS(c.n) > 1', {}],
+  [true, 'SELECT TOP 1 * FROM c ORDER BY c.n', {}],
+  [true, 'SELECT VALUE COUNT(1) FROM c', {}],
+  // Full after a few items, or without any.
+  [false, 'SELECT TOP 10 c.id FROM c', {}],
+  [false, 'SELECT * FROM c', {}],
+  [false, 'SELECT VALUE 1', {}],
+  // One partition key.
+  [false, filtered, { partition: 'unknown' }],
+  [true, filtered, { partition: 'large' }],
+  // Other sources than a scan.
+  [false, filtered, { plan: points }],
+  [false, filtered, { plan: index }],
+  [false, 'SELECT VALUE COUNT(1) FROM c WHERE c.n > 1', { plan: count, rows: sliceRowsMax }],
+  [true, 'SELECT VALUE COUNT(1) FROM c WHERE c.n > 1', { plan: count, rows: sliceRowsMax + 1 }],
+]
+
+for (const [isLong, text, work] of cases) {
+  const { plan = scan, rows = many, partition } = work
+  const about = `${plan.count === undefined ? plan.source.kind : 'count'}, ${rows} rows${partition === undefined ? '' : `, ${partition} partition`}`
+  test(`${isLong ? 'long' : 'not surely long'}: ${text} (${about})`, () => {
+    const prepared = prepareQuery(text)
+    const program = createProgram(prepared, { momentMs: 0 })
+    const demands = demandsOf(prepared.query, new Map())
+    assert.equal(isSurelyLong({ plan, program, demands, rows, partition }), isLong)
+  })
+}

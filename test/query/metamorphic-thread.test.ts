@@ -1,0 +1,77 @@
+/**
+ * Random queries over random items on disk: the query thread makes the very pages that the main thread would have made, and
+ * together they are the rows of the naive executor.
+ *
+ * MAYFLY_QUERY_RUNS=10000 runs that many queries, and MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH show a failure again, as in
+ * metamorphic.test.ts.
+ */
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { QueriedPage } from '../../src/engine/query.ts'
+import type { PagePosition } from '../../src/query/execute.ts'
+import type { Value } from '../../src/sql/value.ts'
+import { temporaryDirectory } from '../support/start-server.ts'
+import { QueryWorld } from './fixture.ts'
+import { indexSets, items, parameters, printQuery, queries, type RandomQuery } from './random-query.ts'
+import { assertGives } from './same-rows.ts'
+
+const { MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH } = process.env
+
+/** Many, because each world has a file and a thread. */
+const queriesPerWorld = 60
+
+const directory = temporaryDirectory()
+
+function known({ rows, next, version, indexUse, statistics: { elapsedMs: _, ...statistics } }: QueriedPage) {
+  return { rows, next, version, indexUse, statistics }
+}
+
+/** All rows, and every page made twice. */
+async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number): Promise<Value[]> {
+  const text = printQuery(query)
+  const rows: Value[] = []
+  let position: PagePosition | undefined
+  do {
+    world.runner = undefined
+    const here = await world.page(text, position, { parameters, rowsMax })
+    world.runner = world.thread
+    const there = await world.page(text, position, { parameters, rowsMax })
+    assert.deepEqual(known(there), known(here), text)
+    rows.push(...there.rows.map(row => JSON.parse(String(row))))
+    position = there.next
+  } while (position !== undefined)
+  return rows
+}
+
+test('the query thread makes the pages that would have been made here', async () => {
+  const made = { indexed: 0, remote: 0 }
+  let worlds = 0
+  const property = fc.asyncProperty(
+    items(0),
+    indexSets,
+    fc.array(queries, { minLength: 1, maxLength: 2 * queriesPerWorld, size: 'max' }),
+    async (all, indexes, list) => {
+      const partitions = worlds % 2 === 0 ? 1 : 5
+      await using world = await QueryWorld.make({ partitions, directory: join(directory, String(worlds++)) })
+      await world.fill(all, indexes)
+      for (const [at, query] of list.entries()) {
+        const rows = await queryTwice(world, query, [1, 7, 1000][at % 3]!)
+        // Ties of several partitions come in the order of the scan, as in one.
+        assertGives(query, rows, all as unknown as Value[], `${partitions} partition(s)`)
+        const { indexUse } = await world.page(printQuery(query), undefined, { parameters })
+        if (indexUse.used.length > 0) made.indexed++
+      }
+      made.remote += world.remotePages
+    },
+  )
+  const wanted = MAYFLY_QUERY_RUNS === undefined ? 600 : Number(MAYFLY_QUERY_RUNS)
+  await fc.assert(property, {
+    numRuns: Math.ceil(wanted / queriesPerWorld),
+    ...(MAYFLY_QUERY_SEED === undefined ? {} : { seed: Number(MAYFLY_QUERY_SEED) }),
+    ...(MAYFLY_QUERY_PATH === undefined ? {} : { path: MAYFLY_QUERY_PATH }),
+  })
+  if (MAYFLY_QUERY_PATH === undefined) assert.ok(made.indexed > 10 && made.remote > wanted, JSON.stringify(made))
+})
