@@ -123,7 +123,8 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
       for (const database of await store.databases()) await engine.deleteDatabase(database)
     },
     ttl: {
-      status: async (database, container) => engine.ttlStatus(await engine.requireContainer(database, container)),
+      status: async (database, container) =>
+        engine.ttlStatus(await engine.requireContainer(database, container, 'any')),
       explain: async (database, id, item) => {
         const container = await engine.requireContainer(database, id)
         const values = Array.isArray(item.partitionKey) ? item.partitionKey : [item.partitionKey]
@@ -133,12 +134,12 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         return explain(store, container, wholeItemKey(container, components, item.id))
       },
       forecast: async (database, id, { window = '24h', buckets = 24 } = {}) =>
-        forecast(store, await engine.requireContainer(database, id), {
+        forecast(store, await engine.requireContainer(database, id, 'any'), {
           windowSeconds: parseDuration(window),
           bucketCount: buckets,
         }),
       preview: async (database, id, defaultTtl) =>
-        preview(store, await engine.requireContainer(database, id), defaultTtl),
+        preview(store, await engine.requireContainer(database, id, 'any'), defaultTtl),
     },
     close,
     [Symbol.asyncDispose]: close,

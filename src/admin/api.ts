@@ -6,12 +6,21 @@ import { RequestError } from '../base/error.ts'
 import { parsePartitionKeyHeader } from '../document/partition-key.ts'
 import type { Engine } from '../engine/engine.ts'
 import { wholeItemKey } from '../engine/item-key.ts'
-import type { ContainerRecord } from '../storage/port.ts'
+import type { ContainerRecord, ItemKey } from '../storage/port.ts'
 import { explain, forecast, preview } from '../ttl/report.ts'
 
 export interface AdminContext {
   readonly engine: Engine
   readonly clock: Clock
+  /** What can be switched on the Mongo side while it runs. */
+  readonly mongoSettings: MongoSettings
+  /** The key of a Mongo document from what a person calls it. */
+  readonly documentKey: (container: ContainerRecord, id: string, partitionKey: string | null) => Promise<ItemKey>
+}
+
+export interface MongoSettings {
+  isDocumentTtlOn: boolean
+  areExpiryEventsOn: boolean
 }
 
 export interface AdminCall {
@@ -38,6 +47,8 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'GET clock': async ({ engine, clock }) => clockState(engine, clock),
   'POST clock': moveClock,
   'POST purge': purge,
+  'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
+  'POST mongo': switchMongo,
 }
 
 /** Behind `/_mayfly/ttl/{database}/{container}`. */
@@ -61,6 +72,8 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
     throw new RequestError('malformed', 'Say either {"advance":"90d"} or {"set":epochSeconds}.')
   }
   const manual = clock as ManualClock
+  // Where several servers share a store, others may have moved its time; the clock follows when it is asked for.
+  await engine.store.moment()
   if (advance !== undefined) manual.advance(parseDuration(advance))
   else manual.set(typeof set === 'number' ? set : Number.NaN)
   return clockState(engine, clock)
@@ -78,6 +91,21 @@ async function purge({ engine }: AdminContext, { body }: AdminCall) {
   let remaining = 0
   for (const each of containers) remaining += await backlogOf(engine, each)
   return { removed, remaining }
+}
+
+function settingsState({ isDocumentTtlOn, areExpiryEventsOn }: MongoSettings) {
+  return { documentTtl: isDocumentTtlOn, expiryEvents: areExpiryEventsOn }
+}
+
+async function switchMongo({ mongoSettings }: AdminContext, { body }: AdminCall) {
+  const { documentTtl = mongoSettings.isDocumentTtlOn, expiryEvents = mongoSettings.areExpiryEventsOn } =
+    bodyFields(body)
+  if (typeof documentTtl !== 'boolean' || typeof expiryEvents !== 'boolean') {
+    throw new RequestError('malformed', '"documentTtl" and "expiryEvents" are true or false.')
+  }
+  mongoSettings.isDocumentTtlOn = documentTtl
+  mongoSettings.areExpiryEventsOn = expiryEvents
+  return settingsState(mongoSettings)
 }
 
 /** A container that was deleted meanwhile has none. */
@@ -98,12 +126,12 @@ async function selectContainers(engine: Engine, db: unknown, container: unknown)
   if (typeof db !== 'string' || (container !== undefined && typeof container !== 'string')) {
     throw new RequestError('malformed', 'Name a database in "db", and a container of it in "container" if you like.')
   }
-  if (container !== undefined) return [await engine.requireContainer(db, container)]
+  if (container !== undefined) return [await engine.requireContainer(db, container, 'any')]
   return [...(await engine.store.containers(await engine.requireDatabase(db)))]
 }
 
 async function containerOf({ engine }: AdminContext, { path }: AdminCall): Promise<ContainerRecord> {
-  return engine.requireContainer(path[1]!, path[2]!)
+  return engine.requireContainer(path[1]!, path[2]!, 'any')
 }
 
 async function forecastDeaths(context: AdminContext, call: AdminCall) {
@@ -115,11 +143,15 @@ async function forecastDeaths(context: AdminContext, call: AdminCall) {
 async function explainItem(context: AdminContext, call: AdminCall) {
   const id = call.query.get('id')
   const partitionKey = call.query.get('partitionKey')
-  if (id === null || partitionKey === null) {
+  const container = await containerOf(context, call)
+  const isDocument = container.encoding === 'bson'
+  if (id === null || (partitionKey === null && !isDocument)) {
     throw new RequestError('malformed', 'Name the item: ?id=…&partitionKey=["…"].')
   }
-  const container = await containerOf(context, call)
-  const components = parsePartitionKeyHeader(partitionKey)
+  if (isDocument) {
+    return explain(context.engine.store, container, await context.documentKey(container, id, partitionKey))
+  }
+  const components = parsePartitionKeyHeader(partitionKey!)
   return explain(context.engine.store, container, wholeItemKey(container, components, id))
 }
 

@@ -1,21 +1,17 @@
 /** The paths beside the protocol: health, status, metrics, the certificate and the admin API. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { definitionBytesMax } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { printIndexPath } from '../document/index-definition.ts'
-import type { Engine } from '../engine/engine.ts'
 import type { IndexRecord } from '../storage/port.ts'
-import { answerAdminCall } from './api.ts'
+import { type AdminContext, answerAdminCall } from './api.ts'
 import { publicError } from './error-map.ts'
 import { checkAdmin, checkOrigin, type GuardOptions } from './guard.ts'
 import { type Counters, metricsText } from './metrics.ts'
 
-export interface AdminOptions extends GuardOptions {
-  readonly engine: Engine
-  readonly clock: Clock
+export interface AdminOptions extends GuardOptions, AdminContext {
   readonly counters: Counters
   readonly log: Log
   readonly version: string

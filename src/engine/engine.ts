@@ -204,10 +204,12 @@ export class Engine implements AsyncDisposable {
     return andThen(this.store.findDatabase(database), found => found ?? notFound('namespace_not_found'))
   }
 
-  /** A container of another API is none: its items are written in another language. */
-  requireContainer(database: string, id: string, encoding: Encoding = 'json'): MaybePromise<ContainerRecord> {
+  /** A container of another API is none, unless any will do: its items are written in another language. */
+  requireContainer(database: string, id: string, encoding: Encoding | 'any' = 'json'): MaybePromise<ContainerRecord> {
     return andThen(this.store.findContainer(database, id), found =>
-      found?.encoding === encoding ? found : notFound('namespace_not_found'),
+      found !== undefined && (encoding === 'any' || found.encoding === encoding)
+        ? found
+        : notFound('namespace_not_found'),
     )
   }
 

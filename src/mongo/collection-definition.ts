@@ -21,6 +21,8 @@ export interface StoredDefinition {
   readonly indexes: readonly StoredIndex[]
   /** What the deadlines that are stored with the items follow: their `ttl`, or dates in fields that indexes name. */
   readonly deadlines: 'ttl' | 'dates'
+  /** Where the log of its changes begins, if it keeps one. */
+  readonly logStart?: string
   /** The deadlines of older items are being rewritten; expiry waits for it. */
   readonly isRewriting?: boolean
 }

@@ -1,12 +1,13 @@
 /** Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and the other way round. */
 
 import { RequestError } from '../base/error.ts'
+import { mongoChangeLogSeconds } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { BsonDocument } from '../document/bson/value.ts'
 import type { IndexDefinition } from '../document/index-definition.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ContainerRecord, DatabaseRecord, ItemKey } from '../storage/port.ts'
-import { logSecondsFor } from './change-streams/watched.ts'
+import { isWatched } from './change-streams/watched.ts'
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
 import { CommandError } from './command-error.ts'
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
@@ -144,9 +145,8 @@ export async function createCollection(
       throughput,
       defaultTtl: null,
       encoding: 'bson',
-      logSeconds: await logSecondsFor(engine, namespace),
     })
-    return collectionOf(container)
+    return (await isWatched(engine, namespace)) ? await keepLog(engine, container) : collectionOf(container)
   } catch (error) {
     if (!(error instanceof RequestError) || error.kind !== 'already_exists') throw error
     const isOther = (await findCollection(engine, namespace)) === undefined
@@ -157,6 +157,17 @@ export async function createCollection(
         : `Collection ${nameOf(namespace)} already exists.`,
     )
   }
+}
+
+/** From now on what happens to its documents is remembered, for change streams. */
+export async function keepLog(engine: Engine, container: ContainerRecord): Promise<Collection> {
+  const logging = await engine.store.updateContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
+  if (logging === undefined) return collectionOf(container)
+  const logStart = await engine.store.logNow(logging)
+  const started = await engine.store.updateContainer(logging, ({ definition }) => ({
+    definition: { ...storedDefinition(definition), logStart },
+  }))
+  return collectionOf(started ?? logging)
 }
 
 export async function findOrCreateDatabase(engine: Engine, id: string): Promise<DatabaseRecord> {

@@ -17,7 +17,8 @@ import { explainListenError, type Listener } from './listener.ts'
 export interface MongoListenerOptions {
   readonly host: string
   readonly port: number
-  readonly server: MongoServer
+  /** Called when the first client comes: many servers never see one, and its code is a tenth of the memory of an idle process. */
+  readonly load: () => Promise<MongoServer>
   readonly certificate: () => Promise<Certificate>
   readonly log: Log
   readonly holdsProcess: boolean
@@ -27,7 +28,12 @@ export interface MongoListenerOptions {
 const sniffedBytes = 3
 
 export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
-  const { host, port, server, certificate, log, holdsProcess } = options
+  const { host, port, load, certificate, log, holdsProcess } = options
+  let loading: Promise<MongoServer> | undefined
+  const serverWhenLoaded = () => {
+    loading ??= load()
+    return loading
+  }
   let context: Promise<SecureContext> | undefined
   const secureContext = () => {
     context ??= certificate().then(({ key, cert }) => createSecureContext({ key, cert }))
@@ -37,21 +43,19 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   /** Connections that have not said anything yet. */
   const silent = new Set<Socket>()
 
-  function secure(socket: Socket, first: Buffer): void {
+  async function serve(socket: Socket, first: Buffer): Promise<void> {
     socket.pause()
-    secureContext().then(
-      secureContext => {
-        socket.unshift(first)
-        const decrypted = new TLSSocket(socket, { isServer: true, secureContext })
-        decrypted.on('error', () => socket.destroy())
-        decrypted.on('close', () => socket.destroy())
-        server.serve(decrypted, socket)
-      },
-      error => {
-        log.error({ error }, 'the certificate for TLS could not be made')
-        socket.destroy()
-      },
-    )
+    const server = await serverWhenLoaded()
+    socket.unshift(first)
+    if (!isTlsSoFar(first)) {
+      server.serve(socket, socket)
+      socket.resume()
+      return
+    }
+    const decrypted = new TLSSocket(socket, { isServer: true, secureContext: await secureContext() })
+    decrypted.on('error', () => socket.destroy())
+    decrypted.on('close', () => socket.destroy())
+    server.serve(decrypted, socket)
   }
 
   const gate = createServer({ noDelay: true }, socket => {
@@ -71,8 +75,10 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
       silent.delete(socket)
       socket.off('timeout', onTimeout)
       socket.setTimeout(0)
-      if (isTlsSoFar(first)) secure(socket, first)
-      else server.serve(socket, socket).push(first)
+      serve(socket, first).catch(error => {
+        log.error({ error }, 'a connection to the Mongo port could not be served')
+        socket.destroy()
+      })
     }
     socket.on('data', onData)
   })
@@ -87,7 +93,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
       for (const socket of silent) socket.destroy()
-      server.close()
+      if (loading !== undefined) (await loading).close()
       const limit = machine.setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, drainMsMax)

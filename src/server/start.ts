@@ -7,7 +7,6 @@ import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpo
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../mongo/index-keys.ts'
-import { MongoServer } from '../mongo/server.ts'
 import { mongoUri } from '../mongo/uri.ts'
 import { declaredByDefinition } from '../nosql/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
@@ -80,8 +79,11 @@ export async function startServer(
     log,
     onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
   })
+  const mongoSettings = { isDocumentTtlOn: config.mongoDocumentTtl, areExpiryEventsOn: true }
   const admin = adminHandler({
     engine,
+    mongoSettings,
+    documentKey: async (...named) => (await import('../mongo/document-name.ts')).namedDocumentKey(...named),
     clock,
     counters,
     log,
@@ -94,16 +96,19 @@ export async function startServer(
     certificate: async () => (await certificate()).cert,
   })
 
-  const mongo = new MongoServer({
-    engine,
-    clock,
-    log,
-    key,
-    version,
-    settings: { isDocumentTtlOn: config.mongoDocumentTtl, areExpiryEventsOn: true },
-    uptimeMs: () => machine.monotonicMs() - startedMs,
-    onAnswer: (_code, chargeRu) => counters.count(200, chargeRu),
-  })
+  const loadMongo = async () => {
+    const { MongoServer } = await import('../mongo/server.ts')
+    return new MongoServer({
+      engine,
+      clock,
+      log,
+      key,
+      version,
+      settings: mongoSettings,
+      uptimeMs: () => machine.monotonicMs() - startedMs,
+      onAnswer: (_code, chargeRu) => counters.count(200, chargeRu),
+    })
+  }
 
   const protocol = nodeHttpHandler(nosql)
   const isProtocolPath = (url: string) => url.startsWith('/dbs') || !isAdminPath(url)
@@ -127,7 +132,7 @@ export async function startServer(
     const wire =
       config.mongoPort === undefined
         ? undefined
-        : await listenMongo({ ...common, port: config.mongoPort, server: mongo })
+        : await listenMongo({ ...common, port: config.mongoPort, load: loadMongo })
     if (wire !== undefined) listeners.push(wire)
     const name = host.includes(':') ? `[${host}]` : host
     return {

@@ -30,7 +30,11 @@ export async function readLogs(
   let chargeRu = 0
   for (const collection of collections) {
     const { container } = collection
-    const answer = await readOne(engine, collection, after.get(container.number) ?? '0')
+    const answer = await readOne(
+      engine,
+      collection,
+      after.get(container.number) ?? collection.definition.logStart ?? '0',
+    )
     if (answer === undefined) continue
     chargeRu += answer.chargeRu
     if (answer.isForgotten) {

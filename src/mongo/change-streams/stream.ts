@@ -6,12 +6,12 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { mongoChangeLogSeconds, mongoChangePollMs } from '../../base/limits.ts'
+import { mongoChangePollMs } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline.ts'
 import type { ChangePosition, LogEntry } from '../../storage/port.ts'
-import { type Collection, collectionOf, collectionsOf, findCollection } from '../collections.ts'
+import { type Collection, collectionsOf, findCollection, keepLog } from '../collections.ts'
 import type { Call } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import type { Batch, BatchRequest, CursorSource } from '../cursors.ts'
@@ -57,7 +57,7 @@ class ChangeStream implements CursorSource {
     await mark(this.#engine, scope)
     const collections = await this.#collections()
     const started: Collection[] = []
-    for (const collection of collections) started.push(await this.#keepLog(collection, options.start.kind === 'since'))
+    for (const collection of collections) started.push(await this.#begin(collection))
     if (options.start.kind === 'after') this.#positions = new Map(options.start.place.positions)
     for (const { container } of started) {
       this.#seen.set(container.number, namespaceOf(container))
@@ -78,18 +78,13 @@ class ChangeStream implements CursorSource {
     }
   }
 
-  async #keepLog(collection: Collection, mustBeThere: boolean): Promise<Collection> {
-    const { container } = collection
-    if (container.logSeconds !== null) return collection
+  async #begin(collection: Collection): Promise<Collection> {
+    if (collection.container.logSeconds !== null) return collection
     const { start } = this.#request.options
-    const now = await this.#engine.store.moment()
-    if (mustBeThere && start.kind === 'since' && start.seconds < now) {
+    if (start.kind === 'since' && start.seconds < (await this.#engine.store.moment())) {
       throw new CommandError('ChangeStreamHistoryLost', 'Nobody watched at that time, so nothing is remembered of it.')
     }
-    const changed = await this.#engine.store.updateContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
-    if (changed === undefined) return collection
-    this.#positions.set(changed.number, await this.#engine.store.logNow(changed))
-    return collectionOf(changed)
+    return keepLog(this.#engine, collection.container)
   }
 
   async #collections(): Promise<Collection[]> {

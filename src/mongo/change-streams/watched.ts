@@ -5,7 +5,6 @@
  * database, all of them, or a name that is not there yet, leaves a mark that collections look for when they are made.
  */
 
-import { mongoChangeLogSeconds } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import { type Namespace, nameOf } from '../namespace.ts'
@@ -38,8 +37,8 @@ export async function mark(engine: Engine, scope: Scope): Promise<void> {
   })
 }
 
-/** For how long a collection of this name is to remember its changes, when it is made. */
-export async function logSecondsFor(engine: Engine, namespace: Namespace): Promise<number | null> {
+/** Whether a collection of this name is to remember its changes, when it is made. */
+export async function isWatched(engine: Engine, namespace: Namespace): Promise<boolean> {
   const container = await engine.systemContainer('mongo-watched', null)
   const scopes: Scope[] = [
     { kind: 'cluster' },
@@ -49,7 +48,7 @@ export async function logSecondsFor(engine: Engine, namespace: Namespace): Promi
   for (const scope of scopes) {
     const id = markOf(scope)
     const { item } = await engine.store.read(container, itemKey(container, [id], id))
-    if (item !== undefined) return mongoChangeLogSeconds
+    if (item !== undefined) return true
   }
-  return null
+  return false
 }

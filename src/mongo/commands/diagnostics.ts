@@ -5,10 +5,12 @@ import { machine } from '../../base/clock.ts'
 import { bsonBytesMax, purgeIntervalMs } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { date, double } from '../../document/bson/value.ts'
-import { numberOf } from '../arguments.ts'
+import { type Arguments, numberOf } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields, FieldValue } from '../fields.ts'
+import { mechanisms } from '../scram.ts'
+import type { MongoSettings } from '../service.ts'
 import { setName, wireVersions } from './hello.ts'
 
 /** The MongoDB whose wire version we speak; clients switch features by it. */
@@ -33,35 +35,53 @@ function buildInfo({ service }: Call): Fields {
   }
 }
 
-const parameters: Fields = {
-  featureCompatibilityVersion: { version: '7.0' },
-  authenticationMechanisms: ['SCRAM-SHA-256', 'SCRAM-SHA-1'],
-  // The purger does not wait between passes; clients that show the value show this.
-  ttlMonitorEnabled: true,
-  ttlMonitorSleepSecs: 1,
+interface Parameter {
+  readonly get: (settings: MongoSettings) => FieldValue
+  /** undefined: it cannot be changed. */
+  readonly set?: (settings: MongoSettings, args: Arguments, name: string) => void
 }
 
-function getParameter({ args }: Call): Fields {
+const parameters: Readonly<Record<string, Parameter>> = {
+  featureCompatibilityVersion: { get: () => ({ version: '7.0' }) },
+  authenticationMechanisms: { get: () => mechanisms },
+  ttlMonitorEnabled: { get: () => true },
+  // The purger does not wait between passes; clients that set the value may.
+  ttlMonitorSleepSecs: {
+    get: () => 1,
+    set: (_, args, name) => {
+      if ((args.number(name) ?? 0) <= 0) throw new CommandError('BadValue', `${name} must be greater than 0`)
+    },
+  },
+  perDocumentTtl: {
+    get: settings => settings.isDocumentTtlOn,
+    set: (settings, args, name) => {
+      settings.isDocumentTtlOn = args.flag(name)
+    },
+  },
+  changeStreamExpiryEvents: {
+    get: settings => settings.areExpiryEventsOn,
+    set: (settings, args, name) => {
+      settings.areExpiryEventsOn = args.flag(name)
+    },
+  },
+}
+
+function getParameter({ args, service }: Call): Fields {
   const asked = args.value('getParameter')
   const isAll = asked?.type === bsonType.string && asked.value === '*'
-  if (isAll) return parameters
-  const found: Record<string, Fields[string]> = {}
-  for (const name of args.names) {
-    if (Object.hasOwn(parameters, name)) found[name] = parameters[name]
-  }
-  if (Object.keys(found).length === 0) throw new CommandError('InvalidOptions', 'no option found to get')
-  return found
+  const names = Object.keys(parameters).filter(name => isAll || args.has(name))
+  if (names.length === 0) throw new CommandError('InvalidOptions', 'no option found to get')
+  return Object.fromEntries(names.map(name => [name, parameters[name]!.get(service.settings)]))
 }
 
-/** Accepted for what clients set before tests; nothing that is here can be set. */
-function setParameter({ args }: Call): Fields {
-  const name = args.names.find(candidate => Object.hasOwn(parameters, candidate))
-  if (name === undefined)
-    throw new CommandError('InvalidOptions', 'no option found to set, use help:true to see options')
-  const was = parameters[name]
-  if (name === 'ttlMonitorSleepSecs' && (args.number(name) ?? 0) <= 0) {
-    throw new CommandError('BadValue', 'ttlMonitorSleepSecs must be greater than 0')
+function setParameter({ args, service }: Call): Fields {
+  const name = Object.keys(parameters).find(candidate => args.has(candidate))
+  const parameter = name === undefined ? undefined : parameters[name]
+  if (name === undefined || parameter?.set === undefined) {
+    throw new CommandError('InvalidOptions', 'no option found to set, use help:true to see options ')
   }
+  const was = parameter.get(service.settings)
+  parameter.set(service.settings, args, name)
   return { was }
 }
 
