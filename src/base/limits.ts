@@ -240,6 +240,9 @@ export const postgresPatienceMs = 10_000
 /** How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to give theirs back. */
 export const postgresConnectionsAskedMax = 9
 
+/** The oldest PostgreSQL that is still maintained; nothing here is tried with older ones. */
+export const postgresVersionMin = 140_000
+
 /** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
 export const postgresRacesMax = 3
 
@@ -402,7 +405,7 @@ export const pipelineStagesMax = 1000
 export const pipelineDepthMax = 20
 
 /** Elements that expressions look at for one document: a second or so in which nobody else gets a turn. */
-export const expressionStepsMax = 20_000_000
+export const expressionStepsMax = 10_000_000
 
 /** Elements of an array made by an expression. What is larger could not be stored, because an element takes 8 bytes and more. */
 export const expressionArrayElementsMax = 2_000_000

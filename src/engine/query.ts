@@ -14,6 +14,7 @@ import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { inlineSlicesMax, pagePlansMax, scanItemsMax } from '../base/limits.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
@@ -61,7 +62,7 @@ export interface QueryParts {
   /** Makes pages that would keep others waiting; undefined where only this thread can read. */
   readonly runner: PageRunner | undefined
   /** Which pages go there at once (`where-to-run.ts`). */
-  readonly isLong: (work: Work) => boolean
+  readonly isLong: (work: Work) => MaybePromise<boolean>
 }
 
 interface Chosen {
@@ -134,10 +135,10 @@ async function makeSomewhere(
     return runner.run({ ...task, container: number, indexes: describeIndexes(indexes), statement })
   }
   const { largePartitions } = keeper
-  const { rows } = await store.census(container)
+  const rows = () => andThen(store.census(container), census => census.rows)
   const isLarge = range.pk !== undefined && largePartitions.has(container, range.pk)
   const known = range.pk === undefined ? undefined : isLarge ? 'large' : 'unknown'
-  if (isLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
+  if (await isLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
   try {
     return await makePage(reader, program, task, { slicesMax: inlineSlicesMax })
   } catch (error) {
@@ -192,7 +193,7 @@ async function smallPartition(
   at: Viewpoint,
 ): Promise<Source | undefined> {
   if (range.pk === undefined || largePartitions.has(container, range.pk)) return undefined
-  const whole = sourceOf(scan.source, readerOf(store, container), range)
+  const whole = sourceOf(scan.source, readerOf(store, container), range, { isOrderFree: false })
   const partition = await whole.read(undefined, at, scanItemsMax)
   if (partition.next === undefined) return batchSource(partition)
   largePartitions.add(container, range.pk)

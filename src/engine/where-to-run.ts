@@ -7,6 +7,7 @@
  */
 
 import { inlineRowsMax, sliceRowsMax } from '../base/limits.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Demands } from '../query/demands.ts'
 import type { PagePlan } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
@@ -16,17 +17,17 @@ export interface Work {
   readonly program: Program
   readonly demands: Demands
   /** Rows of the container. */
-  readonly rows: number
+  readonly rows: () => MaybePromise<number>
   /** The page is about one partition key, and whether that is known to be a large one. */
   readonly partition: 'large' | 'unknown' | undefined
 }
 
-export function isSurelyLong({ plan, program, demands, rows, partition }: Work): boolean {
+export async function isSurelyLong({ plan, program, demands, rows, partition }: Work): Promise<boolean> {
   // Entries are counted a slice at a time, far faster than items are read.
-  if (plan.count !== undefined) return rows > sliceRowsMax
+  if (plan.count !== undefined) return (await rows()) > sliceRowsMax
   if (plan.source.kind !== 'scan' || program.isDone?.() === true) return false
   // Without a filter every item is a row, and a page of them is full soon.
   const isUnfiltered = demands.isWholeFilter && demands.demands.length === 0
   if (isUnfiltered && program.order === 'source') return false
-  return partition === undefined ? rows > inlineRowsMax : partition === 'large'
+  return partition === undefined ? (await rows()) > inlineRowsMax : partition === 'large'
 }

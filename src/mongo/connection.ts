@@ -13,6 +13,7 @@ import type { Client } from './client.ts'
 import { clusterTimeOf } from './cluster-time.ts'
 import { dispatch } from './dispatch.ts'
 import { asMongoError, errorAnswer, noCircumstances } from './error-map.ts'
+import { CutConnection } from './fail-points.ts'
 import { type Fields, writeFields } from './fields.ts'
 import type { MongoService } from './service.ts'
 import { type Compressor, opCompressed, pack, unpack } from './wire/compression.ts'
@@ -126,6 +127,7 @@ export class Connection {
     try {
       return dispatch(this.#service, this.#client, parseOpMsg(message))
     } catch (error) {
+      if (error instanceof CutConnection) throw error
       return errorAnswer(asMongoError(error), noCircumstances)
     }
   }
@@ -174,7 +176,7 @@ export class Connection {
   }
 
   #giveUp(error: unknown): void {
-    if (error instanceof FramingError) {
+    if (error instanceof FramingError || error instanceof CutConnection) {
       this.#service.log.debug({ client: this.#client.clientAddress, reason: error.message }, 'closed a connection')
     } else {
       this.#service.log.error({ error }, 'a connection failed in a way it should not')

@@ -9,6 +9,7 @@ import { CommandError } from './command-error.ts'
 import { findCommand } from './commands.ts'
 import { errorCodes } from './error-codes.ts'
 import { asMongoError, type Circumstances, errorAnswer } from './error-map.ts'
+import { CutConnection } from './fail-points.ts'
 import { type Fields, one } from './fields.ts'
 import type { MongoService } from './service.ts'
 import { beginStatement } from './statement.ts'
@@ -21,11 +22,15 @@ export interface Request {
   readonly database?: string
 }
 
-/** Never throws: an answer always comes. */
+/** An answer always comes, unless a fail point cuts the connection. */
 export function dispatch(service: MongoService, client: Client, request: Request): MaybePromise<Fields> {
   let call: Call | undefined
   let args: Arguments | undefined
   const fail = (error: unknown): Fields => {
+    if (error instanceof CutConnection) {
+      if (call !== undefined) service.operations.end(call.operation)
+      throw error
+    }
     const shown = asMongoError(error)
     if (shown.code === errorCodes.InternalError) {
       service.log.error({ error, command: call?.command.name }, 'a command failed in a way it should not')
@@ -43,7 +48,9 @@ export function dispatch(service: MongoService, client: Client, request: Request
   try {
     args = readArguments(request)
     call = begin(service, client, request, args)
-    const answer = call.command.run(call)
+    const running = call
+    const struck = service.failPoints.strike(running.command.name)
+    const answer = struck === undefined ? running.command.run(running) : struck.then(() => running.command.run(running))
     return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
   } catch (error) {
     return fail(error)
@@ -74,6 +81,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
     throw new CommandError('Unauthorized', `${args.name} may only be run against the admin database.`)
   }
   checkFields(command, args, request.sequences)
+  checkReadConcern(args)
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid)
   const { txnNumber, isInTransaction } = beginStatement(command, args, session)
@@ -105,6 +113,19 @@ function readArguments({ body }: Request): Arguments {
   if (args.name !== '$query' && args.name !== 'query') return args
   const { raw } = args.requiredDocument(args.name)
   return new Arguments(raw!.bytes, raw!.start)
+}
+
+const readConcerns: ReadonlySet<string> = new Set(['local', 'available', 'majority', 'linearizable', 'snapshot'])
+
+/** There is one copy of everything, so all that can be wished for is the same. Write concerns are ignored, as in Cosmos. */
+function checkReadConcern(args: Arguments): void {
+  const level = args.within('readConcern')?.string('level')
+  if (level !== undefined && !readConcerns.has(level)) {
+    throw new CommandError(
+      'BadValue',
+      `Enumeration value '${level}' for field 'readConcern.level' is not a valid value.`,
+    )
+  }
 }
 
 const knownFields = new Map<Command, ReadonlySet<string>>()

@@ -65,6 +65,7 @@ export async function mutateAll(
   let changed = 0
   for await (const found of matchingDocuments(call, collection, mutation.matcher)) {
     for (const group of inGroups(found)) {
+      call.operation.check()
       // An update can move a document to where the search comes by again.
       const writes = group
         .map(document => new Change(collection, mutation, document))

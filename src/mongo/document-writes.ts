@@ -10,7 +10,7 @@ import { RequestError } from '../base/error.ts'
 import { bsonBytesMax } from '../base/limits.ts'
 import type { ItemChange, ItemKey, Step, StoredItem } from '../storage/port.ts'
 import { deleteRu, writeRu } from '../units/cost.ts'
-import type { Collection } from './collections.ts'
+import { type Collection, collectionOf } from './collections.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { lifeOf } from './document-life.ts'
@@ -48,9 +48,11 @@ export async function writeDocuments(
   results?: ResultsOf,
 ): Promise<Refusal | undefined> {
   if (writes.length === 0 && results === undefined) return undefined
-  return call.isInTransaction
-    ? writeToTransaction(call, collection, writes)
-    : writeToStore(call, collection, writes, results)
+  // A command of many writes may have begun before its collection was changed.
+  const { database, id, number } = collection.container
+  const found = await call.service.engine.store.findContainer(database.id, id)
+  const current = found?.number === number ? collectionOf(found) : collection
+  return call.isInTransaction ? writeToTransaction(call, current, writes) : writeToStore(call, current, writes, results)
 }
 
 async function writeToStore(
@@ -61,7 +63,9 @@ async function writeToStore(
 ): Promise<Refusal | undefined> {
   const { service, session } = call
   const { engine } = service
-  const steps: Step[] = writes.map(write => stepOf(call, collection, write))
+  /** What each write has last wanted to put. */
+  const offers: (Put | undefined)[] = []
+  const steps: Step[] = writes.map((write, index) => stepOf(call, collection, write, put => (offers[index] = put)))
   let recorded: RetryRecord | undefined
   if (results !== undefined && session !== undefined) {
     const before = session.record!
@@ -75,9 +79,9 @@ async function writeToStore(
   const answer = await engine.transact(collection.container, steps, chargeRu)
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
-    for (const [index, write] of writes.entries()) {
+    for (const index of writes.keys()) {
       const { item } = answer.steps[index]!
-      if (item !== undefined && offered(write)?.isReplacement === true) {
+      if (item !== undefined && offers[index]?.isReplacement === true) {
         service.replacements.note(collection.container.number, item.version)
       }
     }
@@ -93,25 +97,18 @@ async function writeToStore(
   // A step that refused by itself has no answer; one that was refused has.
   if (error !== undefined) return { index: answer.steps.length, error }
   const index = answer.steps.length - 1
-  return { index, error: await conflictError(engine, collection, offered(writes[index]!)?.document) }
-}
-
-/** What a write would have put in the place of nothing: enough to say which of its values are taken. */
-function offered(write: DocumentWrite): Put | undefined {
-  return lastOffered.get(write)
+  return { index, error: await conflictError(engine, collection, offers[index]?.document) }
 }
 
 type Put = Extract<DocumentChange, { kind: 'put' }>
 
-const lastOffered = new WeakMap<DocumentWrite, Put>()
-
-function stepOf({ service }: Call, collection: Collection, write: DocumentWrite): Step {
+function stepOf({ service }: Call, collection: Collection, write: DocumentWrite, offer: (put: Put) => void): Step {
   return {
     container: collection.container,
     key: write.key,
     decide: (found, moment) => {
       const change = write.decide(found?.body as Uint8Array | undefined, moment)
-      if (change?.kind === 'put') lastOffered.set(write, change)
+      if (change?.kind === 'put') offer(change)
       return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
     },
   }

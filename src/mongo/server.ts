@@ -11,7 +11,9 @@ import { ChangeSignal } from './change-streams/signal.ts'
 import { Client } from './client.ts'
 import { Connection } from './connection.ts'
 import { CursorRegistry } from './cursors.ts'
+import { FailPoints } from './fail-points.ts'
 import { Operations } from './operations.ts'
+import { dropForgottenIndexes, finishRewriting } from './recovery.ts'
 import { Accounts } from './scram.ts'
 import type { MongoService, MongoSettings } from './service.ts'
 import { Sessions } from './sessions.ts'
@@ -35,7 +37,7 @@ export class MongoServer {
   readonly #connections = new Set<Connection>()
   #lastConnectionId = 0
 
-  constructor({ key, ...options }: MongoOptions) {
+  private constructor({ key, ...options }: MongoOptions) {
     this.#service = {
       ...options,
       accounts: new Accounts({ users, password: key }),
@@ -44,9 +46,21 @@ export class MongoServer {
       operations: new Operations(),
       changes: new ChangeSignal(),
       replacements: new Replacements(),
+      failPoints: new FailPoints(),
       processId: randomBytes(12),
       connectionCount: () => this.#connections.size,
     }
+  }
+
+  /** Takes up what the last run of the server left unfinished, before anybody is served. */
+  static async open(options: MongoOptions): Promise<MongoServer> {
+    await dropForgottenIndexes(options.engine)
+    const server = new MongoServer(options)
+    // Expiry of the collections concerned waits for it; everything else need not.
+    finishRewriting(options.engine, options.settings).catch(error => {
+      options.log.error({ error }, 'the ends of documents could not be written anew; their expiry waits')
+    })
+    return server
   }
 
   /** `stream` is the socket, or what is decrypted from it. */

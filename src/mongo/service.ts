@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { Replacements } from './change-streams/replacements.ts'
 import type { ChangeSignal } from './change-streams/signal.ts'
 import type { CursorRegistry } from './cursors.ts'
+import type { FailPoints } from './fail-points.ts'
 import type { Operations } from './operations.ts'
 import type { Accounts } from './scram.ts'
 import type { Sessions } from './sessions.ts'
@@ -13,6 +14,8 @@ import type { Sessions } from './sessions.ts'
 export interface MongoSettings {
   /** Whether `ttl` at the root of a document counts; a feature of the account in Cosmos. */
   isDocumentTtlOn: boolean
+  /** Whether commands may be made to fail; for tests of clients. */
+  areTestCommandsOn?: boolean
   /** Whether change streams tell of deaths; Cosmos does not. */
   areExpiryEventsOn: boolean
 }
@@ -28,6 +31,7 @@ export interface MongoService {
   readonly operations: Operations
   readonly changes: ChangeSignal
   readonly replacements: Replacements
+  readonly failPoints: FailPoints
   readonly version: string
   /** Twelve bytes that name this run of the server. */
   readonly processId: Uint8Array

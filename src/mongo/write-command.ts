@@ -6,18 +6,23 @@
  */
 
 import { MayflyError } from '../base/error.ts'
-import { mongoWriteBatchMax } from '../base/limits.ts'
+import { mongoRacesMax, mongoWriteBatchMax } from '../base/limits.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { sequenceDocuments } from './arguments.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { asMongoError } from './error-map.ts'
 import type { Fields, FieldValue } from './fields.ts'
-import { RetryRecord, readRecord, type StatementResult } from './retry-record.ts'
+import { AlreadyDone, RetryRecord, readRecord } from './retry-record.ts'
 
 export interface StatementError {
   readonly index: number
   readonly error: unknown
+}
+
+/** Whether it is an error of one statement, which the command can tell of, and not of the whole command. */
+export function isStatementError(error: unknown): error is MayflyError {
+  return error instanceof MayflyError && error.kind !== 'internal' && !(error instanceof AlreadyDone)
 }
 
 /** The documents of a statement list, which comes as a sequence or as an array in the body. */
@@ -65,7 +70,7 @@ export async function retryRecord(call: Call): Promise<RetryRecord | undefined> 
   if (!session.isLoaded) {
     session.stored = await readRecord(service.engine, session.key)
     session.isLoaded = true
-    if (session.stored !== undefined && session.stored.txnNumber > session.txnNumber) {
+    if (session.stored !== undefined && session.stored.txnNumber >= session.txnNumber) {
       session.txnNumber = session.stored.txnNumber
       session.record = session.stored
     }
@@ -84,15 +89,24 @@ export async function retryRecord(call: Call): Promise<RetryRecord | undefined> 
   return session.record
 }
 
-/** Runs a write in its session's turn when it may be sent again, and as it is otherwise. */
+/**
+ * Runs a write in its session's turn when it may be sent again, and as it is otherwise. Where another server has done it meanwhile,
+ * it begins anew, and finds that.
+ */
 export function inTurn<T>(call: Call, work: () => Promise<T>): Promise<T> {
-  return call.session !== undefined && call.txnNumber !== undefined ? call.session.exclusively(work) : work()
-}
-
-export function resultsOf(
-  entries: readonly (readonly [number, StatementResult])[],
-): () => ReadonlyMap<number, StatementResult> {
-  return () => new Map(entries)
+  const { session, txnNumber } = call
+  if (session === undefined || txnNumber === undefined) return work()
+  return session.exclusively(async () => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        // What is stored of the session is no longer known.
+        session.isLoaded = false
+        if (!(error instanceof AlreadyDone) || attempt === mongoRacesMax) throw error
+      }
+    }
+  })
 }
 
 /** `writeErrors`, or nothing. In a transaction an error ends the command, and the transaction with it. */
@@ -108,7 +122,7 @@ export function writeErrors(call: Call, errors: readonly StatementError[]): Fiel
 
 function shownError({ index, error }: StatementError): FieldValue {
   // What is not ours to know of is a failure of the whole command.
-  if (!(error instanceof MayflyError)) throw error
+  if (!isStatementError(error)) throw error
   const shown = asMongoError(error)
   return {
     index,

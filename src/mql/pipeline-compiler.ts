@@ -18,6 +18,7 @@ import {
   viewsOf,
 } from './stage.ts'
 import { allOf } from './stages/join-filter.ts'
+import { matchStage } from './stages/match.ts'
 import { sortStage } from './stages/sort.ts'
 import { stages, unsupportedStages } from './stages/table.ts'
 import { limitOf, skipOf } from './stages/window.ts'
@@ -64,7 +65,11 @@ export class PipelineCompiler implements StageCompiler {
     return {
       runOver: (input, run) => runStages(all, input, run),
       runOn: (from, run, filter) => {
-        if (from === undefined || specs[0]?.name === '$documents') return runStages(all, nothing(), run)
+        const matching = filter === undefined ? [] : [matchStage(filter, compiler, '$match')]
+        if (specs[0]?.name === '$documents') {
+          return runStages([...all.slice(0, 1), ...matching, ...all.slice(1)], nothing(), run)
+        }
+        if (from === undefined) return runStages(all, nothing(), run)
         const expression = expressionTest(scope, run.slots)
         const whole = filter === undefined ? lead.filter : allOf([filter, lead.filter])
         return runStages(rest, viewsOf(run.collections.find(from, { ...lead, filter: whole, expression })), run)
@@ -100,4 +105,3 @@ export function changesOf(compiled: readonly Stage[]): (context: Context) => Bso
     return document
   }
 }
-

@@ -1,12 +1,12 @@
 /** The beginning of a pipeline that a find can answer, so that indexes serve it. */
 
 import type { BsonDocument } from '../document/bson/value.ts'
+import type { StageSpec } from './pipeline-spec.ts'
 import type { Lead } from './stage.ts'
 import { allOf } from './stages/join-filter.ts'
 import { filterOf } from './stages/match.ts'
 import { sortSpecOf } from './stages/sort.ts'
 import { limitOf, skipOf } from './stages/window.ts'
-import type { StageSpec } from './pipeline-spec.ts'
 
 export interface Split {
   readonly lead: Lead

@@ -14,4 +14,3 @@ export function updatePipeline(scope: Scope, namespace: Namespace) {
     return document => documentBytes(change(context.at(BsonDocument.view(document))))
   }
 }
-

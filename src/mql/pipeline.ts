@@ -19,7 +19,15 @@ import { checkVariableName } from './expressions/variable-name.ts'
 import { PipelineCompiler, runStages } from './pipeline-compiler.ts'
 import { splitLead } from './pipeline-lead.ts'
 import { readStages } from './pipeline-spec.ts'
-import { type ByteStream, bytesOf, type Collections, type FindRequest, type Namespace, Slice, viewsOf } from './stage.ts'
+import {
+  type ByteStream,
+  bytesOf,
+  type Collections,
+  type FindRequest,
+  type Namespace,
+  Slice,
+  viewsOf,
+} from './stage.ts'
 import { sourceStages } from './stages/table.ts'
 import type { WritingStage } from './stages/write.ts'
 
@@ -110,4 +118,3 @@ async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Ar
     throw new MongoError(error.code, `PlanExecutor error during aggregation :: caused by :: ${error.message}`)
   }
 }
-

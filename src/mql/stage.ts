@@ -9,7 +9,7 @@ import { machine } from '../base/clock.ts'
 import { pipelineBatchDocumentsMax, querySliceMsMax } from '../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
-import { Context, type Compiler, type Scope } from './expression-scope.ts'
+import { type Compiler, Context, type Scope } from './expression-scope.ts'
 
 export type Batch = readonly BsonDocument[]
 export type Stream = AsyncIterable<Batch>
@@ -123,7 +123,11 @@ export function written(document: BsonDocument): BsonDocument {
 }
 
 /** Calls `each` for every document of a stream, in slices. */
-export async function forEachDocument(input: Stream, slice: Slice, each: (document: BsonDocument) => void): Promise<void> {
+export async function forEachDocument(
+  input: Stream,
+  slice: Slice,
+  each: (document: BsonDocument) => void,
+): Promise<void> {
   for await (const batch of input) {
     for (const document of batch) {
       each(document)

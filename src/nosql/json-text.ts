@@ -21,12 +21,12 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Behind the string that begins at `start`. */
+/** Behind the string that begins at `start`: at a quote without a backslash before it, or with an even number of them. */
 export function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === backslash) at++
-    else if (unit === quote) return at + 1
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes++
+    if (backslashes % 2 === 0) return at + 1
   }
   return text.length
 }

@@ -77,7 +77,7 @@ export async function makePage(
     const page = await executePage({ ...task, program, source: nothing })
     return { ...page, version: counted.version, isCounted: true }
   }
-  const items = source ?? sourceOf(plan.source, reader, range)
+  const items = source ?? sourceOf(plan.source, reader, range, { isOrderFree: program.isOrderFree === true })
   return { ...(await executePage({ ...task, program, source: items, slicesMax })), isCounted: false }
 }
 

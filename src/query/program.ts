@@ -15,6 +15,8 @@ export interface Program {
    * `identity`: they may stand apart, and only the identity at the end of their places is the same.
    */
   readonly distinct: 'place' | 'identity' | undefined
+  /** The result is the same, to the last digit, in whatever order items come. */
+  readonly isOrderFree?: boolean
   /** When all rows fit on the first page they may as well come in the order in which they were found. */
   readonly prefersArrival: boolean
   /** The window of the result: rows before `first` are passed over, the one at `end` is no longer wanted. */

@@ -43,10 +43,18 @@ export type SourcePlan =
       'index' | 'keys' | 'isReverse' | 'isDistinct'
     >)
 
-export function sourceOf(plan: SourcePlan, reader: ContainerReader, range: ScanRange): Source {
+export function sourceOf(
+  plan: SourcePlan,
+  reader: ContainerReader,
+  range: ScanRange,
+  /** Nothing depends on the order in which items come. */
+  { isOrderFree }: { isOrderFree: boolean },
+): Source {
   switch (plan.kind) {
     case 'scan':
-      return scanSource(reader, range)
+      return isOrderFree && isWhole(range) && reader.scanRows !== undefined
+        ? { read: (after, at, itemsMax) => readRows(reader as RowReader, after, at, itemsMax) }
+        : scanSource(reader, range)
     case 'points':
       return pointSource(reader, plan.keys)
     case 'index':
@@ -57,6 +65,26 @@ export function sourceOf(plan: SourcePlan, reader: ContainerReader, range: ScanR
 /** A batch that has been read already, and all there is. */
 export function batchSource(batch: SourceBatch): Source {
   return { read: () => batch }
+}
+
+function isWhole({ min, maxExclusive, pk }: ScanRange): boolean {
+  return min === '' && maxExclusive === 'FF' && pk === undefined
+}
+
+type RowReader = Required<Pick<ContainerReader, 'scanRows'>>
+
+function readRows(
+  reader: RowReader,
+  after: SourcePosition | undefined,
+  at: Viewpoint,
+  itemsMax: number,
+): MaybePromise<SourceBatch> {
+  const page = { itemsMax, bytesMax: scanBytesMax }
+  return andThen(reader.scanRows(after?.[0] as number | undefined, at, page), ({ version, items, last }) => ({
+    version,
+    items: items.map(item => ({ item, position: [item.sequence] })),
+    next: last === undefined ? undefined : [last],
+  }))
 }
 
 /** All items of a range, in key order. */

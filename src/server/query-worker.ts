@@ -13,6 +13,7 @@ import type { Program } from '../query/program.ts'
 import { PreparedQueries } from '../sql/prepare.ts'
 import { createProgram } from '../sql/program.ts'
 import type { Value } from '../sql/value.ts'
+import { withReaderContract } from '../storage/contract.ts'
 import { Snapshots } from '../storage/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../storage/sqlite/sorted-entries.ts'
 import { type Answer, type Question, toPlainError } from './query-messages.ts'
@@ -35,7 +36,7 @@ function programOf({ text, parameters }: Statement, moment: EpochSeconds): Progr
 function page(task: RemotePageTask): Promise<MadePage | 'stale'> {
   return snapshots.within(task.container, async snapshot => {
     if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
-    return makePage(snapshot, programOf(task.statement, task.at.moment), task)
+    return makePage(withReaderContract(snapshot), programOf(task.statement, task.at.moment), task)
   })
 }
 

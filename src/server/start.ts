@@ -98,7 +98,7 @@ export async function startServer(
 
   const loadMongo = async () => {
     const { MongoServer } = await import('../mongo/server.ts')
-    return new MongoServer({
+    return MongoServer.open({
       engine,
       clock,
       log,

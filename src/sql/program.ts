@@ -36,6 +36,7 @@ export function createProgram(prepared: PreparedQuery, options: RunOptions): Pro
     : {
         order: 'place',
         distinct: distinctOf(query),
+        isOrderFree: select.orderKeys.length > 0,
         prefersArrival: select.orderKeys.length === 0,
         ...window,
         ...placed(prepared, frame),
@@ -111,6 +112,7 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
   return {
     order: 'place',
     distinct: undefined,
+    isOrderFree: isOrderFree(prepared),
     prefersArrival: true,
     first: 0,
     end: Number.POSITIVE_INFINITY,
@@ -133,6 +135,14 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
       }
     },
   }
+}
+
+const exactAggregates: ReadonlySet<string> = new Set(['COUNT', 'COUNTIF', 'MIN', 'MAX'])
+
+/** Lists and groups stand in the order in which their items came, and so does the last digit of a sum. */
+function isOrderFree({ select: { groups, derived } }: PreparedQuery): boolean {
+  if (groups?.isSingle !== true || derived !== undefined) return false
+  return groups.aggregates.every(({ name }) => exactAggregates.has(name))
 }
 
 /** `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. ORDER BY drops some of them. */

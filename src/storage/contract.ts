@@ -10,6 +10,7 @@ import { isAlive, livingAt } from '../ttl/living.ts'
 import type {
   Answer,
   ChangeRange,
+  ContainerReader,
   ContainerRecord,
   IndexRange,
   ItemKey,
@@ -29,11 +30,6 @@ export function withContract(store: Store): Store {
     assert(moment >= latest, `P6: the moment ${moment} is before ${latest}`)
     latest = moment
     return moment
-  }
-
-  function checkItem({ moment, policy, version }: Answer, item: StoredItem): void {
-    assert(isAlive(livingAt(policy, moment), item), `P1: an item written at ${item.ts} is dead at ${moment}`)
-    assert(item.version <= version, `P7: version ${item.version} is beyond ${version}`)
   }
 
   return {
@@ -104,6 +100,34 @@ export function withContract(store: Store): Store {
       return swept
     },
   }
+}
+
+/** The same for one container as another thread reads it. */
+export function withReaderContract(reader: ContainerReader): ContainerReader {
+  const checked = <T extends Answer & { readonly items: readonly StoredItem[] }>(answer: T): T => {
+    for (const item of answer.items) checkItem(answer, item)
+    return answer
+  }
+  return {
+    read: (key, at) =>
+      andThen(reader.read(key, at), answer => {
+        if (answer.item !== undefined) checkItem(answer, answer.item)
+        return answer
+      }),
+    scan: (range, page) => andThen(reader.scan(range, page), checked),
+    scanIndex: (range, page) => andThen(reader.scanIndex(range, page), checked),
+    ...(reader.scanRows !== undefined && {
+      scanRows: (after: number | undefined, at: Viewpoint, page: PageSize) =>
+        andThen(reader.scanRows!(after, at, page), checked),
+    }),
+    countEntries: range => reader.countEntries(range),
+    census: () => reader.census(),
+  }
+}
+
+function checkItem({ moment, policy, version }: Answer, item: StoredItem): void {
+  assert(isAlive(livingAt(policy, moment), item), `P1: an item written at ${item.ts} is dead at ${moment}`)
+  assert(item.version <= version, `P7: version ${item.version} is beyond ${version}`)
 }
 
 /** Methods of a class instance do not spread; each is bound here, and a new one in the port must be named. */

@@ -226,7 +226,10 @@ export interface Viewpoint {
   readonly policy: TtlPolicy
 }
 
-/** Until it is disposed of, sweeps leave what is living in it (of one process; several gateways do not know of each other's). */
+/**
+ * Until it is disposed of, sweeps of an embedded store leave what is living in it. Gateways that share a store know nothing of
+ * each other's pages.
+ */
 export type View = Viewpoint & Disposable
 
 /** Under which circumstances a call was answered. */
@@ -262,6 +265,12 @@ export interface ScanAnswer extends Answer {
   readonly items: readonly ScannedItem[]
   /** Where to resume, or undefined when the range is exhausted. */
   readonly last: ItemKey | undefined
+}
+
+export interface RowsAnswer extends Answer {
+  readonly items: readonly StoredItem[]
+  /** The row to resume behind, or undefined when there are no more. */
+  readonly last: number | undefined
 }
 
 /** Items by what ends their life, counted by when it began (inherited) or by when it ends (own). */
@@ -358,6 +367,8 @@ export interface PageSize {
 export interface ContainerReader {
   read(key: ItemKey, at: Viewpoint): MaybePromise<ReadAnswer>
   scan(range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
+  /** All living items in whatever order is the fastest, where there is one that is faster than that of `scan`. */
+  scanRows?(after: number | undefined, at: Viewpoint, page: PageSize): MaybePromise<RowsAnswer>
   scanIndex(range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
   countEntries(range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>
   census(): MaybePromise<Census>

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Container, CosmosClient } from '@azure/cosmos'
 import { type Mayfly, mayfly } from '../../src/index.ts'
+import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { startPostgres, type TestServer } from '../support/postgres.ts'
+import { pathOf, testServer } from '../support/start-server.ts'
 
 let postgres: TestServer
 
@@ -70,4 +72,31 @@ test('two servers on one database agree at once, and what one stored outlives bo
   }
   await using again = await mayfly({ clock: 'manual', store })
   assert.equal((await (await cartsOf(again)).item('b', 'p').read()).statusCode, 200)
+})
+
+test('while PostgreSQL is away requests are told to come again, and they are served when it is back', async () => {
+  await using proxy = await forgetfulProxy(await postgres.createDatabase())
+  await using db = await mayfly({ clock: 'manual', store: proxy.url })
+  const server = testServer(db)
+  const container = await server.newContainer()
+  const headers = { 'x-ms-documentdb-partitionkey': '["p"]' }
+  const body = { id: 'a', pk: 'p' }
+  await container.items.create(body)
+  proxy.refuse(true)
+  for (const request of [
+    { path: pathOf(container, 'docs', 'a'), headers },
+    { method: 'PUT', path: pathOf(container, 'docs', 'a'), headers, body },
+    { path: pathOf(container, 'docs') },
+    { path: pathOf(container) },
+    { method: 'POST', path: '/dbs', body: { id: 'other' } },
+  ]) {
+    const answer = await server.send(request)
+    assert.equal(answer.status, 503, answer.text)
+    assert.ok(Number(answer.headers['x-ms-retry-after-ms']) > 0)
+    assert.match(answer.json.message, /PostgreSQL/)
+  }
+  assert.equal((await server.admin('GET', 'clock')).status, 503)
+  proxy.refuse(false)
+  assert.equal((await server.send({ path: pathOf(container, 'docs', 'a'), headers })).status, 200)
+  assert.equal((await container.items.upsert(body)).statusCode, 200)
 })

@@ -1,26 +1,34 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { textOf } from '../../src/document/body.ts'
 import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
 import { withContract } from '../../src/storage/contract.ts'
 import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, Store } from '../../src/storage/port.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'
-import { forgetfulProxy, openGateway, startPostgres } from '../support/postgres.ts'
+import { openGateway, startPostgres } from '../support/postgres.ts'
+import { changeContract } from './change-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
+import { transactionContract } from './transaction-contract.ts'
 
 const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
-storeContract('PostgreSQL', async (): Promise<Opener> => {
+async function prepare(): Promise<Opener> {
   const url = await server.createDatabase()
   return {
     isLasting: true,
     open: clock => openGateway(url, clock),
     [Symbol.asyncDispose]: () => server.dropDatabase(url),
   }
-})
+}
+
+storeContract('PostgreSQL', prepare)
+transactionContract('PostgreSQL', prepare)
+changeContract('PostgreSQL', prepare)
 
 const start = toEpochSeconds(1_000_000)
 
@@ -39,7 +47,7 @@ test('a write whose commit was not heard of is recognised and not done again', a
     put('upsert', key),
     put('upsert', key),
   ]) {
-    proxy.forgetNextCommit()
+    proxy.forgetNextWrite()
     const [answer] = await Promise.all([
       store.write(container, write),
       other.write(container, put('upsert', keyOf(`other${outcomes.length}`))),
@@ -104,7 +112,11 @@ describe('indexes in PostgreSQL', () => {
     do {
       const page = await store.scanIndex(container, { ...range, after }, { itemsMax, bytesMax: 2000 })
       for (const { indexKey, key, body } of page.items) {
-        found.push({ key: Buffer.from(indexKey).toString('hex'), id: key.id, body: { ...JSON.parse(body), v: 0 } })
+        found.push({
+          key: Buffer.from(indexKey).toString('hex'),
+          id: key.id,
+          body: { ...JSON.parse(textOf(body)), v: 0 },
+        })
       }
       after = page.last
     } while (after !== undefined)
@@ -136,8 +148,8 @@ describe('indexes in PostgreSQL', () => {
     }
     const low = Buffer.alloc(0)
     const high = Buffer.alloc(1, 255)
-    const middle = indexKeys({ number: 1, components: [a] }, { a: 4 }).keys[0]!
-    const last = indexKeys({ number: 1, components: [a] }, { a: 'text 2' }).keys[0]!
+    const middle = indexKeys({ number: 1, components: [a], uniqueness: 'none' }, { a: 4 }).keys[0]!
+    const last = indexKeys({ number: 1, components: [a], uniqueness: 'none' }, { a: 'text 2' }).keys[0]!
     const ranges = [
       [{ low, high }],
       [

@@ -8,15 +8,29 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EJSON } from 'bson'
+import { accumulators } from '../../src/mql/accumulators/statement.ts'
 import { MongoError } from '../../src/mql/error.ts'
 import { operatorFamilies } from '../../src/mql/expressions/table.ts'
+import { stages } from '../../src/mql/stages/table.ts'
 import { aggregate, bytesOf, shown } from '../support/aggregate.ts'
-import { caseNow, type ExpressionCase, type ExpressionCases, Failure, missing } from './mql/aggregate-case.ts'
+import { accumulatorCases } from './mql/accumulators.ts'
+import {
+  caseNow,
+  type ExpressionCase,
+  type ExpressionCases,
+  Failure,
+  missing,
+  type StageCase,
+  type StageCases,
+} from './mql/aggregate-case.ts'
 import { arithmeticCases, bitwiseCases, timestampCases, trigonometricCases } from './mql/expressions-arithmetic.ts'
 import { arrayCases, objectCases, setCases } from './mql/expressions-array.ts'
 import { conversionCases, dateCases, unsupportedCases } from './mql/expressions-date.ts'
 import { accumulationCases, logicCases, otherCases, pathCases, variableCases } from './mql/expressions-logic.ts'
 import { regexCases, stringCases } from './mql/expressions-string.ts'
+import { collectionStageCases } from './mql/stages-collections.ts'
+import { documentStageCases } from './mql/stages-documents.ts'
+import { groupStageCases } from './mql/stages-groups.ts'
 
 const families: Readonly<Record<string, ExpressionCases>> = {
   'paths and literals': pathCases,
@@ -71,7 +85,9 @@ for (const [family, operators] of Object.entries(families)) {
 
 test('every operator has at least three cases', () => {
   const counts = new Map(
-    Object.values(families).flatMap(operators => Object.entries(operators).map(([name, cases]) => [name, cases.length])),
+    Object.values(families).flatMap(operators =>
+      Object.entries(operators).map(([name, cases]) => [name, cases.length]),
+    ),
   )
   const few: string[] = []
   for (const [family, operators] of Object.entries(operatorFamilies)) {
@@ -79,4 +95,45 @@ test('every operator has at least three cases', () => {
     for (const name of Object.keys(operators)) if ((counts.get(name) ?? 0) < 3) few.push(name)
   }
   assert.deepEqual(few, [])
+})
+
+async function checkStage({
+  pipeline,
+  error,
+  results = [],
+  isUnordered,
+  writes = {},
+  ...options
+}: StageCase): Promise<void> {
+  const run = () => aggregate(pipeline, { ...options, nowMs: caseNow.getTime() })
+  if (error !== undefined) return refused(error.code, run)
+  const aggregated = await run()
+  const [is, wanted] = [aggregated.results.map(shown), results.map(bytesOf).map(shown)]
+  assert.deepEqual(isUnordered ? is.toSorted() : is, isUnordered ? wanted.toSorted() : wanted)
+  for (const [name, documents] of Object.entries(writes)) {
+    assert.deepEqual(aggregated.collections.documents(name).map(shown), documents.map(bytesOf).map(shown))
+  }
+}
+
+const stageFamilies: Readonly<Record<string, StageCases>> = {
+  'stages of single documents': documentStageCases,
+  'stages of all documents': groupStageCases,
+  'stages of other collections': collectionStageCases,
+  accumulators: accumulatorCases,
+}
+
+for (const [family, cases] of Object.entries(stageFamilies)) {
+  describe(family, () => {
+    for (const [name, each] of Object.entries(cases)) {
+      test(name, async t => {
+        for (const stageCase of each) await t.test(stageCase.name, () => checkStage(stageCase))
+      })
+    }
+  })
+}
+
+test('every stage and every accumulator has at least three cases', () => {
+  const few = (names: readonly string[], cases: StageCases) => names.filter(name => (cases[name]?.length ?? 0) < 3)
+  const allStages = { ...documentStageCases, ...groupStageCases, ...collectionStageCases }
+  assert.deepEqual([few(Object.keys(stages), allStages), few(Object.keys(accumulators), accumulatorCases)], [[], []])
 })

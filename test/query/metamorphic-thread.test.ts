@@ -25,8 +25,9 @@ const queriesPerWorld = 60
 
 const directory = temporaryDirectory()
 
-function known({ rows, next, version, indexUse, statistics: { elapsedMs: _, ...statistics } }: QueriedPage) {
-  return { rows, next, version, indexUse, statistics }
+/** All but the time it took. */
+function known({ rows, next, version, indexUse, statistics }: QueriedPage) {
+  return { rows, next, version, indexUse, statistics: { ...statistics, elapsedMs: 0 } }
 }
 
 /** All rows, and every page made twice. */
@@ -73,5 +74,5 @@ test('the query thread makes the pages that would have been made here', async ()
     ...(MAYFLY_QUERY_SEED === undefined ? {} : { seed: Number(MAYFLY_QUERY_SEED) }),
     ...(MAYFLY_QUERY_PATH === undefined ? {} : { path: MAYFLY_QUERY_PATH }),
   })
-  if (MAYFLY_QUERY_PATH === undefined) assert.ok(made.indexed > 10 && made.remote > wanted, JSON.stringify(made))
+  if (MAYFLY_QUERY_PATH === undefined) assert.ok(made.indexed > 10 && made.remote > wanted / 3, JSON.stringify(made))
 })

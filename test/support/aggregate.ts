@@ -1,7 +1,7 @@
 /** Runs pipelines in this process, over collections that are arrays. */
 
 import { type Document, deserialize, EJSON, serialize } from 'bson'
-import { BsonDocument, type BsonArray, type Value } from '../../src/document/bson/value.ts'
+import { type BsonArray, BsonDocument, type Value } from '../../src/document/bson/value.ts'
 import { compileFilter } from '../../src/mql/match.ts'
 import { compilePipeline } from '../../src/mql/pipeline.ts'
 import { compileSort } from '../../src/mql/sort.ts'
@@ -28,7 +28,7 @@ export function shown(bytes: Uint8Array): string {
   return EJSON.stringify(deserialize(bytes, { promoteValues: false, bsonRegExp: true }), { relaxed: false })
 }
 
-export function valueOf(value: unknown): Value {
+export function bsonValue(value: unknown): Value {
   return BsonDocument.view(bytesOf({ value })).get('value')!
 }
 
@@ -36,8 +36,8 @@ export function valueOf(value: unknown): Value {
 export class MemoryCollections implements Collections {
   readonly #byName: Map<string, readonly Uint8Array[]>
 
-  constructor(byName: Readonly<Record<string, readonly Document[]>>) {
-    this.#byName = new Map(Object.entries(byName).map(([name, documents]) => [name, documents.map(bytesOf)]))
+  constructor(byName: Readonly<Record<string, readonly Uint8Array[]>>) {
+    this.#byName = new Map(Object.entries(byName))
   }
 
   documents(name: string): readonly Uint8Array[] {
@@ -65,7 +65,7 @@ export class MemoryCollections implements Collections {
 
   async merge(request: MergeRequest, documents: ByteStream): Promise<void> {
     const name = request.target.collection
-    const sort = compileSort(BsonDocument.of(request.on.map(path => [path, valueOf(1)])))
+    const sort = compileSort(BsonDocument.of(request.on.map(path => [path, bsonValue(1)])))
     const keyOf = (bytes: Uint8Array) => Buffer.from(sort.keyOf(bytes)).toString('hex')
     for await (const batch of documents) {
       for (const incoming of batch) {
@@ -90,12 +90,30 @@ export interface Aggregated {
 }
 
 export async function aggregate(stages: readonly Document[], options: AggregateOptions = {}): Promise<Aggregated> {
-  const collections = new MemoryCollections({ ...options.others, [main]: options.documents ?? [] })
+  const others = Object.entries(options.others ?? {}).map(([name, documents]) => [name, documents.map(bytesOf)])
+  return aggregateBytes(bsonValue(stages) as BsonArray, {
+    ...options,
+    documents: (options.documents ?? []).map(bytesOf),
+    others: Object.fromEntries(others),
+    let: options.let === undefined ? undefined : BsonDocument.view(bytesOf(options.let)),
+  })
+}
+
+export interface BytesOptions {
+  readonly documents: readonly Uint8Array[]
+  readonly others?: Readonly<Record<string, readonly Uint8Array[]>>
+  readonly let?: BsonDocument | undefined
+  readonly nowMs?: number
+  readonly random?: () => number
+}
+
+export async function aggregateBytes(stages: BsonArray, options: BytesOptions): Promise<Aggregated> {
+  const collections = new MemoryCollections({ ...options.others, [main]: options.documents })
   const namespace = { database, collection: main }
-  const pipeline = compilePipeline(valueOf(stages) as BsonArray, {
+  const pipeline = compilePipeline(stages, {
     namespace,
     constants: { now: BigInt(options.nowMs ?? 0), random: options.random ?? Math.random },
-    let: options.let === undefined ? undefined : BsonDocument.view(bytesOf(options.let)),
+    let: options.let,
   })
   const { source } = pipeline
   const input = source.kind === 'collection' ? collections.find(namespace, source.find) : nothing()

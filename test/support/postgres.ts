@@ -29,7 +29,8 @@ export interface TestServer extends AsyncDisposable {
   readonly crash: (() => Promise<void>) | undefined
 }
 
-export async function startPostgres(): Promise<TestServer> {
+/** `isDurable`: it does wait for the disk, for who measures it. */
+export async function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
   const given = process.env.MAYFLY_TEST_POSTGRES
   if (given !== undefined && given !== '') return testServer(given, { stop: async () => {}, crash: undefined })
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-postgres-'))
@@ -45,7 +46,11 @@ export async function startPostgres(): Promise<TestServer> {
     createPostgresUser: process.getuid?.() === 0,
     persistent: false,
     initdbFlags: ['--encoding=UTF8', '--no-sync'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'unix_socket_directories=', '-c', 'shared_buffers=64MB'],
+    postgresFlags: Object.entries({
+      fsync: isDurable ? 'on' : 'off',
+      unix_socket_directories: '',
+      shared_buffers: isDurable ? '256MB' : '64MB',
+    }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
     onError: () => {},
   })
@@ -104,7 +109,7 @@ function testServer(
       return url.href
     },
     dropDatabase: async url => {
-      await query(url, 'DROP SCHEMA mayfly CASCADE')
+      await query(url, 'DROP SCHEMA IF EXISTS mayfly CASCADE')
       used.push(url)
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,6 +1,5 @@
 /** delete: removes one or all documents that satisfy a filter. */
 
-import { RequestError } from '../../base/error.ts'
 import { bsonCommandDepthMax } from '../../base/limits.ts'
 import { validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/match.ts'
@@ -15,6 +14,7 @@ import { compileCallFilter, refuseCollation } from '../query-language.ts'
 import type { RetryRecord, StatementResult } from '../retry-record.ts'
 import {
   inTurn,
+  isStatementError,
   retryRecord,
   type StatementError,
   statementDocuments,
@@ -45,7 +45,7 @@ async function remove(call: Call): Promise<Fields> {
       try {
         n += await removeMatching(call, namespace, bytes, record, number)
       } catch (error) {
-        if (!(error instanceof RequestError)) throw error
+        if (!isStatementError(error)) throw error
         errors.push({ index, error })
         if (isOrdered || call.isInTransaction) break
       }

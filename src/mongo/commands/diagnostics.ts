@@ -58,6 +58,12 @@ const parameters: Readonly<Record<string, Parameter>> = {
       settings.isDocumentTtlOn = args.flag(name)
     },
   },
+  enableTestCommands: {
+    get: settings => settings.areTestCommandsOn === true,
+    set: (settings, args, name) => {
+      settings.areTestCommandsOn = args.flag(name)
+    },
+  },
   changeStreamExpiryEvents: {
     get: settings => settings.areExpiryEventsOn,
     set: (settings, args, name) => {
@@ -196,6 +202,13 @@ function killOp({ service, args }: Call): Fields {
   return { info: 'attempting to kill op' }
 }
 
+function configureFailPoint({ service, args }: Call): Fields {
+  if (service.settings.areTestCommandsOn !== true)
+    throw new CommandError('CommandNotFound', "no such command: 'configureFailPoint'")
+  service.failPoints.configure(args)
+  return {}
+}
+
 export const diagnosticCommands: readonly Command[] = [
   { name: 'ping', isPublic: true, run: () => ({}) },
   { name: 'buildInfo', isPublic: true, run: buildInfo },
@@ -211,4 +224,5 @@ export const diagnosticCommands: readonly Command[] = [
   { name: 'getLastRequestStatistics', run: getLastRequestStatistics },
   { name: 'currentOp', isForAdmin: true, run: currentOp },
   { name: 'killOp', isForAdmin: true, run: killOp },
+  { name: 'configureFailPoint', isForAdmin: true, run: configureFailPoint },
 ]

@@ -3,7 +3,7 @@
 import { groupBytesMax, mongoWriteStepsMax } from '../../base/limits.ts'
 import { type Collection, findOrCreateCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
-import { type DocumentWrite, writeDocuments } from '../document-writes.ts'
+import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../document-writes.ts'
 import { duplicateKeyError } from '../duplicate-key.ts'
 import type { Fields } from '../fields.ts'
 import { namespaceOf } from '../namespace.ts'
@@ -11,6 +11,7 @@ import { newDocument } from '../new-document.ts'
 import type { RetryRecord, StatementResult } from '../retry-record.ts'
 import {
   inTurn,
+  isStatementError,
   retryRecord,
   type StatementError,
   statementDocuments,
@@ -124,7 +125,8 @@ class Insertions {
     if (group.length === 0) return
     const writes = this.#isOrdered ? untilFirstTaken(group) : group
     const results = this.#record === undefined ? undefined : () => this.#resultsOf(group)
-    const refusal = await writeDocuments(this.#call, this.#collection, writes, results)
+    const refusal = await this.#attempt(group, writes, results)
+    if (refusal === 'failed') return
     if (refusal !== undefined) {
       await this.#write(group.slice(0, refusal.index))
       if (this.#isOver) return
@@ -139,6 +141,22 @@ class Insertions {
       } else {
         this.#inserted++
       }
+    }
+  }
+
+  /** A group that could not be written at all, because there is no capacity for it, leaves the others their chance. */
+  async #attempt(
+    group: readonly Insertion[],
+    writes: readonly DocumentWrite[],
+    results: ResultsOf | undefined,
+  ): Promise<Refusal | undefined | 'failed'> {
+    try {
+      return await writeDocuments(this.#call, this.#collection, writes, results)
+    } catch (error) {
+      if (!isStatementError(error)) throw error
+      const concerned = this.#isOrdered ? group.slice(0, 1) : group
+      for (const { index } of concerned) this.#errors.push({ index, error })
+      return 'failed'
     }
   }
 

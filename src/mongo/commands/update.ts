@@ -1,6 +1,6 @@
 /** update: changes one or all documents that satisfy a filter, or makes one. */
 
-import { RequestError } from '../../base/error.ts'
+import type { RequestError } from '../../base/error.ts'
 import { bsonCommandDepthMax, mongoRacesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { validateDocument } from '../../document/bson/validate.ts'
@@ -20,6 +20,7 @@ import type { RetryRecord, StatementResult } from '../retry-record.ts'
 import { insertUpserted } from '../upsert.ts'
 import {
   inTurn,
+  isStatementError,
   retryRecord,
   type StatementError,
   statementDocuments,
@@ -81,7 +82,7 @@ class Updates {
       try {
         await this.#runOne(index, bytes)
       } catch (error) {
-        if (!(error instanceof RequestError)) throw error
+        if (!isStatementError(error)) throw error
         this.#errors.push({ index, error })
         if (isOrdered || this.#call.isInTransaction) break
       }

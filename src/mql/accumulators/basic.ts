@@ -5,13 +5,13 @@ import { addDecimals, divideDecimals } from '../../document/bson/decimal-arithme
 import { type Decimal, finite } from '../../document/bson/decimal128.ts'
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, double, int32, nullValue, type NumericValue, type Value } from '../../document/bson/value.ts'
-import type { Accumulator } from './accumulator.ts'
-import { DoubleSum } from './double-sum.ts'
+import { BsonArray, double, int32, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish } from '../expressions/define.ts'
 import { DocumentBuilder, refuseNoObject } from '../expressions/object.ts'
 import { identityOf } from '../expressions/set.ts'
 import { integerValue, widthOf } from '../expressions/total.ts'
+import type { Accumulator } from './accumulator.ts'
+import { DoubleSum } from './double-sum.ts'
 import { type Kept, keptValue } from './kept-value.ts'
 
 /** What a number or two take. */
@@ -222,7 +222,7 @@ export class MergeObjects implements Accumulator {
 
   take(value: Value | undefined): void {
     if (isNullish(value)) return
-    if (value.type !== bsonType.document) return refuseNoObject(value)
+    if (value.type !== bsonType.document) refuseNoObject(value)
     for (const [name, inner] of value.fields) {
       const kept = keptValue(inner)
       this.#builder.set(name, kept.value)

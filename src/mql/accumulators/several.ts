@@ -3,7 +3,7 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, type BinaryValue, binary, nullValue, type Value } from '../../document/bson/value.ts'
+import { type BinaryValue, BsonArray, binary, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
 import type { Accumulator } from './accumulator.ts'

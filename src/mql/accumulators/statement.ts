@@ -3,7 +3,7 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int32, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type Compiler, Context, type Evaluate } from '../expression-scope.ts'
+import type { Compiler, Context, Evaluate } from '../expression-scope.ts'
 import { namedArguments, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
 import { compileSort } from '../sort.ts'

@@ -1,10 +1,10 @@
 /** Accumulators as expressions: over an array, or over all their arguments. */
 
+import { bsonType } from '../../document/bson/types.ts'
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { Average, Extreme, StandardDeviation, Sum } from '../accumulators/basic.ts'
 import { checkedCount } from '../accumulators/several.ts'
 import { severalAccumulators, severalArguments } from '../accumulators/statement.ts'
-import { bsonType } from '../../document/bson/types.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'
 import { any, refuse } from './define.ts'
 

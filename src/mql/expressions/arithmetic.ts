@@ -1,8 +1,11 @@
 /** Arithmetic on numbers of all four types, and on dates as far as MongoDB has it. */
 
+import { divideDecimals, lnDecimal } from '../../document/bson/decimal-arithmetic.ts'
 import {
   abs,
   ceil,
+  compareNumbers,
+  decimal128,
   divide,
   exactInteger,
   exp,
@@ -23,12 +26,18 @@ import {
   toDecimal,
   toDouble,
   trunc,
-  compareNumbers,
-  decimal128,
 } from '../../document/bson/number.ts'
-import { divideDecimals, lnDecimal } from '../../document/bson/decimal-arithmetic.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { type DateValue, date, double, int32, int64, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
+import {
+  type DateValue,
+  date,
+  double,
+  int32,
+  int64,
+  type NumericValue,
+  nullValue,
+  type Value,
+} from '../../document/bson/value.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'
 import { any, between, binary, int32Of, isNullish, nameOfType, refuse, unary } from './define.ts'
 import { product, sum, Total } from './total.ts'

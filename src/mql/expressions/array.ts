@@ -1,11 +1,11 @@
 /** Operators on arrays. */
 
+import { expressionArrayElementsMax } from '../../base/limits.ts'
 import { compareValues, equalValues } from '../../document/bson/compare.ts'
 import { isNumeric, printNumber } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { bool, int32, nullValue, type Value } from '../../document/bson/value.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'
-import { expressionArrayElementsMax } from '../../base/limits.ts'
 import {
   any,
   array,
@@ -25,7 +25,12 @@ import { shown } from './shown.ts'
 import { compareByPattern, sortPatternOf } from './sort-pattern.ts'
 import { placeOf } from './string-search.ts'
 
-function elementAt(list: Value | undefined, place: Value | undefined, name: string, isOnly: boolean): Value | undefined {
+function elementAt(
+  list: Value | undefined,
+  place: Value | undefined,
+  name: string,
+  isOnly: boolean,
+): Value | undefined {
   if (isNullish(list) || isNullish(place)) return nullValue
   if (list.type !== bsonType.array) {
     const which = isOnly ? 'argument' : 'first argument'

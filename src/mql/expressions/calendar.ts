@@ -53,6 +53,11 @@ export function daysInMonth(year: number, month: number): number {
 
 /** Whole days since 1970 and the milliseconds of the day, of a time without a zone. */
 export function splitDays(localMs: bigint): { readonly days: number; readonly ms: number } {
+  const number = Number(localMs)
+  if (Number.isSafeInteger(number)) {
+    const days = Math.floor(number / msPerDay)
+    return { days, ms: number - days * msPerDay }
+  }
   const day = BigInt(msPerDay)
   const rest = localMs % day
   const ms = Number(rest < 0n ? rest + day : rest)

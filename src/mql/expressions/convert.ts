@@ -1,5 +1,6 @@
 /** Conversions between types. What cannot be converted is error 241, which `onError` catches. */
 
+import { parseDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import {
   decimal128,
   decimalToDouble,
@@ -12,7 +13,6 @@ import {
   toDouble,
   truncatedInteger,
 } from '../../document/bson/number.ts'
-import { parseDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import { bsonType, typeName, typeNamed, typeNumbered } from '../../document/bson/types.ts'
 import {
   bool,
@@ -27,9 +27,19 @@ import {
   type Value,
 } from '../../document/bson/value.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'
-import { parseFreely } from './date-parse.ts'
 import { printIsoDate } from './date-format.ts'
-import { compileAll, int32Of, isNullish, isTrue, namedArguments, nameOfType, optional, refuse, unary } from './define.ts'
+import { parseFreely } from './date-parse.ts'
+import {
+  compileAll,
+  int32Of,
+  isNullish,
+  isTrue,
+  namedArguments,
+  nameOfType,
+  optional,
+  refuse,
+  unary,
+} from './define.ts'
 import { momentOf, orElse } from './moment.ts'
 import { utc } from './time-zone.ts'
 
@@ -105,7 +115,8 @@ function toDoubleValue(value: Value): Value {
   if (value.type === bsonType.decimal128) {
     const decimal = unpackDecimal(value)
     const number = decimalToDouble(decimal)
-    const isLost = decimal.kind === 'finite' && (!Number.isFinite(number) || (number === 0 && decimal.coefficient !== 0n))
+    const isLost =
+      decimal.kind === 'finite' && (!Number.isFinite(number) || (number === 0 && decimal.coefficient !== 0n))
     return isLost ? refuseOverflow(printNumber(value)) : double(number)
   }
   if (isNumeric(value)) return double(toDouble(value))

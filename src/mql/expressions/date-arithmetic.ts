@@ -43,7 +43,12 @@ export function addToDate(utcMs: bigint, unit: Unit, amount: bigint, zone: TimeZ
   const length = units[unit]
   if (unit === 'millisecond') return inRange(utcMs + amount, 5166406, 'dateAdd')
   const size = amount < 0n ? -amount : amount
-  const days = 'ms' in length ? (size * BigInt(length.ms)) / BigInt(msPerDay) : 'days' in length ? size * BigInt(length.days) : size * BigInt(length.months) * 28n
+  const days =
+    'ms' in length
+      ? (size * BigInt(length.ms)) / BigInt(msPerDay)
+      : 'days' in length
+        ? size * BigInt(length.days)
+        : size * BigInt(length.months) * 28n
   if (days > rangeDays) refuse(5976500, `invalid dateAdd 'amount' parameter value: ${amount} ${unit}`)
   if ('ms' in length) return inRange(utcMs + amount * BigInt(length.ms), 5166406, 'dateAdd')
   const local = splitDays(localMsOf(utcMs, zone))

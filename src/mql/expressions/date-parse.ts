@@ -265,8 +265,7 @@ function parseZone(rest: string, text: string, at: number, parts: Parts): number
     const padded = digits.length % 2 === 1 ? `0${digits}` : digits
     parts.offsetMs = offsetOf(`${offset.charAt(0)}${padded}`)!
   } else {
-    parts.offsetMs =
-      abbreviatedOffset(name!) ?? refuseText(text, at, 'The timezone could not be found in the database')
+    parts.offsetMs = abbreviatedOffset(name!) ?? refuseText(text, at, 'The timezone could not be found in the database')
     if (name !== 'Z') parts.zoneName = name!
   }
   return all.length

@@ -44,9 +44,7 @@ const dateFromString: CompileOperator = (argument, compiler) => {
   const specs = namedArguments(given, ['format', 'dateString', 'timezone', 'onNull', 'onError'], unknown =>
     refuse(40541, `Unrecognized argument to $dateFromString: ${unknown}`),
   )
-  const input = compiler.compile(
-    specs.dateString ?? refuse(40542, "Missing 'dateString' parameter to $dateFromString"),
-  )
+  const input = compiler.compile(specs.dateString ?? refuse(40542, "Missing 'dateString' parameter to $dateFromString"))
   const format = optional(compiler, specs.format)
   const zone = optional(compiler, specs.timezone)
   const onNull = optional(compiler, specs.onNull)

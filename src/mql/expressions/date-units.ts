@@ -90,7 +90,9 @@ const difference: CompileOperator = (argument, compiler, name) => {
     if (at === undefined) return nullValue
     const [first, last] = [from, to].map((value, index) => {
       const which = index === 0 ? 'startDate' : 'endDate'
-      return momentOf(value) ?? refuse(5166307, `$dateDiff requires '${which}' to be a date, but got ${nameOfType(value)}`)
+      return (
+        momentOf(value) ?? refuse(5166307, `$dateDiff requires '${which}' to be a date, but got ${nameOfType(value)}`)
+      )
     })
     return int64(dateDifference(first!, last!, counted, at, weekday))
   }
@@ -132,7 +134,8 @@ const truncation: CompileOperator = (argument, compiler, name) => {
     if (weekday === undefined) return nullValue
     const at = namedZone(zone, context, name)
     if (at === undefined) return nullValue
-    const utcMs = momentOf(value) ?? refuse(5439012, `$dateTrunc requires 'date' to be a date, but got ${nameOfType(value)}`)
+    const utcMs =
+      momentOf(value) ?? refuse(5439012, `$dateTrunc requires 'date' to be a date, but got ${nameOfType(value)}`)
     return date(truncateDate(utcMs, { unit, size, zone: at, startOfWeek: weekday }))
   }
 }

@@ -5,6 +5,7 @@
  * enough digits of it remain, and with those of a large one, of which only the rest of a turn matters.
  */
 
+import { addDecimals, expDecimal, multiplyDecimals, subtractDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import {
   type Decimal,
   decimalInfinity,
@@ -16,7 +17,6 @@ import {
   powerOfTen,
   roundDecimal,
 } from '../../document/bson/decimal128.ts'
-import { expDecimal, subtractDecimals, addDecimals, multiplyDecimals } from '../../document/bson/decimal-arithmetic.ts'
 
 /** Twice the digits of a decimal, since a difference may lose half of them, and some more. */
 const baseScale = 80
@@ -212,7 +212,10 @@ export const decimalFunctions = {
     isNegative => decimal(isNegative ? -pi(baseScale) / 2n : pi(baseScale) / 2n, baseScale),
   ),
   sinh: ofFinite((x, scale) => hyperbolic(x, scale, true), itself),
-  cosh: ofFinite((x, scale) => hyperbolic(x, scale, false), () => decimalInfinity),
+  cosh: ofFinite(
+    (x, scale) => hyperbolic(x, scale, false),
+    () => decimalInfinity,
+  ),
   tanh: ofFinite(
     (x, scale) =>
       signed(x, size => {
@@ -225,10 +228,7 @@ export const decimalFunctions = {
           return decimal(over(wide - unit, wide + unit, scale), scale)
         }
         const value = fixed(size, scale)
-        return decimal(
-          over(powerSeries(value, scale, 1n, false), powerSeries(value, scale, 0n, false), scale),
-          scale,
-        )
+        return decimal(over(powerSeries(value, scale, 1n, false), powerSeries(value, scale, 0n, false), scale), scale)
       }),
     isNegative => finite(isNegative, 1n, 0),
   ),

@@ -80,7 +80,9 @@ const reduce: CompileOperator = (argument, compiler) => {
     refuse(40076, `$reduce found an unknown argument: ${unknown}`),
   )
   const input = compiler.compile(specs.input ?? refuse(40077, "$reduce requires 'input' to be specified"))
-  const initial = compiler.compile(specs.initialValue ?? refuse(40078, "$reduce requires 'initialValue' to be specified"))
+  const initial = compiler.compile(
+    specs.initialValue ?? refuse(40078, "$reduce requires 'initialValue' to be specified"),
+  )
   const inSpec = specs.in ?? refuse(40079, "$reduce requires 'in' to be specified")
   const { scope, slots } = compiler.scope.with(['this', 'value'])
   const [thisSlot, valueSlot] = slots as [number, number]
@@ -139,7 +141,9 @@ const zip: CompileOperator = (argument, compiler) => {
     const fill = defaults.map(operand => operand(context))
     context.spend(length * lists.length)
     return array(
-      Array.from({ length }, (_, row) => BsonArray.of(lists.map((list, column) => list[row] ?? fill[column] ?? nullValue))),
+      Array.from({ length }, (_, row) =>
+        BsonArray.of(lists.map((list, column) => list[row] ?? fill[column] ?? nullValue)),
+      ),
     )
   }
 }

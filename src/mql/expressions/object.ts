@@ -71,8 +71,7 @@ const arrayToObject = unary((value, _, context) => {
   return builder.document()
 })
 
-const inconsistent =
-  '$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects.'
+const inconsistent = '$arrayToObject requires a consistent input format. Elements mustall be arrays or all be objects.'
 
 function pairOf(element: Value): readonly [string, Value] {
   if (element.type !== bsonType.array) {
@@ -104,7 +103,8 @@ function keyAndValueOf(element: Value): readonly [string, Value] {
     return refuse(40393, `${problem} ${shown(element)}`)
   }
   if (key.type !== bsonType.string) {
-    const problem = "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string."
+    const problem =
+      "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string."
     return refuse(40394, `${problem} Found type: ${nameOfType(key)}`)
   }
   return [key.value, value]
@@ -116,7 +116,14 @@ const objectToArray = unary((value, _, context) => {
     return refuse(40390, `$objectToArray requires a document input, found: ${nameOfType(value)}`)
   }
   context.spend(value.fields.length)
-  return array(value.fields.map(([name, inner]) => BsonDocument.of([['k', string(name)], ['v', inner]])))
+  return array(
+    value.fields.map(([name, inner]) =>
+      BsonDocument.of([
+        ['k', string(name)],
+        ['v', inner],
+      ]),
+    ),
+  )
 })
 
 export function refuseNoObject(value: Value): never {
@@ -130,7 +137,7 @@ const mergeObjects = any(operands => context => {
   const builder = new DocumentBuilder()
   const take = (value: Value | undefined): void => {
     if (isNullish(value)) return
-    if (value.type !== bsonType.document) return refuseNoObject(value)
+    if (value.type !== bsonType.document) refuseNoObject(value)
     context.spend(value.fields.length)
     for (const [name, inner] of value.fields) builder.set(name, inner)
   }

@@ -19,10 +19,7 @@ interface PatternText {
 }
 
 /** What the three have in common; without text or pattern there is nothing to search. */
-function search(
-  empty: Value,
-  compute: (request: Request, context: Context, name: string) => Value,
-): CompileOperator {
+function search(empty: Value, compute: (request: Request, context: Context, name: string) => Value): CompileOperator {
   return (argument, compiler, name) => {
     if (argument.type !== bsonType.document) {
       return refuse(51103, `${name} expects an object of named arguments but found: ${nameOfType(argument)}`)

@@ -1,16 +1,21 @@
 /** Operators on arrays as sets: order and repetition do not matter, and results are in the order of values. */
 
 import { compareValues } from '../../document/bson/compare.ts'
+import { exactInteger, isNumeric } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { bool, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Context, OperatorFamily } from '../expression-scope.ts'
 import { any, array, binary, compileAll, isNullish, nameOfType, refuse } from './define.ts'
 
-/** A text that is the same for equal values. */
+/** A text that is the same for equal values. Strings and integers, which most are, need no key for that. */
 export function identityOf(value: Value): string {
+  if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
+  if (value.type === bsonType.int32) return `i${value.value}`
+  const whole = isNumeric(value) ? exactInteger(value) : undefined
+  if (whole !== undefined) return `i${whole}`
   const key = keyOfValue(value)
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+  return `k${Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')}`
 }
 
 type ValueSet = Map<string, Value>
@@ -73,7 +78,8 @@ const union = any(operands => context => {
 const isSubset = binary((left, right, _, context) => {
   const problem = 'both operands of $setIsSubset must be arrays.'
   if (left?.type !== bsonType.array) return refuse(17046, `${problem} First argument is of type: ${nameOfType(left)}`)
-  if (right?.type !== bsonType.array) return refuse(17042, `${problem} Second argument is of type: ${nameOfType(right)}`)
+  if (right?.type !== bsonType.array)
+    return refuse(17042, `${problem} Second argument is of type: ${nameOfType(right)}`)
   const whole = setOf(right.elements, context)
   return bool([...setOf(left.elements, context).keys()].every(identity => whole.has(identity)))
 })

@@ -29,7 +29,8 @@ function keyOf(value: Value, names: readonly string[]): Value {
   let inner: Value | undefined = value
   for (const name of names) {
     if (inner?.type === bsonType.document) inner = inner.get(name)
-    else if (inner?.type === bsonType.array && inner !== value && /^\d+$/.test(name)) inner = inner.elements[Number(name)]
+    else if (inner?.type === bsonType.array && inner !== value && /^\d+$/.test(name))
+      inner = inner.elements[Number(name)]
     else return nullValue
   }
   return inner ?? nullValue

@@ -4,7 +4,17 @@ import { expressionStringCharsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { int32, nullValue, string, type Value } from '../../document/bson/value.ts'
 import type { CompileOperator, Context, OperatorFamily } from '../expression-scope.ts'
-import { between, int32Of, isNullish, namedArguments, nameOfType, optional, refuse, refuseSize, text } from './define.ts'
+import {
+  between,
+  int32Of,
+  isNullish,
+  namedArguments,
+  nameOfType,
+  optional,
+  refuse,
+  refuseSize,
+  text,
+} from './define.ts'
 import { shown } from './shown.ts'
 
 /** A place to begin or end a search at. */
@@ -122,7 +132,9 @@ function replacement(replace: Replace): CompileOperator {
       return refuse(51751, `${name} requires an object as an argument, found: ${nameOfType(argument)}`)
     }
     const names = ['input', 'find', 'replacement'] as const
-    const parts = namedArguments(argument, names, unknown => refuse(51750, `${name} found an unknown argument: ${unknown}`))
+    const parts = namedArguments(argument, names, unknown =>
+      refuse(51750, `${name} found an unknown argument: ${unknown}`),
+    )
     const operands = names.map((part, index) =>
       compiler.compile(parts[part] ?? refuse(51749 - index, `${name} requires '${part}' to be specified`)),
     )

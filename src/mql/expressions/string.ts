@@ -6,7 +6,7 @@
 
 import { isNumeric, printNumber, truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { int32, nullValue, type NumericValue, string, type Value } from '../../document/bson/value.ts'
+import { int32, type NumericValue, nullValue, string, type Value } from '../../document/bson/value.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'
 import { formatDate, printIsoDate } from './date-format.ts'
 import { any, array, binary, exactly, int32Of, isNullish, nameOfType, refuse, text, unary } from './define.ts'
@@ -33,7 +33,11 @@ export function coercedText(value: Value | undefined): string {
 
 /** As the C library writes a time, without weekday and year, and with the counter behind it. */
 function printTimestamp(value: bigint): string {
-  const [month, day, time] = formatDate((value >> 32n) * 1000n, '%b %d %H:%M:%S', utc).split(' ') as [string, string, string]
+  const [month, day, time] = formatDate((value >> 32n) * 1000n, '%b %d %H:%M:%S', utc).split(' ') as [
+    string,
+    string,
+    string,
+  ]
   return `${month} ${String(Number(day)).padStart(2)} ${time}:${value & 0xffffffffn}`
 }
 

@@ -39,7 +39,9 @@ export const operatorFamilies: Readonly<Record<string, OperatorFamily>> = {
   'not supported': unsupportedOperators,
 }
 
-const operators = new Map<string, CompileOperator>(Object.values(operatorFamilies).flatMap(family => Object.entries(family)))
+const operators = new Map<string, CompileOperator>(
+  Object.values(operatorFamilies).flatMap(family => Object.entries(family)),
+)
 
 export function findOperator(name: string): CompileOperator | undefined {
   return operators.get(name)

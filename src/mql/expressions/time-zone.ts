@@ -1,5 +1,6 @@
 /** Time zones: offsets from UTC given as such, and the zones of the Olson database by their names. */
 
+import { daysFromCivil, msPerDay } from './calendar.ts'
 import { refuse } from './define.ts'
 
 export interface TimeZone {
@@ -30,6 +31,9 @@ const jsDateMsMax = 8_640_000_000_000_000n
 
 /** The names are few, but whoever asks for made-up ones must not fill memory. */
 const zonesMax = 1000
+/** Days of one zone whose offsets are remembered. */
+const daysMax = 4096
+
 const zones = new Map<string, TimeZone>()
 
 export function timeZoneNamed(name: string): TimeZone {
@@ -66,27 +70,42 @@ function olsonZone(name: string): TimeZone {
     minute: 'numeric',
     second: 'numeric',
   })
+  const offsetAt = (utcMs: number): number => {
+    // Whole seconds, since the parts have no fraction.
+    const epochMs = Math.floor(utcMs / 1000) * 1000
+    const parts: Record<string, string> = {}
+    for (const { type, value } of format.formatToParts(epochMs)) parts[type] = value
+    const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
+    const days = daysFromCivil(year, Number(parts.month), Number(parts.day))
+    const seconds = Number(parts.hour) * 3600 + Number(parts.minute) * 60 + Number(parts.second)
+    return days * msPerDay + seconds * 1000 - epochMs
+  }
+  const known = new Map<number, number>()
   return {
     isUtc: false,
     isFixed: false,
     offsetMs(utcMs) {
       const clamped = utcMs > jsDateMsMax ? jsDateMsMax : utcMs < -jsDateMsMax ? -jsDateMsMax : utcMs
-      // Whole seconds, since the parts have no fraction.
-      const epochMs = Math.floor(Number(clamped) / 1000) * 1000
-      const parts: Record<string, string> = {}
-      for (const { type, value } of format.formatToParts(epochMs)) parts[type] = value
-      const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
-      const localMs = new Date(0)
-      localMs.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day))
-      localMs.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second))
-      return localMs.getTime() - epochMs
+      const epochMs = Number(clamped)
+      const day = Math.floor(epochMs / msPerDay)
+      const remembered = known.get(day)
+      if (remembered !== undefined) return remembered
+      const offset = offsetAt(epochMs)
+      // Asking costs 15 us. On most days the offset does not change, and most dates are of few days.
+      const [morning, evening] = [day * msPerDay, (day + 1) * msPerDay]
+      const isWithin = morning > -Number(jsDateMsMax) && evening < Number(jsDateMsMax)
+      if (isWithin && offsetAt(morning) === offset && offsetAt(evening) === offset) {
+        if (known.size >= daysMax) known.clear()
+        known.set(day, offset)
+      }
+      return offset
     },
   }
 }
 
 /** What clocks in the zone show, as if it were UTC. */
 export function localMsOf(utcMs: bigint, zone: TimeZone): bigint {
-  return utcMs + BigInt(zone.offsetMs(utcMs))
+  return zone.isUtc ? utcMs : utcMs + BigInt(zone.offsetMs(utcMs))
 }
 
 /**

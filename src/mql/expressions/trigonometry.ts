@@ -2,7 +2,16 @@
 
 import { multiplyDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import { parseDecimal } from '../../document/bson/decimal128.ts'
-import { compareNumbers, decimal128, isNaNValue, isNumeric, isZeroValue, printNumber, toDecimal, toDouble } from '../../document/bson/number.ts'
+import {
+  compareNumbers,
+  decimal128,
+  isNaNValue,
+  isNumeric,
+  isZeroValue,
+  printNumber,
+  toDecimal,
+  toDouble,
+} from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { double, int32, int64, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
 import type { CompileOperator, OperatorFamily } from '../expression-scope.ts'

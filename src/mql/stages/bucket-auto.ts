@@ -1,11 +1,11 @@
 /** `$bucketAuto`: groups of about the same size by ranges. */
 
-import type { Statement } from '../accumulators/statement.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Statement } from '../accumulators/statement.ts'
 import { Context, type Evaluate } from '../expression-scope.ts'
 import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
@@ -63,7 +63,7 @@ function isZero(value: Value): boolean {
 function checkKey(key: Value | undefined): void {
   const problem = "$bucketAuto can specify a 'granularity' with"
   if (!isNumeric(key)) {
-    return refuse(40258, `${problem} numeric boundaries only, but found a value with type: ${nameOfType(key)}`)
+    refuse(40258, `${problem} numeric boundaries only, but found a value with type: ${nameOfType(key)}`)
   }
   if (isNaNValue(key)) refuse(40259, `${problem} numeric boundaries only, but found a NaN`)
   if (toDouble(key) < 0) refuse(40260, `${problem} non-negative numbers only, but found a negative number`)

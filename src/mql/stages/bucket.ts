@@ -1,9 +1,9 @@
 /** `$bucket`: groups by ranges with given boundaries. */
 
-import { parseStatement, type Statement } from '../accumulators/statement.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
+import { parseStatement, type Statement } from '../accumulators/statement.ts'
 import type { Compiler, Evaluate } from '../expression-scope.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'

@@ -1,13 +1,13 @@
 /** `$facet`: several pipelines over the same documents, each giving an array. */
 
-import { keptValue } from '../accumulators/kept-value.ts'
+import { aggregationMemoryBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
+import { keptValue } from '../accumulators/kept-value.ts'
+import { MongoError } from '../error.ts'
 import { checkFieldName } from '../expression-path.ts'
 import { nameOfType, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
-import { aggregationMemoryBytesMax } from '../../base/limits.ts'
-import { MongoError } from '../error.ts'
 import type { Batch, CompileStage, Stream, SubPipeline } from '../stage.ts'
 import { Memory } from './memory.ts'
 

@@ -1,12 +1,12 @@
 /** `$graphLookup`: follows references from document to document. */
 
-import { keptValue } from '../accumulators/kept-value.ts'
 import { exactInteger, isNumeric, truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int64, nullValue, trueValue, type Value } from '../../document/bson/value.ts'
+import { keptValue } from '../accumulators/kept-value.ts'
 import { MongoError } from '../error.ts'
-import { checkedPath } from '../expression-path.ts'
 import { expressionTest } from '../expression.ts'
+import { checkedPath } from '../expression-path.ts'
 import { Context, type Evaluate, type Scope } from '../expression-scope.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { identityOf } from '../expressions/set.ts'
@@ -44,7 +44,10 @@ interface Graph {
 
 type Specs = Partial<Record<(typeof options)[number], Value>>
 
-function readString(specs: Specs, name: 'as' | 'connectFromField' | 'connectToField' | 'depthField'): string | undefined {
+function readString(
+  specs: Specs,
+  name: 'as' | 'connectFromField' | 'connectToField' | 'depthField',
+): string | undefined {
   const value = specs[name]
   if (value === undefined || value.type === bsonType.string) return value?.value
   return refuse(40103, `expected string as argument for ${name}, found: ${nameOfType(value)}`)
@@ -119,7 +122,13 @@ function findNext({ from, connectTo, restriction, scope }: Graph, values: readon
     conditions.push(BsonDocument.of([[connectTo, BsonDocument.of([['$exists', trueValue]])]]))
   }
   const expression = expressionTest(scope, run.slots)
-  return run.collections.find(from, { filter: allOf(conditions), sort: undefined, skip: 0, limit: undefined, expression })
+  return run.collections.find(from, {
+    filter: allOf(conditions),
+    sort: undefined,
+    skip: 0,
+    limit: undefined,
+    expression,
+  })
 }
 
 export const graphLookupStage: CompileStage = (spec, compiler, name) => {

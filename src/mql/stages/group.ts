@@ -1,16 +1,16 @@
 /** `$group`, and what is made of it: `$sortByCount` and `$bucket`. */
 
-import type { Accumulator } from '../accumulators/accumulator.ts'
-import { keptValue } from '../accumulators/kept-value.ts'
-import { parseStatement, type Statement } from '../accumulators/statement.ts'
 import { isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, nullValue, type Value } from '../../document/bson/value.ts'
-import { compileSort } from '../sort.ts'
+import type { Accumulator } from '../accumulators/accumulator.ts'
+import { keptValue } from '../accumulators/kept-value.ts'
+import { parseStatement, type Statement } from '../accumulators/statement.ts'
 import { checkFieldName } from '../expression-path.ts'
 import { type Compiler, Context, type Evaluate } from '../expression-scope.ts'
 import { refuse } from '../expressions/define.ts'
 import { identityOf } from '../expressions/set.ts'
+import { compileSort } from '../sort.ts'
 import { type CompileStage, forEachDocument, inBatches, type Run, type Stage, type Stream } from '../stage.ts'
 import { Memory, refuseGroupMemory } from './memory.ts'
 import { sorted } from './sort.ts'
@@ -161,4 +161,3 @@ export const sortByCountStage: CompileStage = (spec, { expressions }, name) => {
 export function bucketGroups(name: string, id: Evaluate, statements: readonly Statement[]): Stage {
   return groupedAndSorted({ name, id, statements }, [['_id', int32(1)]])
 }
-

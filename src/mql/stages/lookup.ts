@@ -1,9 +1,9 @@
 /** `$lookup`: joins by equality, by a pipeline with variables, or by both. */
 
-import { keptValue } from '../accumulators/kept-value.ts'
 import { aggregationMemoryBytesMax, pipelineBatchDocumentsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
+import { keptValue } from '../accumulators/kept-value.ts'
 import { MongoError } from '../error.ts'
 import { checkedPath } from '../expression-path.ts'
 import { Context, type Evaluate } from '../expression-scope.ts'
@@ -31,7 +31,10 @@ interface Join {
 
 function stringOption(value: Value | undefined, name: string): string | undefined {
   if (value === undefined || value.type === bsonType.string) return value?.value
-  return refuse(failedToParse, `$lookup argument '${name}' must be a string, found ${shown(value)}: ${nameOfType(value)}`)
+  return refuse(
+    failedToParse,
+    `$lookup argument '${name}' must be a string, found ${shown(value)}: ${nameOfType(value)}`,
+  )
 }
 
 /** The collection; another database only where MongoDB allows it, which is for its own collections. */
@@ -48,7 +51,9 @@ function readJoin(spec: Value, compiler: StageCompiler): Join {
   if (spec.type !== bsonType.document) {
     return refuse(failedToParse, `the $lookup stage specification must be an object, but found ${nameOfType(spec)}`)
   }
-  const options = namedArguments(spec, names, unknown => refuse(failedToParse, `unknown argument to $lookup: ${unknown}`))
+  const options = namedArguments(spec, names, unknown =>
+    refuse(failedToParse, `unknown argument to $lookup: ${unknown}`),
+  )
   const from = readFrom(options.from, compiler)
   if (from === undefined && options.pipeline === undefined) {
     refuse(failedToParse, "must specify 'pipeline' when 'from' is empty")
@@ -102,8 +107,7 @@ async function joined(join: Join, document: BsonDocument, context: Context, run:
   context.at(document)
   for (const [slot, value] of join.variables) context.slots[slot] = value(context)
   const { equality } = join
-  const filter =
-    equality === undefined ? undefined : joinFilter(equality.foreign, joinValues(document, equality.local))
+  const filter = equality === undefined ? undefined : joinFilter(equality.foreign, joinValues(document, equality.local))
   const inner: Run = { ...run, slots: [...context.slots] }
   const memory = new Memory(() => refuseSize(join.from))
   const found: Value[] = []

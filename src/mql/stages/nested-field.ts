@@ -2,16 +2,52 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { endOfName, endOfValue, findElement, int32At } from '../../document/bson/view.ts'
+import { BsonWriter } from '../../document/bson/writer.ts'
 import { withField } from '../expressions/object.ts'
 
 const nothing = BsonDocument.of([])
 
 /** What is no document on the way gives place to one. Without a value the field is removed. */
 export function withPath(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
+  const { raw } = document
+  if (raw !== undefined) return spliced(raw, names, value)
   const [name, ...rest] = names as [string, ...string[]]
   if (rest.length === 0) return withField(document, name, value)
   const inner = document.get(name)
   return withField(document, name, withPath(inner?.type === bsonType.document ? inner : nothing, rest, value))
+}
+
+/** The same on bytes, of which all others are copied as they are. */
+function spliced(
+  { bytes, start, end }: { readonly bytes: Uint8Array; readonly start: number; readonly end: number },
+  names: readonly string[],
+  value: Value | undefined,
+): BsonDocument {
+  const writer = new BsonWriter(end - start + 64)
+
+  function level(at: number, levelStart: number): void {
+    const name = names[at]!
+    const levelEnd = levelStart + int32At(bytes, levelStart) - 1
+    const element = findElement(bytes, levelStart, Buffer.from(name))
+    const opened = writer.open()
+    const before = element === -1 ? levelEnd : element
+    writer.raw(bytes, levelStart + 4, before)
+    const valueStart = element === -1 ? 0 : endOfName(bytes, element + 1) + 1
+    if (at === names.length - 1) {
+      if (value !== undefined) writer.field(name, value)
+    } else if (element !== -1 && bytes[element] === bsonType.document) {
+      writer.name(bsonType.document, name)
+      level(at + 1, valueStart)
+    } else {
+      writer.field(name, withPath(nothing, names.slice(at + 1), value))
+    }
+    if (element !== -1) writer.raw(bytes, endOfValue(bytes, bytes[element]!, valueStart), levelEnd)
+    writer.close(opened)
+  }
+
+  level(0, start)
+  return BsonDocument.view(writer.bytes())
 }
 
 /** The value at a path that leads through documents only. */

@@ -8,6 +8,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { ElementCursor } from '../../document/bson/view.ts'
+import { BsonWriter } from '../../document/bson/writer.ts'
 import type { Context, Evaluate } from '../expression-scope.ts'
 import { DocumentBuilder } from '../expressions/object.ts'
 
@@ -94,10 +96,50 @@ function setValue(node: ProjectionNode, value: Value | undefined, context: Conte
   return set(node, value?.type === bsonType.document ? value : nothing, context)
 }
 
+/**
+ * The same on bytes, for projections that name no embedded fields: parts of the document are copied as they are. What is computed
+ * stands in the place of the field that it replaces, if that is kept, or at the end.
+ */
+function splice(node: ProjectionNode, context: Context, keepsOthers: boolean): BsonDocument {
+  const values = new Map<string, Value | undefined>()
+  for (const [name, part] of node.computed) values.set(name, (part as Evaluate)(context))
+  const { bytes, start, end } = context.root.raw!
+  const writer = new BsonWriter(end - start + 64)
+  const opened = writer.open()
+  const cursor = new ElementCursor(bytes, start)
+  // Neighbours that are kept are copied together.
+  let keptFrom = -1
+  let elementStart = cursor.valueEnd
+  while (cursor.next()) {
+    const name = cursor.name()
+    const isComputed = values.has(name)
+    const isKept = keepsOthers ? !isComputed : node.included.has(name)
+    if (isKept) {
+      if (keptFrom === -1) keptFrom = elementStart
+    } else {
+      if (keptFrom !== -1) writer.raw(bytes, keptFrom, elementStart)
+      keptFrom = -1
+      const value = keepsOthers ? values.get(name) : undefined
+      if (value !== undefined) writer.field(name, value)
+      // Of a repeated name the first is replaced, and the others stay.
+      if (keepsOthers) values.delete(name)
+    }
+    elementStart = cursor.valueEnd
+  }
+  if (keptFrom !== -1) writer.raw(bytes, keptFrom, elementStart)
+  for (const [name, value] of values) if (value !== undefined) writer.field(name, value)
+  writer.close(opened)
+  return BsonDocument.view(writer.bytes())
+}
+
+function canSplice(node: ProjectionNode, { root }: Context): boolean {
+  return root.raw !== undefined && node.children.size === 0
+}
+
 export function project(node: ProjectionNode, context: Context): BsonDocument {
-  return set(node, pick(node, context.root), context)
+  return canSplice(node, context) ? splice(node, context, false) : set(node, pick(node, context.root), context)
 }
 
 export function addFields(node: ProjectionNode, context: Context): BsonDocument {
-  return set(node, context.root, context)
+  return canSplice(node, context) ? splice(node, context, true) : set(node, context.root, context)
 }

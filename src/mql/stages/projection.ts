@@ -95,7 +95,7 @@ class ProjectionReader {
       if (isLast || (child === undefined && !node.has(name))) return
       if (child === undefined) {
         const rest = path.slice(at + 1).join('.')
-        return refuse(31249, `Path collision at ${path.join('.')} remaining portion ${rest}`)
+        refuse(31249, `Path collision at ${path.join('.')} remaining portion ${rest}`)
       }
       node = child
     }

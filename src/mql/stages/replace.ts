@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
-import { Context, type Evaluate } from '../expression-scope.ts'
+import type { Context, Evaluate } from '../expression-scope.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
 import { type CompileStage, change, eachToOne, type Stage } from '../stage.ts'
@@ -49,7 +49,10 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
     if (word === answers.PRUNE) return undefined
     if (word !== answers.DESCEND) {
       const allowed = 'the variables $$KEEP, $$DESCEND, and $$PRUNE'
-      refuse(17053, `$redact's expression should not return anything aside from ${allowed}, but returned ${shown(answer)}`)
+      refuse(
+        17053,
+        `$redact's expression should not return anything aside from ${allowed}, but returned ${shown(answer)}`,
+      )
     }
     const fields: [string, Value][] = []
     for (const [field, value] of document.fields) {

@@ -5,7 +5,16 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { refuse } from '../expressions/define.ts'
 import { compileSort, type Sort } from '../sort.ts'
-import { type Batch, documentBytes, forEachDocument, inBatches, type Stage, type Stream, type Slice, written } from '../stage.ts'
+import {
+  type Batch,
+  documentBytes,
+  forEachDocument,
+  inBatches,
+  type Slice,
+  type Stage,
+  type Stream,
+  written,
+} from '../stage.ts'
 import { refuseSortMemory } from './memory.ts'
 
 export function sortSpecOf(spec: Value): BsonDocument {

@@ -2,8 +2,8 @@
 
 import { refuse } from '../expressions/define.ts'
 import type { CompileStage } from '../stage.ts'
-import { bucketAutoStage } from './bucket-auto.ts'
 import { bucketStage } from './bucket.ts'
+import { bucketAutoStage } from './bucket-auto.ts'
 import { facetStage } from './facet.ts'
 import { graphLookupStage } from './graph-lookup.ts'
 import { groupStage, sortByCountStage } from './group.ts'

@@ -58,9 +58,7 @@ function readIndexPath(value: Value): readonly string[] {
 
 function* unwound(document: BsonDocument, { path, indexPath, keepsEmpty }: Options): Generator<BsonDocument> {
   const numbered = (made: BsonDocument, index: number | undefined) =>
-    indexPath === undefined
-      ? made
-      : withPath(made, indexPath, index === undefined ? nullValue : int64(BigInt(index)))
+    indexPath === undefined ? made : withPath(made, indexPath, index === undefined ? nullValue : int64(BigInt(index)))
   const value = atPath(document, path)
   if (value?.type === bsonType.array) {
     const { elements } = value

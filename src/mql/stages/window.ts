@@ -81,7 +81,9 @@ export const countStage: CompileStage = (spec, _, name) => {
 
 export const sampleStage: CompileStage = (spec, { scope }, name) => {
   if (spec.type !== bsonType.document) return refuse(28745, 'the $sample stage specification must be an object')
-  const { size } = namedArguments(spec, ['size'], unknown => refuse(28748, `unrecognized option to $sample: ${unknown}`))
+  const { size } = namedArguments(spec, ['size'], unknown =>
+    refuse(28748, `unrecognized option to $sample: ${unknown}`),
+  )
   if (size === undefined) return refuse(28749, '$sample stage must specify a size')
   if (!isNumeric(size)) return refuse(28746, 'size argument to $sample must be a number')
   const wanted = Number(exactInteger(size) ?? 0n)

@@ -1,13 +1,22 @@
 /** `$out` and `$merge`, which write what comes to a collection and give nothing on. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
+import { type BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
 import { checkedPath } from '../expression-path.ts'
 import { Context } from '../expression-scope.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { DocumentBuilder } from '../expressions/object.ts'
 import { checkVariableName } from '../expressions/variable-name.ts'
-import { bytesOf, type CompileStage, documentBytes, type MergeRequest, type Namespace, type Stage, type StageCompiler } from '../stage.ts'
+import {
+  type Batch,
+  bytesOf,
+  type CompileStage,
+  documentBytes,
+  type MergeRequest,
+  type Namespace,
+  type Stage,
+  type StageCompiler,
+} from '../stage.ts'
 
 /** A stage that knows where it writes. */
 export interface WritingStage extends Stage {
@@ -46,14 +55,17 @@ function outTarget(spec: Value, { namespace }: StageCompiler): Namespace {
   return { database: stringField(db, '$out.db'), collection: stringField(coll, '$out.coll') }
 }
 
+async function* nothingAfter(work: Promise<void>): AsyncGenerator<Batch> {
+  await work
+  yield* []
+}
+
 export const outStage: CompileStage = (spec, compiler, name): WritingStage => {
   const target = checkTarget(outTarget(spec, compiler), name)
   return {
     name,
     target,
-    async *run(input, { collections }) {
-      await collections.replace(target, bytesOf(input))
-    },
+    run: (input, { collections }) => nothingAfter(collections.replace(target, bytesOf(input))),
   }
 }
 
@@ -78,7 +90,10 @@ function mergeTarget(value: Value | undefined, { namespace }: StageCompiler): Na
 function mergeFields(value: Value | undefined): readonly string[] {
   if (value === undefined) return ['_id']
   if (value.type !== bsonType.string && value.type !== bsonType.array) {
-    return refuse(51186, `$merge 'on' field must be either a string or an array of strings, but found ${nameOfType(value)}`)
+    return refuse(
+      51186,
+      `$merge 'on' field must be either a string or an array of strings, but found ${nameOfType(value)}`,
+    )
   }
   const elements = value.type === bsonType.array ? value.elements : [value]
   const fields = elements.map(element => {
@@ -92,7 +107,12 @@ function mergeFields(value: Value | undefined): readonly string[] {
   return fields
 }
 
-function choice<Word extends string>(value: Value | undefined, words: readonly Word[], fallback: Word, path: string): Word {
+function choice<Word extends string>(
+  value: Value | undefined,
+  words: readonly Word[],
+  fallback: Word,
+  path: string,
+): Word {
   if (value === undefined) return fallback
   const given = stringField(value, path)
   const word = words.find(each => each === given)
@@ -175,8 +195,6 @@ export const mergeStage: CompileStage = (spec, compiler, name): WritingStage => 
   return {
     name,
     target,
-    async *run(input, { collections }) {
-      await collections.merge(request, bytesOf(input))
-    },
+    run: (input, { collections }) => nothingAfter(collections.merge(request, bytesOf(input))),
   }
 }

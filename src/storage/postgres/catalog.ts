@@ -1,16 +1,16 @@
 /**
- * Databases and containers. A gateway keeps a copy of them and asks before each use whether it is still true.
- *
- * Asking is one tiny statement for all that ask in one turn of the event loop. What was only announced (NOTIFY, leases) was
- * stale at the moment of the answer in most trials: a container that another gateway deleted and made anew would be served
- * under its old keys. The policies in the copy serve descriptions; items are judged by the one their statement reads.
+ * Databases, containers and indexes: read from the gateway's copy (`catalog-copy.ts`), changed in transactions.
  *
  * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on (a container,
  * the set of indexes) take every counter of the container before, so that no writer is left that knows it as it was.
+ *
+ * A change whose COMMIT was not heard of is recognised by the token that it leaves in the gateway's own row.
  */
 
-import { type EpochSeconds, machine } from '../../base/clock.ts'
-import { type IndexComponent, printIndexPath } from '../../document/index-definition.ts'
+import { randomUUID } from 'node:crypto'
+import type { EpochSeconds } from '../../base/clock.ts'
+import { CapacityError } from '../../base/error.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type {
   ContainerChange,
   ContainerDraft,
@@ -18,53 +18,62 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  IndexDraft,
 } from '../port.ts'
-import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './changes.ts'
-import type { Connections, Session } from './connections.ts'
-import { clockLock } from './functions.ts'
+import { Attempts } from './attempts.ts'
+import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './catalog-changes.ts'
+import type { CatalogCopy, KnownIndexes } from './catalog-copy.ts'
+import { abandon, type Connections, type Session } from './connections.ts'
+import { isConflict, isLost, translate, uncertain } from './errors.ts'
 import { bucketCount } from './keys.ts'
 import type { Moments } from './moments.ts'
-import { indexText, toContainer, toDatabase, toIndex, toJson } from './records.ts'
-
-interface Contents {
-  readonly version: number
-  readonly databases: ReadonlyMap<string, DatabaseRecord>
-  /** By the number of the database, then by id. */
-  readonly containers: ReadonlyMap<number, ReadonlyMap<string, ContainerRecord>>
-}
-
-const versionStatement = { name: 'catalog', text: 'SELECT version FROM mayfly.catalog WHERE one = 1' }
+import { fromIndexDraft, toDatabase, toJson } from './records.ts'
+import { clockLock } from './write-function.ts'
 
 export class Catalog {
   readonly #connections: Connections
   readonly #moments: Moments
-  #contents: Contents = { version: -1, databases: new Map(), containers: new Map() }
-  /** Records by the text of their rows: what did not change stays the same object. */
-  #records = new Map<string, DatabaseRecord | ContainerRecord>()
-  #check: Promise<Contents> | undefined
+  readonly #copy: CatalogCopy
+  readonly #gateway: string
+  /** One change of this gateway after the other: its row has room for one token. */
+  #changing: Promise<unknown> = Promise.resolve()
 
-  constructor(connections: Connections, moments: Moments) {
-    this.#connections = connections
-    this.#moments = moments
+  constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; gateway: string }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#copy = parts.copy
+    this.#gateway = parts.gateway
   }
 
-  async databases(): Promise<DatabaseRecord[]> {
-    return [...(await this.#present()).databases.values()]
+  databases(): MaybePromise<DatabaseRecord[]> {
+    return andThen(this.#copy.present(), ({ databases }) => [...databases.values()])
   }
 
-  async findDatabase(id: string): Promise<DatabaseRecord | undefined> {
-    return (await this.#present()).databases.get(id)
+  findDatabase(id: string): MaybePromise<DatabaseRecord | undefined> {
+    return andThen(this.#copy.present(), ({ databases }) => databases.get(id))
   }
 
-  async containers(database: DatabaseRecord): Promise<ContainerRecord[]> {
-    const found = (await this.#present()).containers.get(database.number)
-    return found === undefined ? [] : [...found.values()]
+  containers(database: DatabaseRecord): MaybePromise<ContainerRecord[]> {
+    return andThen(this.#copy.present(), ({ containers }) => [...(containers.get(database.number)?.values() ?? [])])
   }
 
-  async findContainer(database: string, id: string): Promise<ContainerRecord | undefined> {
-    const { databases, containers } = await this.#present()
-    const owner = databases.get(database)
-    return owner === undefined ? undefined : containers.get(owner.number)?.get(id)
+  findContainer(database: string, id: string): MaybePromise<ContainerRecord | undefined> {
+    return andThen(this.#copy.present(), ({ databases, containers }) => {
+      const owner = databases.get(database)
+      return owner === undefined ? undefined : containers.get(owner.number)?.get(id)
+    })
+  }
+
+  indexesOf(container: number): KnownIndexes {
+    return this.#copy.indexesOf(container)
+  }
+
+  refresh(): Promise<void> {
+    return this.#copy.refresh()
+  }
+
+  settle(): Promise<void> {
+    return this.#copy.settle()
   }
 
   createDatabase(draft: DatabaseDraft): Promise<DatabaseRecord | undefined> {
@@ -116,11 +125,12 @@ export class Catalog {
     return this.#change(async (session, ts) => {
       const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [database.number])
       if (owner.rows.length === 0) return undefined
-      const { policy } = draft
+      const { policy, declaredIndexes = [] } = draft
       const { rows } = await session.query(
         `INSERT INTO mayfly.containers (database, id, rid, version, ts, throughput, partition_key, partition_count,
-           default_ttl, inherited_dead_at, own_dead_at, definition)
-         VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (database, id) DO NOTHING RETURNING *`,
+           encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition)
+         VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         ON CONFLICT (database, id) DO NOTHING RETURNING number`,
         [
           database.number,
           draft.id,
@@ -129,18 +139,23 @@ export class Catalog {
           toJson(draft.throughput),
           JSON.stringify(draft.partitionKey),
           draft.partitionCount,
+          draft.encoding,
           policy.defaultTtl,
           policy.inheritedDeadAt,
           policy.ownDeadAt,
+          draft.logSeconds,
           JSON.stringify(draft.definition),
         ],
       )
       if (rows.length === 0) return undefined
+      const { number } = rows[0]
       await session.query(
-        'INSERT INTO mayfly.counters SELECT $1, bucket, 0, 0 FROM generate_series(0, $2 - 1) bucket',
-        [rows[0].number, bucketCount],
+        `INSERT INTO mayfly.counters (container, bucket, lsn, rows)
+         SELECT $1, bucket, 0, 0 FROM generate_series(0, $2 - 1) bucket`,
+        [number, bucketCount],
       )
-      return toContainer(rows[0], toDatabase(owner.rows[0]), [])
+      for (const index of declaredIndexes) await insertIndex(session, number, index, true)
+      return loadContainer(session, number)
     })
   }
 
@@ -152,20 +167,20 @@ export class Catalog {
     container: ContainerRecord,
     change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined> {
-    return this.#connections.transaction(async session => {
+    const holdClock = async (session: Session) => {
       await session.query('SELECT pg_advisory_xact_lock($1)', [clockLock])
-      const clock = await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1 RETURNING now', [
-        this.#moments.own,
-      ])
-      await bump(session)
-      const ts: EpochSeconds = clock.rows[0].now
+      await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1', [this.#moments.own])
+    }
+    return this.#change(async (session, ts) => {
       const before = await loadContainer(session, container.number)
       if (before === undefined) return undefined
       const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+      if (record.id !== before.id && (await isTaken(session, record))) return undefined
       const { policy } = record
       await session.query(
-        `UPDATE mayfly.containers SET version = $2, ts = $3, throughput = $4, default_ttl = $5,
-           inherited_dead_at = $6, own_dead_at = $7, definition = $8 WHERE number = $1`,
+        `UPDATE mayfly.containers SET version = $2, ts = $3, throughput = $4, default_ttl = $5, inherited_dead_at = $6,
+           own_dead_at = $7, definition = $8, log_seconds = $9, id = $10,
+           log_epoch = log_epoch + CASE WHEN log_seconds IS NULL AND $9::bigint IS NOT NULL THEN 1 ELSE 0 END WHERE number = $1`,
         [
           record.number,
           record.version,
@@ -175,36 +190,22 @@ export class Catalog {
           policy.inheritedDeadAt,
           policy.ownDeadAt,
           JSON.stringify(record.definition),
+          record.logSeconds,
+          record.id,
         ],
       )
       return record
-    })
+    }, holdClock)
   }
 
   deleteContainer(container: ContainerRecord): Promise<boolean> {
     return this.#changeAlone(container, session => deleteContainer(session, container.number))
   }
 
-  createIndex(
-    container: ContainerRecord,
-    components: readonly IndexComponent[],
-    isDeclared: boolean,
-  ): Promise<ContainerRecord | undefined> {
+  createIndex(container: ContainerRecord, index: IndexDraft): Promise<ContainerRecord | undefined> {
     return this.#changeAlone(container, async session => {
-      const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
-      const { rows } = await session.query(
-        `UPDATE mayfly.containers SET last_index = last_index + 1, indexes_version = indexes_version + 1
-         WHERE number = $1 RETURNING last_index`,
-        [container.number],
-      )
-      if (rows.length === 0) return undefined
-      await session.query(`INSERT INTO mayfly.indexes VALUES ($1, $2, $3, $4, false, false, false, 0, '', '', '')`, [
-        container.number,
-        rows[0].last_index,
-        JSON.stringify(stored),
-        isDeclared,
-      ])
-      return loadContainer(session, container.number)
+      const isThere = await insertIndex(session, container.number, index, false)
+      return isThere ? loadContainer(session, container.number) : undefined
     })
   }
 
@@ -222,75 +223,94 @@ export class Catalog {
     })
   }
 
-  async #present(): Promise<Contents> {
-    // Whoever asks in this turn asked before the statement leaves, so its answer is good for all of them.
-    this.#check ??= new Promise((resolve, reject) => {
-      machine.setImmediate(() => {
-        this.#check = undefined
-        this.#checked().then(resolve, reject)
-      })
-    })
-    return this.#check
-  }
-
-  async #checked(): Promise<Contents> {
-    const [row] = await this.#connections.read<{ version: number }>(versionStatement, [])
-    if (row!.version === this.#contents.version) return this.#contents
-    const loaded = await this.#load()
-    this.#contents = loaded
-    return loaded
-  }
-
-  #load(): Promise<Contents> {
-    return this.#connections.transaction(async session => {
-      const [version, databaseRows, containerRows, indexRows] = await Promise.all([
-        session.query('SELECT version FROM mayfly.catalog WHERE one = 1'),
-        session.query('SELECT * FROM mayfly.databases ORDER BY number'),
-        session.query('SELECT * FROM mayfly.containers ORDER BY number'),
-        session.query('SELECT * FROM mayfly.indexes ORDER BY container, number'),
-      ])
-      const records = new Map<string, DatabaseRecord | ContainerRecord>()
-      const keep = <T extends DatabaseRecord | ContainerRecord>(text: string, make: () => T): T => {
-        const record = (this.#records.get(text) as T | undefined) ?? make()
-        records.set(text, record)
-        return record
-      }
-      const databases = new Map<string, DatabaseRecord>()
-      const byNumber = new Map<number, { record: DatabaseRecord; text: string }>()
-      for (const row of databaseRows.rows) {
-        const text = JSON.stringify(row)
-        const record = keep(text, () => toDatabase(row))
-        databases.set(record.id, record)
-        byNumber.set(record.number, { record, text })
-      }
-      const containers = new Map<number, Map<string, ContainerRecord>>()
-      for (const row of containerRows.rows) {
-        const owner = byNumber.get(row.database)!
-        const indexes = indexRows.rows.filter(({ container }) => container === row.number)
-        const text = JSON.stringify([row, owner.text, indexes.map(indexText)])
-        const record = keep(text, () => toContainer(row, owner.record, indexes.map(toIndex)))
-        const siblings = containers.get(row.database) ?? new Map()
-        containers.set(row.database, siblings.set(record.id, record))
-      }
-      this.#records = records
-      return { version: version.rows[0].version, databases, containers }
-    }, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-  }
-
   #changeAlone<T>({ number }: ContainerRecord, work: (session: Session) => Promise<T>): Promise<T> {
     return this.#change(work, session => waitForWriters(session, number))
   }
 
-  async #change<T>(
+  #change<T>(
     work: (session: Session, ts: EpochSeconds) => Promise<T>,
     before?: (session: Session) => Promise<void>,
   ): Promise<T> {
-    await this.#moments.tick()
-    return this.#connections.transaction(async session => {
-      await before?.(session)
-      await bump(session)
-      const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
-      return work(session, rows[0].now)
+    const changed = this.#changing.then(async () => {
+      const result = await this.#changeOnce(async session => {
+        await before?.(session)
+        await bump(session)
+        const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
+        return work(session, rows[0].now)
+      })
+      await this.#copy.settle()
+      return result
     })
+    this.#changing = changed.catch(() => {})
+    return changed
   }
+
+  async #changeOnce<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const token = randomUUID()
+    let sent: { readonly result: T } | undefined
+    const attempts = new Attempts()
+    for (;;) {
+      let session: Awaited<ReturnType<Connections['acquire']>> | undefined
+      try {
+        await this.#moments.tick()
+        session = await this.#connections.acquire()
+        if (sent !== undefined && (await hasHappened(session, this.#gateway, token))) {
+          session.release()
+          return sent.result
+        }
+        await session.query('BEGIN')
+        const result = await work(session)
+        await session.query(
+          `INSERT INTO mayfly.gateways (id, seen, last_change) VALUES ($1, clock_timestamp(), $2)
+           ON CONFLICT (id) DO UPDATE SET seen = excluded.seen, last_change = excluded.last_change`,
+          [this.#gateway, token],
+        )
+        sent = { result }
+        await session.query('COMMIT')
+        session.release()
+        return result
+      } catch (error) {
+        if (session !== undefined) await abandon(session, error)
+        if (!isLost(error)) sent = undefined
+        const mayRepeat = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
+        if (!mayRepeat) throw error
+        if (!(await attempts.another())) throw sent === undefined ? translate(error) : uncertain(error)
+      }
+    }
+  }
+}
+
+/** Asked behind the catalog's lock, which the lost transaction had until its end. */
+async function hasHappened(session: Session, gateway: string, token: string): Promise<boolean> {
+  const [, , { rows }] = await Promise.all([
+    session.query('BEGIN'),
+    session.query('SELECT 1 FROM mayfly.catalog WHERE one = 1 FOR UPDATE'),
+    session.query('SELECT 1 FROM mayfly.gateways WHERE id = $1 AND last_change = $2', [gateway, token]),
+    session.query('COMMIT'),
+  ])
+  return rows.length > 0
+}
+
+async function isTaken(session: Session, { database, id }: ContainerRecord): Promise<boolean> {
+  const { rows } = await session.query('SELECT 1 FROM mayfly.containers WHERE database = $1 AND id = $2', [
+    database.number,
+    id,
+  ])
+  return rows.length > 0
+}
+
+async function insertIndex(session: Session, container: number, index: IndexDraft, isReady: boolean): Promise<boolean> {
+  const { rows } = await session.query(
+    `UPDATE mayfly.containers SET last_index = last_index + 1, indexes_version = indexes_version + 1
+     WHERE number = $1 RETURNING last_index`,
+    [container],
+  )
+  if (rows.length === 0) return false
+  await session.query(
+    `INSERT INTO mayfly.indexes (container, number, components, is_declared, uniqueness, options, is_ready,
+       has_cut_keys, has_gaps, has_several_keys, built_bucket, built_epk, built_pk, built_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, false, false, false, 0, '', '', '')`,
+    [container, rows[0].last_index, ...fromIndexDraft(index), isReady],
+  )
+  return true
 }

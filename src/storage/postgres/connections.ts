@@ -6,10 +6,9 @@
  */
 
 import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
-import { machine } from '../../base/clock.ts'
 import { CapacityError, RequestError } from '../../base/error.ts'
 import {
-  postgresAttemptsMax,
+  postgresConnectionsAskedMax,
   postgresConnectMsMax,
   postgresIdleTransactionMsMax,
   postgresPoolMax,
@@ -17,7 +16,8 @@ import {
   postgresRetryMs,
   postgresStatementMsMax,
 } from '../../base/limits.ts'
-import { isConflict, isLost, translate } from './errors.ts'
+import { Attempts } from './attempts.ts'
+import { isConflict, isCrowded, isLost, translate } from './errors.ts'
 
 /** Parsed and planned once for each connection. */
 export interface Statement {
@@ -32,6 +32,16 @@ export interface Session {
 }
 
 const int8 = 20
+const int8Array = 1016
+
+/** Versions and sequences: whole numbers, or NULL. */
+function parseNumbers(text: string): (number | null)[] {
+  if (text === '{}') return []
+  return text
+    .slice(1, -1)
+    .split(',')
+    .map(each => (each === 'NULL' ? null : Number(each)))
+}
 
 /**
  * The functions rely on seeing, statement by statement, what was committed before they had their locks.
@@ -69,15 +79,17 @@ export class Connections implements AsyncDisposable {
       application_name: 'mayfly',
       pipeline: true,
       keepAlive: true,
-      connectionTimeoutMillis: postgresConnectMsMax,
+      connectionTimeoutMillis: connectMsOf(url),
       statement_timeout: postgresStatementMsMax,
       idle_in_transaction_session_timeout: postgresIdleTransactionMsMax,
       // A server that says nothing at all, not even that it was too slow, is not there.
       query_timeout: postgresStatementMsMax + postgresConnectMsMax,
       options: settings,
       types: {
-        getTypeParser: ((type: number, format: 'text' | 'binary') =>
-          type === int8 ? Number : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
+        getTypeParser: ((type: number, format: 'text' | 'binary') => {
+          if (type === int8) return Number
+          return type === int8Array ? parseNumbers : pg.types.getTypeParser(type, format)
+        }) as typeof pg.types.getTypeParser,
       },
     }
     const poolConfig: PoolConfig = { ...config, max: postgresPoolMax }
@@ -86,57 +98,55 @@ export class Connections implements AsyncDisposable {
 
   /** Runs one statement that may be repeated, on a shared connection. */
   async read<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
-    for (let attempt = 1; ; attempt++) {
+    const attempts = new Attempts()
+    for (;;) {
       try {
         const reader = await this.#reader()
         return (await reader.query({ ...statement, values })).rows as Row[]
       } catch (error) {
-        if (!isLost(error) || attempt >= postgresAttemptsMax || this.#isClosed) throw translate(error)
+        const mayRepeat = (isLost(error) || isCrowded(error)) && !this.#isClosed
+        if (!mayRepeat || !(await attempts.another())) throw translate(error)
       }
-      await pause(attempt)
     }
   }
 
   /** Runs one statement that may be repeated, on a connection of its own. */
   readLong<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
-    return this.#run(statement, values, error => isLost(error) || isConflict(error))
+    return this.reading(async session => (await session.query({ ...statement, values })).rows as Row[])
+  }
+
+  /** Runs work that may be repeated, on a connection of its own. */
+  reading<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#run(work, error => isLost(error) || isConflict(error))
   }
 
   /** Runs one statement that must not happen twice. */
   once<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
-    return this.#run(statement, values, isConflict)
+    return this.#run(async session => (await session.query({ ...statement, values })).rows as Row[], isConflict)
   }
 
   /** Runs the work in a transaction; again when it lost against another one, so it must have no other effects. */
-  async transaction<T>(work: (session: Session) => Promise<T>, begin = 'BEGIN'): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      let hasBegun = false
-      const session = await this.acquire()
-      try {
-        await session.query(begin)
-        hasBegun = true
-        const result = await work(session)
-        await session.query('COMMIT')
-        session.release()
-        return result
-      } catch (error) {
-        await abandon(session, error)
-        const mayRepeat = isConflict(error) || (isLost(error) && !hasBegun)
-        if (!mayRepeat || attempt >= postgresAttemptsMax) throw translate(error)
-      }
-      await pause(attempt)
-    }
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#run(async session => {
+      await session.query('BEGIN')
+      const result = await work(session)
+      await session.query('COMMIT')
+      return result
+    }, isConflict)
   }
 
   async acquire(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      if (this.#isClosed) throw new CapacityError('unavailable', 'The store is closed.', 0)
-      if (!isLost(error)) throw translate(error)
-      throw new CapacityError('unavailable', 'No connection to PostgreSQL could be had.', postgresRetryMs, {
-        cause: error,
-      })
+    const attempts = new Attempts(postgresConnectionsAskedMax)
+    for (;;) {
+      try {
+        return await this.#pool.connect()
+      } catch (error) {
+        if (this.#isClosed) throw new CapacityError('unavailable', 'The store is closed.', 0)
+        if (isCrowded(error) && (await attempts.another())) continue
+        if (!isLost(error)) throw translate(error)
+        const sentence = 'No connection to PostgreSQL could be had.'
+        throw new CapacityError('unavailable', sentence, postgresRetryMs, { cause: error })
+      }
     }
   }
 
@@ -147,18 +157,18 @@ export class Connections implements AsyncDisposable {
     await this.#pool.end()
   }
 
-  async #run<Row>(statement: Statement, values: unknown[], mayRepeat: (error: unknown) => boolean): Promise<Row[]> {
-    for (let attempt = 1; ; attempt++) {
+  async #run<T>(work: (session: Session) => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
+    const attempts = new Attempts()
+    for (;;) {
       const session = await this.acquire()
       try {
-        const { rows } = await session.query({ ...statement, values })
+        const result = await work(session)
         session.release()
-        return rows as Row[]
+        return result
       } catch (error) {
-        session.release(isLost(error))
-        if (!mayRepeat(error) || attempt >= postgresAttemptsMax) throw translate(error)
+        await abandon(session, error)
+        if (!mayRepeat(error) || !(await attempts.another())) throw translate(error)
       }
-      await pause(attempt)
     }
   }
 
@@ -180,6 +190,26 @@ export class Connections implements AsyncDisposable {
   }
 }
 
+/**
+ * A transaction in one round trip: the work asks for all it wants at once, and COMMIT is sent behind it. What fails in between
+ * makes it a rollback, and is thrown.
+ */
+export async function pipelined<T>(
+  session: Session,
+  work: () => Promise<T>,
+  { isBegun = false, begin = 'BEGIN' }: { isBegun?: boolean; begin?: string } = {},
+): Promise<T> {
+  const begun = isBegun ? undefined : session.query(begin)
+  const result = work()
+  const [done] = await Promise.all([result, begun, session.query('COMMIT')])
+  return done
+}
+
+/** Several statements that see one state. */
+export function snapshot<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  return pipelined(session, work, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
+}
+
 /** Ends what is left of a failed transaction and gives the connection back, or away when it cannot be trusted. */
 export async function abandon(session: PoolClient, error: unknown): Promise<void> {
   if (isLost(error)) {
@@ -194,10 +224,10 @@ export async function abandon(session: PoolClient, error: unknown): Promise<void
   }
 }
 
-/** Waits a little longer each time, and not at all before the second attempt. */
-export function pause(attempt: number): Promise<void> {
-  if (attempt === 1) return Promise.resolve()
-  return new Promise(resolve => machine.setTimeout(resolve, postgresRetryMs * 2 ** (attempt - 2)))
+/** The driver does not know this parameter of connection URLs, which every other client does. */
+function connectMsOf(url: string): number {
+  const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout') ?? 0)
+  return seconds > 0 ? seconds * 1000 : postgresConnectMsMax
 }
 
 async function driver() {

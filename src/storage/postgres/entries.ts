@@ -5,14 +5,28 @@
  * because items are found by their keys alone: an index on their sequence would cost every write of every container.
  */
 
+import { CapacityError } from '../../base/error.ts'
+import type { KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord, IndexPosition, IndexRange, IndexScanAnswer, PageSize, ScannedItem } from '../port.ts'
-import { bump, type IndexFindings, noteFindings, touchIndexes } from './changes.ts'
+import { bump, noteFindings, touchIndexes } from './catalog-changes.ts'
+import type { CatalogCopy } from './catalog-copy.ts'
 import type { Connections, Session } from './connections.ts'
-import { entriesOf } from './group.ts'
-import { answerOf, hasItem, type ItemRow, isAliveSql, type PageRow, pageSql, required, scannedItem } from './items.ts'
+import { entriesOf, noFindings } from './entry-keys.ts'
+import {
+  answerOf,
+  hasItem,
+  type ItemRow,
+  itemColumns,
+  type PageRow,
+  pageSql,
+  required,
+  scannedItem,
+  thresholds,
+} from './items.ts'
 import { pkColumn } from './keys.ts'
 import type { Moments } from './moments.ts'
-import { type IndexRow, toIndex } from './records.ts'
+import { isAliveNow } from './predicates.ts'
+import { type BodyColumns, bodyOf, type IndexRow, toIndex } from './records.ts'
 
 type EntryRow = ItemRow & { index_key: Buffer }
 
@@ -22,16 +36,21 @@ type EntryRow = ItemRow & { index_key: Buffer }
  */
 function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
   const order = (table: string, key: string) => `${table}.${key} ${direction}, ${table}.sequence ${direction}`
+  const isBefore = direction === 'ASC' ? '<' : '>'
   return pageSql(
-    `SELECT e.key AS index_key, e.sequence, e.epk, e.pk, e.id, x.* FROM mayfly.entries e CROSS JOIN LATERAL (
-       SELECT i.long_pk, i.version, i.ts, i.deadline, i.body FROM mayfly.items i
+    `SELECT e.key AS index_key, x.* FROM mayfly.entries e CROSS JOIN LATERAL (
+       SELECT i.${itemColumns} FROM mayfly.items i
        WHERE i.container = e.container AND i.bucket = e.bucket AND i.epk = e.epk AND i.pk = e.pk AND i.id = e.id
-         AND i.sequence = e.sequence AND ${isAliveSql('coalesce($11::bigint, k.now)')} LIMIT 1) x
+         AND i.sequence = e.sequence AND ${isAliveNow('i', { inherited: '$11', own: '$12' })} LIMIT 1) x
      WHERE e.container = $1 AND e.number = $2 AND ${from}
        AND e.epk >= $6 AND e.epk < $7 AND ($8::bytea IS NULL OR e.pk = $8)
+       AND NOT ($13::boolean AND EXISTS (
+         SELECT 1 FROM mayfly.entries o JOIN unnest($14::bytea[], $15::bytea[]) r(low, high) ON o.key >= r.low AND o.key < r.high
+         WHERE o.container = e.container AND o.bucket = e.bucket AND o.sequence = e.sequence AND o.number = e.number
+           AND o.key ${isBefore} e.key))
      ORDER BY ${order('e', 'key')} LIMIT $9`,
     order('r', 'index_key'),
-    { at: '$11', bytesMax: '$10' },
+    '$10',
   )
 }
 
@@ -42,6 +61,12 @@ const scanForward = {
 const scanReverse = {
   name: 'scan_index_reverse',
   text: scanSql('(e.key, e.sequence) < ($3::bytea, $4::bigint) AND e.key >= $5', 'DESC'),
+}
+
+/** Whether the entries can be relied on, asked after they were read: a dropped index loses them bit by bit. */
+const readyStatement = {
+  name: 'index_ready',
+  text: 'SELECT 1 FROM mayfly.indexes WHERE container = $1 AND number = $2 AND is_ready',
 }
 
 const countStatement = {
@@ -56,51 +81,28 @@ const countStatement = {
 export class Entries {
   readonly #connections: Connections
   readonly #moments: Moments
+  readonly #copy: CatalogCopy
+  readonly #keysOf: KeyMaker
 
-  constructor(connections: Connections, moments: Moments) {
-    this.#connections = connections
-    this.#moments = moments
+  constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; keysOf: KeyMaker }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#copy = parts.copy
+    this.#keysOf = parts.keysOf
   }
 
   /** A page over several key ranges is read in one snapshot, range by range until it is full. */
   async scan(container: ContainerRecord, range: IndexRange, page: PageSize): Promise<IndexScanAnswer> {
-    await this.#moments.tick()
+    if (range.within.at === undefined) await this.#moments.tick()
     const parts = remaining(range)
-    const [only] = parts
-    if (parts.length <= 1) {
-      const statement = statementFor(range)
-      const values = scanValues(container, range, only ?? emptyRange, page)
-      return scanAnswer(await this.#connections.readLong<PageRow<EntryRow>>(statement, values), container, page)
-    }
-    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
-    return this.#connections.transaction(session => this.#scanParts(session, container, range, parts, page), begin)
-  }
-
-  async #scanParts(
-    session: Session,
-    container: ContainerRecord,
-    range: IndexRange,
-    parts: IndexRange['keys'],
-    page: PageSize,
-  ): Promise<IndexScanAnswer> {
-    const items: (ScannedItem & { indexKey: Uint8Array })[] = []
-    let bytes = 0
-    let answer: IndexScanAnswer | undefined
-    for (const part of parts) {
-      const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
-      const values = scanValues(container, range, part, rest)
-      answer = scanAnswer((await session.query({ ...statementFor(range), values })).rows, container, rest)
-      const [next] = answer.items
-      if (items.length > 0 && next !== undefined && bytes + Buffer.byteLength(next.body) > page.bytesMax) {
-        return { ...answer, items, last: positionOf(items) }
-      }
-      for (const item of answer.items) {
-        items.push(item)
-        bytes += Buffer.byteLength(item.body)
-      }
-      if (answer.last !== undefined) return { ...answer, items }
-    }
-    return { ...answer!, items }
+    const answer = await this.#connections.reading(session =>
+      parts.length <= 1
+        ? scanPart(session, container, range, parts[0] ?? emptyRange, page)
+        : scanParts(session, container, range, parts, page),
+    )
+    const ready = await this.#connections.read(readyStatement, [container.number, range.index])
+    if (ready.length > 0) return answer
+    throw new CapacityError('unavailable', 'The index that served this was dropped meanwhile. Ask again.', 0)
   }
 
   async count(container: ContainerRecord, { index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
@@ -118,8 +120,13 @@ export class Entries {
   /** Enters items until there are no more or `rowsMax` are in; true when the index is ready or gone. */
   async build(container: ContainerRecord, number: number, rowsMax: number): Promise<boolean> {
     for (let left = rowsMax; left > 0; ) {
-      const step = await this.#connections.transaction(session => buildStep(session, container.number, number, left))
-      if (step === 'ready') return true
+      const step = await this.#connections.transaction(session =>
+        buildStep(session, this.#keysOf, container.number, number, left),
+      )
+      if (step === 'ready') {
+        await this.#copy.settle()
+        return true
+      }
       left -= step
     }
     return false
@@ -133,6 +140,7 @@ export class Entries {
  */
 async function buildStep(
   session: Session,
+  keysOf: KeyMaker,
   container: number,
   number: number,
   rowsMax: number,
@@ -160,16 +168,17 @@ async function buildStep(
   ])
   const from = bucket === built.built_bucket ? built : beginning
   const { rows } = await session.query(
-    `SELECT epk, pk, id, sequence, body FROM mayfly.items
+    `SELECT epk, pk, long_pk, id, sequence, body, bytes FROM mayfly.items
      WHERE container = $1 AND bucket = $2 AND (epk, pk, id) > ($3, $4, $5) ORDER BY epk, pk, id LIMIT $6`,
     [container, bucket, from.built_epk, from.built_pk, from.built_id, rowsMax],
   )
-  const findings: IndexFindings = { cut: new Set(), gaps: new Set() }
+  const findings = noFindings()
   const index = toIndex(built)
-  const entries = (rows as UnbuiltRow[]).flatMap(row =>
-    entriesOf([index], JSON.parse(row.body), findings).map(({ key }) => ({ row, key: Buffer.from(key) })),
-  )
-  if (findings.cut.size > 0 || findings.gaps.size > 0) await noteFindings(session, container, findings)
+  const entries = (rows as UnbuiltRow[]).flatMap(row => {
+    const item = { pk: (row.long_pk ?? row.pk).toString(), body: bodyOf(row) }
+    return entriesOf(keysOf, [index], item, findings).map(({ key }) => ({ row, key }))
+  })
+  await noteFindings(session, container, findings)
   const [now] = (await session.query(`${select} FOR UPDATE`, [container, number])).rows
   if (now === undefined) return 'ready'
   if (progressText(now) !== progressText(built)) return 0
@@ -190,12 +199,12 @@ interface Progress {
   built_id: Buffer
 }
 
-interface UnbuiltRow {
+interface UnbuiltRow extends BodyColumns {
   epk: string
   pk: Buffer
+  long_pk: Buffer | null
   id: Buffer
   sequence: number
-  body: string
 }
 
 const nothing = Buffer.alloc(0)
@@ -230,13 +239,57 @@ async function enter(
 
 const emptyRange = { low: nothing, high: nothing }
 
-function statementFor({ isReverse }: IndexRange) {
-  return isReverse ? scanReverse : scanForward
+async function scanPart(
+  session: Session,
+  container: ContainerRecord,
+  range: IndexRange,
+  part: IndexRange['keys'][number],
+  page: PageSize,
+): Promise<IndexScanAnswer> {
+  const values = scanValues(container, range, part, page)
+  const { rows } = await session.query({ ...(range.isReverse ? scanReverse : scanForward), values })
+  return scanAnswer(rows, container, range, page)
+}
+
+/** Fills a page from one part after the other. A part whose first item does not fit any more is left for the next page. */
+async function scanParts(
+  session: Session,
+  container: ContainerRecord,
+  range: IndexRange,
+  parts: IndexRange['keys'],
+  page: PageSize,
+): Promise<IndexScanAnswer> {
+  await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const items: (ScannedItem & { indexKey: Uint8Array })[] = []
+  let bytes = 0
+  let answer: IndexScanAnswer | undefined
+  let last: IndexPosition | undefined
+  for (const part of parts) {
+    const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
+    answer = await scanPart(session, container, range, part, rest)
+    const [next] = answer.items
+    if (items.length > 0 && next !== undefined && bytes + sizeOf(next) > page.bytesMax) {
+      last = positionOf(items)
+      break
+    }
+    for (const item of answer.items) {
+      items.push(item)
+      bytes += sizeOf(item)
+    }
+    ;({ last } = answer)
+    if (last !== undefined) break
+  }
+  await session.query('COMMIT')
+  return { ...answer!, items, last }
+}
+
+function sizeOf({ body }: ScannedItem): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
 }
 
 function scanValues(
   container: ContainerRecord,
-  { index, isReverse, after, within }: IndexRange,
+  { index, keys, isReverse, isDistinct, after, within }: IndexRange,
   { low, high }: IndexRange['keys'][number],
   page: PageSize,
 ): unknown[] {
@@ -254,15 +307,23 @@ function scanValues(
     within.pk === undefined ? null : pkColumn(within.pk),
     page.itemsMax,
     page.bytesMax,
-    within.at?.moment ?? null,
+    ...thresholds(within.at),
+    isDistinct === true,
+    keys.map(each => Buffer.from(each.low)),
+    keys.map(each => Buffer.from(each.high)),
   ]
 }
 
-function scanAnswer(rows: readonly PageRow<EntryRow>[], container: ContainerRecord, page: PageSize): IndexScanAnswer {
+function scanAnswer(
+  rows: readonly PageRow<EntryRow>[],
+  container: ContainerRecord,
+  { within }: IndexRange,
+  page: PageSize,
+): IndexScanAnswer {
   const first = required(rows, container)
   const items = rows.filter(hasItem).map(row => ({ ...scannedItem(row), indexKey: row.index_key }))
   const isCut = items.length < first.found || items.length === page.itemsMax
-  return { ...answerOf(first), items, last: isCut && items.length > 0 ? positionOf(items) : undefined }
+  return { ...answerOf(first, within.at), items, last: isCut && items.length > 0 ? positionOf(items) : undefined }
 }
 
 /** The key ranges that are still to be read, in the direction of reading. */

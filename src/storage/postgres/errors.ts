@@ -1,6 +1,9 @@
 /** PostgreSQL's error codes to our error kinds. */
 
 import { CapacityError, MayflyError, RequestError } from '../../base/error.ts'
+import { postgresRetryMs } from '../../base/limits.ts'
+import type { ContainerRecord } from '../port.ts'
+import { refusedState } from './write-function.ts'
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const code = {
@@ -24,7 +27,7 @@ const retryAfterMs = 1000
 /** What the driver says when the socket ends below a query; it has no code then. */
 const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
@@ -32,6 +35,11 @@ function codeOf(error: unknown): string {
 export function isConflict(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.serializationFailure || found === code.deadlockDetected
+}
+
+/** There is no connection to be had just now. */
+export function isCrowded(error: unknown): boolean {
+  return codeOf(error) === code.tooManyConnections
 }
 
 /** The connection is gone: nobody knows whether what was under way has happened. */
@@ -49,6 +57,21 @@ export function isLost(error: unknown): boolean {
 export function isFatal(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.undefinedTable || found === code.undefinedFunction
+}
+
+/** Why the function that writes refused a call of which all or nothing was asked for. */
+export function refusalOf(error: unknown): string | undefined {
+  if (codeOf(error) !== refusedState) return undefined
+  return (error as { detail?: string }).detail
+}
+
+export function gone({ id }: Pick<ContainerRecord, 'id'>): RequestError {
+  return new RequestError('namespace_not_found', `The container ${id} does not exist any more.`)
+}
+
+export function uncertain(cause: unknown): CapacityError {
+  const sentence = 'The connection to PostgreSQL was lost while writing. The write may or may not have happened.'
+  return new CapacityError('unavailable', sentence, postgresRetryMs, { cause })
 }
 
 export function translate(error: unknown): Error {

@@ -1,27 +1,33 @@
 /**
- * The functions that run inside PostgreSQL: the tick of the clock, the two halves of a group of writes, the sweep.
+ * The functions that run inside PostgreSQL: the tick of the clock, locks for what touches several buckets, the sweep, and the
+ * search for a second in the change order. The one that writes is in `write-function.ts`.
  *
- * A group of writes is one transaction of two round trips. `begin_writes` locks the bucket and tells what is there;
- * the gateway judges, stamps and indexes, because stamps are printed by the edge that wrote the body and keys are
- * made from the document; `apply_writes` stores the outcome. The price is that the bucket stays locked for one round trip.
- * It is paid once for a group, and a gateway that stalls in between is cut off by `idle_in_transaction_session_timeout`.
- *
- * Locks are taken in this order: counter of the bucket, clock, catalog. Writers share the clock's lock until they commit;
- * a tick and a change of policy take it alone. So no write commits behind the moment at which it was judged: otherwise an
- * item that one gateway has seen dead could be replaced by another's write from the second before.
+ * Locks are taken in this order: counters of buckets, clock, catalog.
  */
 
-/** Any number, the same in every gateway. */
-export const clockLock = 0x6d617967
+import { bucketCount } from './keys.ts'
+import { changeOrder, inheritedAfter, ownAfter } from './predicates.ts'
+import { clockLock, writeFunction } from './write-function.ts'
 
-/** A policy and a moment reduced to two comparisons, as in `ttl/living.ts`; `c` is the container's row. */
-export function inheritedAfter(moment: string): string {
-  return `CASE WHEN c.default_ttl > 0 THEN greatest(c.inherited_dead_at, ${moment} - c.default_ttl) ELSE c.inherited_dead_at END`
-}
+const deadRows = (condition: string, by: string, threshold: string) => `
+        DELETE FROM mayfly.items WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
+          SELECT ctid FROM mayfly.items WHERE container = c_ AND bucket = b AND ${condition} AND ${by} <= ${threshold}
+          ORDER BY ${by} LIMIT most - removed FOR UPDATE SKIP LOCKED))`
 
-export function ownAfter(moment: string): string {
-  return `CASE WHEN c.default_ttl IS NOT NULL THEN greatest(c.own_dead_at, ${moment}) ELSE c.own_dead_at END`
-}
+/** Where a log is kept, deaths are remembered with what they ended; elsewhere no body leaves its row. */
+const sweepOne = (condition: string, by: string, threshold: string) => `
+      IF is_logged THEN
+        WITH dead AS (${deadRows(condition, by, threshold)} RETURNING epk, pk, long_pk, id, sequence, version, body, bytes),
+        remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
+            previous_version, previous_body, previous_bytes)
+          SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment, d.version, d.body, d.bytes
+          FROM (SELECT *, (bucket_.lsn + row_number() OVER ()) * ${bucketCount} + b AS number FROM dead) d)
+        SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
+        bucket_.lsn := bucket_.lsn + cardinality(part);
+      ELSE
+        WITH dead AS (${deadRows(condition, by, threshold)} RETURNING sequence)
+        SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
+      END IF;`
 
 export const functions = `
 CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
@@ -32,98 +38,114 @@ BEGIN
   UPDATE mayfly.clock SET now = greatest(now, at) WHERE one = 1 RETURNING now INTO moment;
 END $$;
 
-CREATE FUNCTION mayfly.begin_writes(
-  c_ int, b int, gateway_ uuid, epks text[], pks bytea[], ids bytea[],
-  OUT lsn bigint, OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint,
-  OUT indexes_version bigint, OUT batch bigint, OUT present json
-) LANGUAGE plpgsql AS $$
+-- In one order, so that transactions over several buckets do not wait for each other in a circle.
+CREATE FUNCTION mayfly.lock_buckets(containers_ int[], buckets_ int[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE w record;
 BEGIN
-  SELECT n.lsn INTO lsn FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
-  IF NOT FOUND THEN RETURN; END IF;
-  PERFORM pg_advisory_xact_lock_shared(${clockLock});
-  -- From here on every statement sees what was committed before the locks were had.
-  SELECT k.now, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.indexes_version
-    INTO moment, default_ttl, inherited_dead_at, own_dead_at, indexes_version
-    FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
-  IF NOT FOUND THEN lsn := NULL; RETURN; END IF;
-  SELECT l.batch INTO batch FROM mayfly.lanes l WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_;
-  SELECT json_agg(json_build_array(w.n, i.sequence, i.version, i.ts, i.deadline)) INTO present
-    FROM unnest(epks, pks, ids) WITH ORDINALITY w(epk, pk, id, n), LATERAL (
-      SELECT x.sequence, x.version, x.ts, x.deadline FROM mayfly.items x
-      WHERE x.container = c_ AND x.bucket = b AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1) i;
+  FOR w IN SELECT * FROM unnest(containers_, buckets_) u(container, bucket) ORDER BY 1, 2 LOOP
+    PERFORM 1 FROM mayfly.counters n WHERE n.container = w.container AND n.bucket = w.bucket FOR UPDATE;
+  END LOOP;
 END $$;
 
-CREATE FUNCTION mayfly.apply_writes(
-  c_ int, b int, gateway_ uuid, batch_ bigint, lsn_ bigint, more bigint, at bigint,
-  epks text[], pks bytea[], long_pks bytea[], ids bytea[],
-  sequences bigint[], versions bigint[], deadlines bigint[], bodies text[],
-  gone_epks text[], gone_pks bytea[], gone_ids bytea[],
-  touched bigint[], numbers int[], keys bytea[], owners int[]
-) RETURNS void LANGUAGE plpgsql AS $$
+-- Whether a call was written, asked behind all that has begun: the versions that it made, or NULL.
+CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[]) LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows + more WHERE n.container = c_ AND n.bucket = b;
-  INSERT INTO mayfly.lanes AS l VALUES (c_, b, gateway_, batch_, at)
-    ON CONFLICT (container, bucket, gateway) DO UPDATE SET batch = excluded.batch, ts = excluded.ts;
-  IF cardinality(gone_epks) > 0 THEN
-    DELETE FROM mayfly.items i USING unnest(gone_epks, gone_pks, gone_ids) g(epk, pk, id)
-      WHERE i.container = c_ AND i.bucket = b AND i.epk = g.epk AND i.pk = g.pk AND i.id = g.id;
-  END IF;
-  IF cardinality(epks) > 0 THEN
-    INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body)
-      SELECT c_, b, w.epk, w.pk, w.long_pk, w.id, w.sequence, w.version, at, w.deadline, w.body
-      FROM unnest(epks, pks, long_pks, ids, sequences, versions, deadlines, bodies)
-        w(epk, pk, long_pk, id, sequence, version, deadline, body)
-      ON CONFLICT (container, bucket, epk, pk, id) DO UPDATE SET sequence = excluded.sequence,
-        version = excluded.version, ts = excluded.ts, deadline = excluded.deadline, body = excluded.body;
-  END IF;
-  -- Entries that stay are not touched.
-  IF cardinality(touched) > 0 THEN
-    DELETE FROM mayfly.entries e WHERE e.container = c_ AND e.bucket = b AND e.sequence = ANY (touched)
-      AND NOT EXISTS (SELECT 1 FROM unnest(numbers, keys, owners) w(number, key, owner)
-        WHERE w.number = e.number AND w.key = e.key AND sequences[w.owner] = e.sequence);
-  END IF;
-  IF cardinality(numbers) > 0 THEN
-    INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
-      SELECT c_, b, w.number, w.key, sequences[w.owner], epks[w.owner], pks[w.owner], ids[w.owner]
-      FROM unnest(numbers, keys, owners) w(number, key, owner) ON CONFLICT DO NOTHING;
-  END IF;
+  PERFORM 1 FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
+  SELECT l.versions INTO versions FROM mayfly.lanes l
+    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
 END $$;
 
--- NULL when somebody else has the bucket. The lock of the bucket comes before those of rows, as in writes.
-CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, OUT removed int)
-LANGUAGE plpgsql AS $$
+${writeFunction}
+
+-- NULL when somebody else has the bucket. Its lock comes before those of rows, as in writes. What an open view still shows
+-- is held back by the thresholds that are given.
+CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
+  OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE
-  inherited_after bigint; own_after bigint; gone bigint[]; part bigint[];
+  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; is_logged boolean;
+  inherited_after bigint; own_after bigint; part bigint[]; remembered_after bigint; forgotten bigint;
 BEGIN
   IF waits THEN
-    PERFORM 1 FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
+    SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
   ELSE
-    PERFORM 1 FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE SKIP LOCKED;
+    SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT ${inheritedAfter('k.now')}, ${ownAfter('k.now')} INTO inherited_after, own_after
-    FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   removed := 0;
+  is_clean := true;
+  SELECT k.now, least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most)
+    INTO moment, inherited_after, own_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
-  gone := '{}';
+  SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
+  is_logged := container_.log_seconds IS NOT NULL;
+  IF is_logged AND bucket_.log_epoch <> container_.log_epoch THEN
+    bucket_.log_epoch := container_.log_epoch;
+    bucket_.log_forgotten := bucket_.lsn * ${bucketCount} + b;
+  END IF;
   FOR step IN 0..1 LOOP
     IF (step = 0) = own_first THEN
-      WITH dead AS (DELETE FROM mayfly.items WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
-        SELECT ctid FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NOT NULL AND deadline <= own_after
-        ORDER BY deadline LIMIT most - cardinality(gone) FOR UPDATE SKIP LOCKED)) RETURNING sequence)
-      SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
+      ${sweepOne('deadline IS NOT NULL', 'deadline', 'own_after')}
     ELSE
-      WITH dead AS (DELETE FROM mayfly.items WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
-        SELECT ctid FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NULL AND ts <= inherited_after
-        ORDER BY ts LIMIT most - cardinality(gone) FOR UPDATE SKIP LOCKED)) RETURNING sequence)
-      SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
+      ${sweepOne('deadline IS NULL', 'ts', 'inherited_after')}
     END IF;
-    gone := gone || part;
-    EXIT WHEN cardinality(gone) >= most;
+    IF container_.indexes_version > 0 AND cardinality(part) > 0 THEN
+      DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (part);
+    END IF;
+    removed := removed + cardinality(part);
+    EXIT WHEN removed >= most;
   END LOOP;
-  removed := cardinality(gone);
-  IF removed = 0 THEN RETURN; END IF;
-  DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (gone);
-  UPDATE mayfly.counters n SET rows = n.rows - removed WHERE n.container = c_ AND n.bucket = b;
+  -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
+  remembered_after := moment - coalesce(container_.log_seconds, 0);
+  IF EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= remembered_after) THEN
+    WITH old AS (DELETE FROM mayfly.log WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
+        SELECT ctid FROM mayfly.log WHERE container = c_ AND bucket = b AND ts <= remembered_after ORDER BY number LIMIT most))
+      RETURNING number)
+    SELECT max(number), count(*) < most INTO forgotten, is_clean FROM old;
+  END IF;
+  UPDATE mayfly.counters n SET lsn = bucket_.lsn, rows = n.rows - removed, log_epoch = bucket_.log_epoch,
+    log_forgotten = greatest(bucket_.log_forgotten, forgotten) WHERE n.container = c_ AND n.bucket = b;
+  is_clean := is_clean
+    AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NULL AND ts <= inherited_after)
+    AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NOT NULL AND deadline <= own_after);
+END $$;
+
+-- One bucket after the other until enough is removed: how much was, and which buckets are clean now or were busy.
+CREATE FUNCTION mayfly.sweep_buckets(c_ int, buckets_ int[], most int, own_first boolean, inherited_most bigint, own_most bigint,
+  OUT removed int, OUT clean int[], OUT busy int[]) LANGUAGE plpgsql AS $$
+DECLARE b int; swept record;
+BEGIN
+  removed := 0;
+  clean := '{}';
+  busy := '{}';
+  FOREACH b IN ARRAY buckets_ LOOP
+    SELECT * INTO swept FROM mayfly.sweep(c_, b, most - removed, own_first, false, inherited_most, own_most);
+    IF swept.removed IS NULL THEN busy := busy || b;
+    ELSE
+      removed := removed + swept.removed;
+      IF swept.is_clean THEN clean := clean || b; END IF;
+    END IF;
+    EXIT WHEN removed >= most;
+  END LOOP;
+END $$;
+
+-- For each bucket a version with all changes of the second or later behind it, found by halving: versions and seconds grow
+-- together. A row that was changed again hides when it was before, which can only make the answer lower.
+CREATE FUNCTION mayfly.changes_since(c_ int, at bigint) RETURNS TABLE (bucket int, version bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE n record; low bigint; high bigint; middle bigint; found_ts bigint;
+BEGIN
+  FOR n IN SELECT u.bucket, u.lsn FROM mayfly.counters u WHERE u.container = c_ AND u.lsn > 0 LOOP
+    low := 0;
+    high := n.lsn * ${bucketCount} + n.bucket;
+    WHILE low < high LOOP
+      middle := (low + high) / 2;
+      SELECT i.ts INTO found_ts FROM mayfly.items i WHERE i.container = c_ AND i.bucket = n.bucket
+        AND ${changeOrder('i.')} = c_::bigint * 64 + n.bucket AND i.version > middle
+        ORDER BY i.version LIMIT 1;
+      IF found_ts < at THEN low := middle + 1; ELSE high := middle; END IF;
+    END LOOP;
+    bucket := n.bucket;
+    version := low;
+    RETURN NEXT;
+  END LOOP;
 END $$;
 `

@@ -6,7 +6,7 @@
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import { RequestError } from '../../base/error.ts'
+import { livingAt } from '../../ttl/living.ts'
 import type {
   Answer,
   ContainerRecord,
@@ -18,11 +18,15 @@ import type {
   ScanRange,
   StoredItem,
   View,
+  Viewpoint,
 } from '../port.ts'
 import type { Connections } from './connections.ts'
-import { inheritedAfter, ownAfter } from './functions.ts'
+import { gone } from './errors.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from './keys.ts'
 import type { Moments } from './moments.ts'
+import { inheritedAfter, isAlive, isAliveNow, ownAfter } from './predicates.ts'
+import { type BodyColumns, bodyOf } from './records.ts'
+import type { Views } from './views.ts'
 
 /** The columns of every answer. `$1` is the container. */
 export interface AnswerRow {
@@ -33,7 +37,7 @@ export interface AnswerRow {
   newest: number
 }
 
-export interface ItemRow {
+export interface ItemRow extends BodyColumns {
   epk: string
   pk: Buffer
   long_pk: Buffer | null
@@ -42,45 +46,48 @@ export interface ItemRow {
   version: number
   ts: EpochSeconds
   deadline: number | null
-  body: string
 }
+
+export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
 
 /** A row of a page: the answer's columns, and an item unless there is none. */
-export type PageRow<Row> = AnswerRow & { found: number } & (Row | { body: null })
+export type PageRow<Row> = AnswerRow & { found: number } & (Row | { sequence: null })
 
-/** The condition to be alive at the given moment, with thresholds that PostgreSQL works out once for a statement. */
-export function isAliveSql(moment: string): string {
-  const threshold = (sql: string) =>
-    `(SELECT ${sql} FROM mayfly.containers c, mayfly.clock k WHERE c.number = $1 AND k.one = 1)`
-  return `CASE WHEN i.deadline IS NULL THEN i.ts > ${threshold(inheritedAfter(moment))}
-    ELSE i.deadline > ${threshold(ownAfter(moment))} END`
-}
+/** The circumstances of an answer, as a table of one row. */
+export const answerSql = `
+  SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, (
+    SELECT coalesce(max(n.lsn * ${bucketCount} + n.bucket) FILTER (WHERE n.lsn > 0), 0)
+    FROM mayfly.counters n WHERE n.container = $1) AS newest
+  FROM mayfly.containers c, mayfly.clock k WHERE c.number = $1 AND k.one = 1`
+
+const itemSize = 'coalesce(octet_length(r.body), octet_length(r.bytes))'
 
 /** A page of at most `bytesMax` from rows that are limited and ordered already; one item always fits. */
-export function pageSql(rows: string, order: string, { at, bytesMax }: { at: string; bytesMax: string }): string {
+export function pageSql(rows: string, order: string, bytesMax: string, size = itemSize): string {
   return `
-    SELECT h.*, q.* FROM (
-      SELECT coalesce(${at}::bigint, k.now) AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at,
-        (SELECT coalesce(max(n.lsn * ${bucketCount} + n.bucket) FILTER (WHERE n.lsn > 0), 0)
-          FROM mayfly.counters n WHERE n.container = $1) AS newest
-      FROM mayfly.containers c, mayfly.clock k WHERE c.number = $1 AND k.one = 1
-    ) h LEFT JOIN (
-      SELECT r.*, count(*) OVER () AS found, row_number() OVER page AS place,
-        sum(octet_length(r.body)) OVER page AS bytes
+    SELECT h.*, q.* FROM (${answerSql}) h LEFT JOIN (
+      SELECT r.*, count(*) OVER () AS found, row_number() OVER page AS place, sum(${size}) OVER page AS size
       FROM (${rows}) r WINDOW page AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-    ) q ON q.bytes <= ${bytesMax} OR q.place = 1
+    ) q ON q.size <= ${bytesMax} OR q.place = 1
     ORDER BY q.place`
+}
+
+/** The thresholds of a viewpoint as two parameters; NULL: those of now. */
+export function thresholds(at: Viewpoint | undefined): [number | null, number | null] {
+  if (at === undefined) return [null, null]
+  const { inheritedAfter, ownAfter } = livingAt(at.policy, at.moment)
+  return [inheritedAfter, ownAfter]
 }
 
 const readStatement = {
   name: 'read',
   text: `
     SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, n.lsn AS newest,
-      i.sequence, i.version, i.ts, i.deadline, i.body
+      i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
     FROM mayfly.containers c CROSS JOIN mayfly.clock k
     JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2
     LEFT JOIN mayfly.items i ON i.container = c.number AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id = $5
-      AND CASE WHEN i.deadline IS NULL THEN i.ts > ${inheritedAfter('k.now')} ELSE i.deadline > ${ownAfter('k.now')} END
+      AND ${isAlive('i', `coalesce($6::bigint, ${inheritedAfter('k.now')})`, `coalesce($7::bigint, ${ownAfter('k.now')})`)}
     WHERE c.number = $1 AND k.one = 1`,
 }
 
@@ -102,13 +109,13 @@ const inspectStatement = {
 const scanStatement = {
   name: 'scan',
   text: pageSql(
-    `SELECT i.bucket, i.epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body FROM mayfly.items i
+    `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
      WHERE i.container = $1 AND (i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea)
        AND i.bucket <= $6 AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8)
-       AND ${isAliveSql('coalesce($11::bigint, k.now)')}
+       AND ${isAliveNow('i', { inherited: '$11', own: '$12' })}
      ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
     'r.bucket, r.epk, r.pk, r.id',
-    { at: '$11', bytesMax: '$10' },
+    '$10',
   ),
 }
 
@@ -118,40 +125,39 @@ export class Items {
   readonly #connections: Connections
   readonly #moments: Moments
 
-  constructor(connections: Connections, moments: Moments) {
+  readonly #views: Views
+
+  constructor(connections: Connections, moments: Moments, views: Views) {
     this.#connections = connections
     this.#moments = moments
+    this.#views = views
   }
 
-  /**
-   * The scans of a page are given its moment. The policy they read anew with every statement: no gateway may go by one that has
-   * been changed. Nor does a view hold back the sweeps of other gateways.
-   */
   view(container: ContainerRecord): Promise<View> {
+    let overtaken: View | undefined
     return this.#moments.inOrder(
       async () => {
+        overtaken?.[Symbol.dispose]()
         const rows = await this.#connections.read<AnswerRow>(viewStatement, [container.number])
-        const { moment, policy } = answerOf(required(rows, container))
-        return { moment, policy, [Symbol.dispose]() {} }
+        overtaken = this.#views.open(container.number, answerOf(required(rows, container), undefined))
+        return overtaken
       },
       ({ moment }) => moment,
     )
   }
 
   /** The version is the newest of the bucket, which every other statement would have to visit all buckets for. */
-  read(container: ContainerRecord, key: ItemKey): Promise<ReadAnswer> {
+  read(container: ContainerRecord, key: ItemKey, at: Viewpoint | undefined): Promise<ReadAnswer> {
     const bucket = bucketOf(container.partitionKey, key.epk)
     const { epk, pk, id } = keyColumns(key)
-    const values = [container.number, bucket, epk, pk, id]
-    return this.#moments.inOrder(
-      async () => {
-        const rows = await this.#connections.read<AnswerRow & (StoredItem | { body: null })>(readStatement, values)
-        const row = required(rows, container)
-        const answer = answerOf({ ...row, newest: row.newest === 0 ? 0 : versionOf(row.newest, bucket) })
-        return { ...answer, item: row.body === null ? undefined : storedItem(row) }
-      },
-      ({ moment }) => moment,
-    )
+    const values = [container.number, bucket, epk, pk, id, ...thresholds(at)]
+    const ask = async () => {
+      const rows = await this.#connections.read<AnswerRow & (ItemRow | { sequence: null })>(readStatement, values)
+      const row = required(rows, container)
+      const answer = answerOf({ ...row, newest: row.newest === 0 ? 0 : versionOf(row.newest, bucket) }, at)
+      return { ...answer, item: row.sequence === null ? undefined : storedItem(row) }
+    }
+    return at === undefined ? this.#moments.inOrder(ask, ({ moment }) => moment) : ask()
   }
 
   async inspect(container: ContainerRecord, key: ItemKey): Promise<Omit<StoredItem, 'body'> | undefined> {
@@ -166,9 +172,9 @@ export class Items {
 
   async scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {
     const { partitionKey } = container
-    const { min, maxExclusive, after } = range
+    const { min, maxExclusive, after, at } = range
     const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
-    await this.#moments.tick()
+    if (at === undefined) await this.#moments.tick()
     const rows = await this.#connections.readLong<PageRow<ItemRow>>(scanStatement, [
       container.number,
       bucketOf(partitionKey, from.epk),
@@ -180,38 +186,35 @@ export class Items {
       range.pk === undefined ? null : pkColumn(range.pk),
       page.itemsMax,
       page.bytesMax,
-      range.at?.moment ?? null,
+      ...thresholds(at),
     ])
     const first = required(rows, container)
     const items = rows.filter(hasItem).map(scannedItem)
     const isCut = items.length < first.found || items.length === page.itemsMax
-    return { ...answerOf(first), items, last: isCut ? items.at(-1)?.key : undefined }
+    return { ...answerOf(first, at), items, last: isCut ? items.at(-1)?.key : undefined }
   }
 }
 
 /** Every statement begins at the container's row; without it nothing comes back. */
 export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
   const [first] = rows
-  if (first !== undefined) return first
-  throw new RequestError('namespace_not_found', `The container ${container.id} does not exist any more.`)
+  if (first === undefined) throw gone(container)
+  return first
 }
 
-export function answerOf(row: AnswerRow): Answer {
-  return {
-    moment: row.moment,
-    policy: { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at },
-    version: row.newest,
-  }
+export function answerOf(row: AnswerRow, at: Viewpoint | undefined): Answer {
+  const policy = { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
+  return { moment: at?.moment ?? row.moment, policy: at?.policy ?? policy, version: row.newest }
 }
 
 export function hasItem<Row extends ItemRow>(row: PageRow<Row>): row is PageRow<Row> & Row {
-  return row.body !== null
+  return row.sequence !== null
 }
 
 export function scannedItem(row: ItemRow): ScannedItem {
   return { key: keyFromColumns(row), ...storedItem(row) }
 }
 
-function storedItem({ sequence, version, ts, deadline, body }: StoredItem): StoredItem {
-  return { sequence, version, ts, deadline, body }
+function storedItem({ sequence, version, ts, deadline, body, bytes }: ItemRow): StoredItem {
+  return { sequence, version, ts, deadline, body: bodyOf({ body, bytes }) }
 }

@@ -5,7 +5,7 @@
  * the others' time. The moment of an answer is read from the row by the statement that found the answer, never from here.
  */
 
-import type { Clock, EpochSeconds } from '../../base/clock.ts'
+import { type Clock, type EpochSeconds, ManualClock } from '../../base/clock.ts'
 import type { Connections } from './connections.ts'
 
 const tickStatement = { name: 'tick', text: 'SELECT mayfly.tick($1) AS moment' }
@@ -66,10 +66,16 @@ export class Moments {
       const moment = momentOf(answer)
       if (moment >= this.#latest) {
         this.#latest = moment
+        this.#takeAlong(moment)
         return answer
       }
       if (attempt > overtakenMax) await this.#move(this.#latest)
     }
+  }
+
+  /** A clock that is turned by hand shows the time of the store, or turning it on would begin in the past. */
+  #takeAlong(moment: EpochSeconds): void {
+    if (this.#clock instanceof ManualClock && this.#clock.now() < moment) this.#clock.set(moment)
   }
 
   async #move(to: EpochSeconds): Promise<void> {

@@ -1,16 +1,33 @@
 /** Opens a store in PostgreSQL, which several gateways may share, and puts its parts behind the port. */
 
+import { randomUUID } from 'node:crypto'
 import type { Clock, EpochSeconds } from '../../base/clock.ts'
-import type { ContainerRecord, IndexRange, ItemKey, ItemWrite, PageSize, ScanRange, Store } from '../port.ts'
+import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
+import type {
+  ChangeRange,
+  ContainerRecord,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanRange,
+  Step,
+  Store,
+  Viewpoint,
+} from '../port.ts'
 import { Catalog } from './catalog.ts'
+import { CatalogCopy } from './catalog-copy.ts'
+import { Changes } from './changes.ts'
 import { Connections } from './connections.ts'
 import { Entries } from './entries.ts'
-import { translate } from './errors.ts'
 import { Items } from './items.ts'
-import { Lanes } from './lanes.ts'
+import { Log } from './log.ts'
 import { Moments } from './moments.ts'
 import { Purge } from './purge.ts'
-import { forgetGateways, migrate, requireDurability } from './schema.ts'
+import { forgetGateways, migrate } from './schema.ts'
+import { requireUsable, whyNot } from './unusable.ts'
+import { Views } from './views.ts'
+import { Writes } from './writes.ts'
 
 export interface PostgresOptions {
   /** postgres://user:password@host:port/database */
@@ -19,15 +36,17 @@ export interface PostgresOptions {
   readonly clock: (highWaterMark: EpochSeconds) => Clock
   /** The store cannot go on: its tables are gone. */
   readonly onFatal: (error: Error) => void
+  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  readonly keysOf?: KeyMaker
 }
 
-export async function openPostgres({ url, clock, onFatal }: PostgresOptions): Promise<Store> {
-  const connections = await Connections.open(url)
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const connections = await Connections.open(options.url)
   try {
     const session = await connections.acquire()
     let mark: EpochSeconds
     try {
-      await requireDurability(session)
+      await requireUsable(session)
       await migrate(session)
       await forgetGateways(session)
       const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
@@ -35,30 +54,42 @@ export async function openPostgres({ url, clock, onFatal }: PostgresOptions): Pr
     } finally {
       session.release()
     }
-    return new PostgresStore(connections, new Moments(connections, clock(mark), mark), onFatal)
+    return new PostgresStore(connections, mark, options)
   } catch (error) {
     await connections[Symbol.asyncDispose]()
-    throw translate(error)
+    throw whyNot(error, options.url)
   }
 }
 
 class PostgresStore implements Store {
   readonly #connections: Connections
   readonly #moments: Moments
+  readonly #views = new Views()
+  readonly #copy: CatalogCopy
   readonly #catalog: Catalog
   readonly #items: Items
-  readonly #lanes: Lanes
+  readonly #writes: Writes
+  readonly #changes: Changes
+  readonly #log: Log
   readonly #entries: Entries
   readonly #purge: Purge
 
-  constructor(connections: Connections, moments: Moments, onFatal: (error: Error) => void) {
+  constructor(connections: Connections, mark: EpochSeconds, options: PostgresOptions) {
+    const { clock, onFatal, keysOf = jsonIndexKeys } = options
+    const gateway = randomUUID()
+    const moments = new Moments(connections, clock(mark), mark)
+    const copy = new CatalogCopy(connections, gateway)
+    const catalog = new Catalog({ connections, moments, copy, gateway })
     this.#connections = connections
     this.#moments = moments
-    this.#catalog = new Catalog(connections, moments)
-    this.#items = new Items(connections, moments)
-    this.#lanes = new Lanes(connections, moments, onFatal)
-    this.#entries = new Entries(connections, moments)
-    this.#purge = new Purge(connections, moments)
+    this.#copy = copy
+    this.#catalog = catalog
+    this.#items = new Items(connections, moments, this.#views)
+    this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway }, onFatal)
+    this.#changes = new Changes(connections, moments)
+    this.#log = new Log(connections, moments)
+    this.#entries = new Entries({ connections, moments, copy, keysOf })
+    this.#purge = new Purge(connections, moments, this.#views)
   }
 
   moment() {
@@ -109,16 +140,41 @@ class PostgresStore implements Store {
     return this.#catalog.deleteContainer(container)
   }
 
-  read(container: ContainerRecord, key: ItemKey) {
-    return this.#items.read(container, key)
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
+    return this.#items.read(container, key, at)
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
-    return this.#lanes.write(container, write)
+    return this.#writes.write(container, write)
+  }
+
+  transact(steps: readonly Step[]) {
+    return this.#writes.transact(steps)
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize) {
     return this.#items.scan(container, range, page)
+  }
+
+  changes(container: ContainerRecord, range: ChangeRange, page: PageSize) {
+    return this.#changes.read(container, range, page)
+  }
+
+  changesNow(container: ContainerRecord) {
+    return this.#changes.now(container)
+  }
+
+  changesSince(container: ContainerRecord, moment: EpochSeconds) {
+    return this.#changes.since(container, moment)
+  }
+
+  log(container: ContainerRecord, range: ChangeRange, page: PageSize) {
+    return this.#log.read(container, range, page)
+  }
+
+  /** The log of a bucket is numbered with its versions. */
+  logNow(container: ContainerRecord) {
+    return this.#changes.now(container)
   }
 
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
@@ -129,8 +185,8 @@ class PostgresStore implements Store {
     return this.#entries.count(container, range)
   }
 
-  createIndex(...[container, { components, isDeclared }]: Parameters<Store['createIndex']>) {
-    return this.#catalog.createIndex(container, components, isDeclared)
+  createIndex(...[container, index]: Parameters<Store['createIndex']>) {
+    return this.#catalog.createIndex(container, index)
   }
 
   buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
@@ -162,7 +218,8 @@ class PostgresStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#lanes[Symbol.asyncDispose]()
+    await this.#writes[Symbol.asyncDispose]()
+    await this.#copy.signOff()
     await this.#connections[Symbol.asyncDispose]()
   }
 }

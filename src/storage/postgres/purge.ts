@@ -2,25 +2,29 @@
 
 import type { Census, Cohort, ContainerRecord } from '../port.ts'
 import type { Connections } from './connections.ts'
-import { inheritedAfter, ownAfter } from './functions.ts'
 import { required } from './items.ts'
 import { bucketCount } from './keys.ts'
 import type { Moments } from './moments.ts'
+import { inheritedAfter, ownAfter } from './predicates.ts'
+import type { Views } from './views.ts'
 
-/** The buckets that have dead rows. One probe of each index for each bucket, however many rows there are. */
+/** The buckets with something to remove. One probe of each index for each bucket, however many rows there are. */
 const deadStatement = {
   name: 'dead_buckets',
   text: `
     SELECT n.bucket FROM mayfly.containers c CROSS JOIN mayfly.clock k
-    LEFT JOIN mayfly.counters n ON n.container = c.number AND n.rows > 0 AND (
-      EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
-        AND i.deadline IS NULL AND i.ts <= ${inheritedAfter('k.now')})
-      OR EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
-        AND i.deadline IS NOT NULL AND i.deadline <= ${ownAfter('k.now')}))
+    LEFT JOIN mayfly.counters n ON n.container = c.number AND (n.rows > 0 AND (
+        EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
+          AND i.deadline IS NULL AND i.ts <= least(${inheritedAfter('k.now')}, $2::bigint))
+        OR EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
+          AND i.deadline IS NOT NULL AND i.deadline <= least(${ownAfter('k.now')}, $3::bigint)))
+      OR EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket
+        AND g.ts <= k.now - coalesce(c.log_seconds, 0)))
     WHERE c.number = $1 AND k.one = 1 ORDER BY n.bucket`,
 }
 
-const sweepStatement = { name: 'sweep', text: 'SELECT mayfly.sweep($1, $2, $3, $4, $5) AS removed' }
+const sweepStatement = { name: 'sweep', text: 'SELECT * FROM mayfly.sweep_buckets($1, $2, $3, $4, $5, $6)' }
+const waitStatement = { name: 'sweep_waiting', text: 'SELECT removed FROM mayfly.sweep($1, $2, $3, $4, true, $5, $6)' }
 
 const censusStatement = {
   name: 'census',
@@ -46,40 +50,50 @@ const countStatement = {
   own: { name: 'count_own', text: countSql('i.deadline IS NOT NULL', 'i.deadline') },
 } as const
 
+interface Swept {
+  removed: number
+  clean: number[]
+  busy: number[]
+}
+
 export class Purge {
   readonly #connections: Connections
   readonly #moments: Moments
+  readonly #views: Views
+  /** Buckets that were found to have something to remove, by container. */
+  readonly #dead = new Map<number, number[]>()
   #sweeps = 0
 
-  constructor(connections: Connections, moments: Moments) {
+  constructor(connections: Connections, moments: Moments, views: Views) {
     this.#connections = connections
     this.#moments = moments
+    this.#views = views
   }
 
   /**
-   * Goes from bucket to bucket. One that somebody writes to or sweeps is left for the next time, unless all are busy: then
-   * this waits in line for one of them, or a busy bucket would keep its dead for ever.
+   * Goes from bucket to bucket, through those that were found to have something, until nothing is left of that. One that
+   * somebody writes to or sweeps is left for the next time, unless all are busy: then this waits in line for one of them, or
+   * a busy bucket would keep its dead for ever.
    */
   async sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
     await this.#moments.tick()
-    const dead = await this.#deadBuckets(container)
-    // Both kinds of lifespans, and all buckets, take turns at being first.
-    const turn = this.#sweeps++
-    const isOwnFirst = turn % 2 === 1
-    const ordered = dead.map((_, index) => dead[(index + turn) % dead.length]!)
-    let removed = 0
-    const busy: number[] = []
-    for (const bucket of ordered) {
-      const swept = await this.#sweepBucket(container, { bucket, most: rowsMax - removed, isOwnFirst, waits: false })
-      if (swept === null) busy.push(bucket)
-      else removed += swept
-      if (removed >= rowsMax) return { removed, done: (await this.#deadBuckets(container)).length === 0 }
+    const { number } = container
+    const known = this.#dead.get(number) ?? []
+    const dead = known.length > 0 ? known : await this.#deadBuckets(container)
+    if (dead.length === 0) return { removed: 0, done: true }
+    // Both kinds of lifespans take turns at being first.
+    const isOwnFirst = this.#sweeps++ % 2 === 1
+    const { removed, clean, busy } = await this.#sweepBuckets(container, dead, rowsMax, isOwnFirst)
+    const left = dead.filter(bucket => !clean.includes(bucket) && !busy.includes(bucket))
+    this.#dead.set(number, [...left, ...busy])
+    if (removed > 0) return { removed, done: left.length + busy.length === 0 && (await this.#isClean(container)) }
+    if (busy.length === dead.length) {
+      const values = [number, busy[0]!, rowsMax, isOwnFirst, ...this.#heldBack(container)]
+      const [row] = await this.#connections.once<{ removed: number | null }>(waitStatement, values)
+      this.#dead.delete(number)
+      return { removed: row!.removed ?? 0, done: false }
     }
-    if (removed === 0 && busy.length > 0) {
-      const swept = await this.#sweepBucket(container, { bucket: busy[0]!, most: rowsMax, isOwnFirst, waits: true })
-      removed += swept ?? 0
-    }
-    return { removed, done: busy.length === 0 || (await this.#deadBuckets(container)).length === 0 }
+    return { removed, done: left.length + busy.length === 0 && (await this.#isClean(container)) }
   }
 
   async census(container: ContainerRecord): Promise<Census> {
@@ -117,7 +131,7 @@ export class Purge {
       const doomed = await session.query('SELECT container FROM mayfly.doomed LIMIT 1')
       if (doomed.rows.length > 0) {
         const { container } = doomed.rows[0]
-        for (const table of ['entries', 'items', 'lanes']) {
+        for (const table of ['entries', 'items', 'log', 'lanes']) {
           if (await remove(table, 'container = $1', [container])) return true
         }
         await session.query('DELETE FROM mayfly.doomed WHERE container = $1', [container])
@@ -133,17 +147,31 @@ export class Purge {
   }
 
   async #deadBuckets(container: ContainerRecord): Promise<number[]> {
-    const rows = await this.#connections.readLong<{ bucket: number | null }>(deadStatement, [container.number])
+    const values = [container.number, ...this.#heldBack(container)]
+    const rows = await this.#connections.readLong<{ bucket: number | null }>(deadStatement, values)
     required(rows, container)
     return rows.flatMap(({ bucket }) => (bucket === null ? [] : [bucket]))
   }
 
-  /** null: the bucket is busy. The statement must not be repeated blindly: it would remove more than it may. */
-  async #sweepBucket(
+  /** Must not be repeated blindly: it would remove more than it may. */
+  async #sweepBuckets(
     container: ContainerRecord,
-    step: { bucket: number; most: number; isOwnFirst: boolean; waits: boolean },
-  ): Promise<number | null> {
-    const values = [container.number, step.bucket, step.most, step.isOwnFirst, step.waits]
-    return (await this.#connections.once<{ removed: number | null }>(sweepStatement, values))[0]!.removed
+    buckets: readonly number[],
+    rowsMax: number,
+    isOwnFirst: boolean,
+  ): Promise<Swept> {
+    const values = [container.number, buckets, rowsMax, isOwnFirst, ...this.#heldBack(container)]
+    return (await this.#connections.once<Swept>(sweepStatement, values))[0]!
+  }
+
+  async #isClean(container: ContainerRecord): Promise<boolean> {
+    const dead = await this.#deadBuckets(container)
+    this.#dead.set(container.number, dead)
+    return dead.length === 0
+  }
+
+  #heldBack({ number }: ContainerRecord): (number | null)[] {
+    const living = this.#views.heldBack(number)
+    return [living?.inheritedAfter ?? null, living?.ownAfter ?? null]
   }
 }

@@ -1,8 +1,9 @@
 /** Rows of the catalog to the records of the port. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import { parseIndexPath } from '../../document/index-definition.ts'
-import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../port.ts'
+import type { Body, Encoding } from '../../document/body.ts'
+import { parseIndexPath, printIndexPath, type Uniqueness } from '../../document/index-definition.ts'
+import type { ContainerRecord, DatabaseRecord, IndexDraft, IndexRecord } from '../port.ts'
 
 export interface DatabaseRow {
   number: number
@@ -20,6 +21,10 @@ export interface ContainerRow extends DatabaseRow {
   inherited_dead_at: number
   own_dead_at: number
   definition: string
+  encoding: Encoding
+  log_seconds: number | null
+  log_epoch: number
+  indexes_version: number
 }
 
 export interface IndexRow {
@@ -29,6 +34,9 @@ export interface IndexRow {
   is_ready: boolean
   has_cut_keys: boolean
   has_gaps: boolean
+  has_several_keys: boolean
+  uniqueness: Uniqueness
+  options: string | null
 }
 
 export function toDatabase({ number, id, rid, version, ts, throughput }: DatabaseRow): DatabaseRecord {
@@ -52,8 +60,8 @@ export function toContainer(
     partitionKey: JSON.parse(row.partition_key),
     partitionCount: row.partition_count,
     policy: { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at },
-    encoding: 'json',
-    logSeconds: null,
+    encoding: row.encoding,
+    logSeconds: row.log_seconds,
     definition: JSON.parse(row.definition),
     indexes,
   }
@@ -62,18 +70,37 @@ export function toContainer(
 export function toIndex(row: IndexRow): IndexRecord {
   const stored = JSON.parse(row.components) as { path: string; isDescending: boolean }[]
   const components = stored.map(({ path, isDescending }) => ({ path: parseIndexPath(path), isDescending }))
+  const { number, uniqueness, options } = row
   return {
-    definition: { number: row.number, components, uniqueness: 'none' },
+    definition: { number, components, uniqueness, ...(options !== null && { options: JSON.parse(options) }) },
     isDeclared: row.is_declared,
     isReady: row.is_ready,
     hasCutKeys: row.has_cut_keys,
     hasGaps: row.has_gaps,
+    hasSeveralKeys: row.has_several_keys,
   }
 }
 
+/** The columns components, is_declared, uniqueness and options. */
+export function fromIndexDraft({ components, isDeclared, uniqueness = 'none', options }: IndexDraft): unknown[] {
+  const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
+  return [JSON.stringify(stored), isDeclared, uniqueness, options === undefined ? null : JSON.stringify(options)]
+}
+
 /** Tells two states of an index apart; how far it is built does not count. */
-export function indexText({ number, components, is_declared, is_ready, has_cut_keys, has_gaps }: IndexRow): string {
-  return JSON.stringify([number, components, is_declared, is_ready, has_cut_keys, has_gaps])
+export function indexText(row: IndexRow): string {
+  const { number, components, is_declared, is_ready, has_cut_keys, has_gaps, has_several_keys } = row
+  return JSON.stringify([number, components, is_declared, is_ready, has_cut_keys, has_gaps, has_several_keys])
+}
+
+/** A body is text, or bytes where the container's items are BSON. */
+export interface BodyColumns {
+  body: string | null
+  bytes: Buffer | null
+}
+
+export function bodyOf({ body, bytes }: BodyColumns): Body {
+  return body ?? bytes!
 }
 
 export function toJson(value: unknown): string | null {

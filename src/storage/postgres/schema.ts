@@ -7,12 +7,15 @@
  *   clock      one row: the moment. It never decreases and stands still while a policy changes.
  *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when to look again.
  *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of the bucket.
- *   lanes      the last group that a gateway wrote in a bucket: what an interrupted commit is recognised by.
+ *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is recognised by.
+ *   log        what happened to items, in the order of the bucket, where a container keeps a log.
+ *   gateways   who may have a copy of the catalog: changes of it wait for them.
  */
 
 import { RequestError } from '../../base/error.ts'
 import type { Session } from './connections.ts'
 import { functions } from './functions.ts'
+import { changeOrder } from './predicates.ts'
 
 const migrations: readonly string[] = [
   `
@@ -114,23 +117,70 @@ const migrations: readonly string[] = [
     PRIMARY KEY (container, number, key, sequence, bucket)
   ) WITH (autovacuum_vacuum_scale_factor = 0.02);
   CREATE INDEX entries_item ON mayfly.entries (container, bucket, sequence);
+  `,
+  `
+  ALTER TABLE mayfly.containers ADD encoding text NOT NULL DEFAULT 'json', ADD log_seconds bigint, ADD log_epoch int NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.counters ADD log_epoch int NOT NULL DEFAULT 0, ADD log_forgotten bigint NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.indexes ADD uniqueness text NOT NULL DEFAULT 'none', ADD options text,
+    ADD has_several_keys boolean NOT NULL DEFAULT false;
+  ALTER TABLE mayfly.items ALTER body DROP NOT NULL, ADD bytes bytea;
+  CREATE INDEX items_changed ON mayfly.items ((${changeOrder('')}), version);
 
-  ${functions}
+  DROP TABLE mayfly.lanes;
+  CREATE TABLE mayfly.lanes (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    gateway uuid NOT NULL,
+    batch bigint NOT NULL,
+    ts bigint NOT NULL,
+    default_ttl bigint,
+    inherited_dead_at bigint NOT NULL,
+    own_dead_at bigint NOT NULL,
+    outcomes text NOT NULL,
+    sequences bigint[] NOT NULL,
+    versions bigint[] NOT NULL,
+    PRIMARY KEY (container, bucket, gateway)
+  ) WITH (fillfactor = 50);
+
+  CREATE TABLE mayfly.log (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    number bigint NOT NULL,
+    kind text NOT NULL,
+    epk text COLLATE "C" NOT NULL,
+    pk bytea NOT NULL,
+    long_pk bytea,
+    id bytea NOT NULL,
+    version bigint NOT NULL,
+    sequence bigint NOT NULL,
+    ts bigint NOT NULL,
+    body text,
+    bytes bytea,
+    previous_version bigint,
+    previous_body text,
+    previous_bytes bytea,
+    PRIMARY KEY (container, bucket, number)
+  ) WITH (autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX log_age ON mayfly.log (container, bucket, ts, number);
+
+  CREATE TABLE mayfly.gateways (id uuid PRIMARY KEY, seen timestamptz NOT NULL, last_change uuid);
   `,
 ]
+
+/** Made anew with every migration: they belong to the tables as they are now. */
+const dropFunctions = `
+  DO $$ DECLARE f regprocedure; BEGIN
+    FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'mayfly'::regnamespace LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP;
+  END $$`
 
 /** Any number, the same in every gateway: only one of them migrates at a time. */
 const migrationLock = 0x6d617966
 
 export async function migrate(session: Session): Promise<void> {
+  if ((await formatOf(session)) === migrations.length) return
   await session.query('BEGIN')
   await session.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
-  await session.query('CREATE SCHEMA IF NOT EXISTS mayfly')
-  await session.query(
-    'CREATE TABLE IF NOT EXISTS mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)',
-  )
-  const { rows } = await session.query('SELECT version FROM mayfly.format')
-  const present: number = rows[0]?.version ?? 0
+  const present = await formatOf(session)
   if (present > migrations.length) {
     await session.query('ROLLBACK')
     throw new RequestError(
@@ -138,7 +188,15 @@ export async function migrate(session: Session): Promise<void> {
       `The data was written by a newer version of Mayfly (format ${present}; this one knows ${migrations.length}).`,
     )
   }
-  for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
+  if (present === 0) {
+    await session.query('CREATE SCHEMA IF NOT EXISTS mayfly')
+    await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
+  }
+  if (present < migrations.length) {
+    for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
+    await session.query(dropFunctions)
+    await session.query(functions)
+  }
   await session.query(
     'INSERT INTO mayfly.format VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
     [migrations.length],
@@ -146,17 +204,15 @@ export async function migrate(session: Session): Promise<void> {
   await session.query('COMMIT')
 }
 
-/** P2: a write that is acknowledged survives a crash. */
-export async function requireDurability(session: Session): Promise<void> {
-  const { rows } = await session.query(`SELECT current_setting('synchronous_commit') AS level`)
-  if (rows[0].level !== 'off') return
-  throw new RequestError(
-    'unsupported',
-    'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off). Set it to on for this database.',
-  )
+/** 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had the lock. */
+async function formatOf(session: Session): Promise<number> {
+  const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
+  if ((await session.query(there)).rows.length === 0) return 0
+  return (await session.query('SELECT version FROM mayfly.format')).rows[0]?.version ?? 0
 }
 
 /** Gateways that have written nothing for a day have no group left to recognise. */
 export async function forgetGateways(session: Session): Promise<void> {
   await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
+  await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
 }

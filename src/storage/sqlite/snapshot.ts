@@ -21,9 +21,11 @@ import type {
   ItemKey,
   PageSize,
   ReadAnswer,
+  RowsAnswer,
   ScanAnswer,
   ScannedItem,
   ScanRange,
+  StoredItem,
   Viewpoint,
 } from '../port.ts'
 import { ContainerEntries } from './entries.ts'
@@ -33,6 +35,9 @@ import { ContainerItems } from './items.ts'
 import { ContainerPurge } from './purge.ts'
 import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
+
+/** Few enough that even the largest items fit into memory. */
+const rowsAtOnce = 50
 
 /** A page reads little twice; what it reads, the operating system has. */
 const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'
@@ -188,6 +193,29 @@ export class Snapshot implements ContainerReader {
       if (slice.isFull || after === undefined) return { ...this.#answer(at), items, last: after }
       await turn()
     }
+  }
+
+  /** By row: the key's index leads all over the table (measured: two to four times the time). */
+  async scanRows(after: number | undefined, at: Viewpoint, page: PageSize): Promise<RowsAnswer> {
+    const living = livingAt(at.policy, at.moment)
+    const items: StoredItem[] = []
+    let bytes = 0
+    let last = after ?? 0
+    let looked = 0
+    while (items.length < page.itemsMax && bytes < page.bytesMax) {
+      const rowsMax = Math.min(rowsAtOnce, page.itemsMax - items.length)
+      const rows = this.#open.items.rowsBehind(last, living, rowsMax)
+      for (const row of rows) {
+        if (row.body === null) continue
+        items.push(row as StoredItem)
+        bytes += row.body.length
+      }
+      if (rows.length < rowsMax) return { ...this.#answer(at), items, last: undefined }
+      last = rows.at(-1)!.sequence
+      looked += rows.length
+      if (looked % sliceRowsMax === 0) await turn()
+    }
+    return { ...this.#answer(at), items, last }
   }
 
   scanIndex(range: IndexRange, page: PageSize): IndexScanAnswer {

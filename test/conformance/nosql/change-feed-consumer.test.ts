@@ -1,177 +1,28 @@
-/**
- * Consumers built on the SDK's iterator, killed and resumed at random while items are written, die, are removed, and the server restarts.
- *
- * A consumer keeps what it saw together with its continuation; a kill loses what it read since. Whoever reads all versions must have seen
- * every version, delete and death once and in order; whoever reads the latest ones, the last version of everything that lives.
- */
+/** Consumers of the change feed, killed and resumed at random, beside one server that restarts. */
 
-import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ChangeFeedMode, ChangeFeedStartFrom, type Container } from '@azure/cosmos'
-import { type Mayfly, mayfly } from '../../../src/index.ts'
-import { seeded } from '../../support/random-bson.ts'
-import { newClient, temporaryDirectory } from '../../support/start-server.ts'
+import { mayfly } from '../../../src/index.ts'
+import { temporaryDirectory } from '../../support/start-server.ts'
+import { checkHistory, type Servers } from './change-feed-history.ts'
 
-interface Seen {
-  readonly id: string
-  readonly pk: string
-  readonly lsn: number
-  /** `create 3`, `replace 4`, `delete`, `expire`. */
-  readonly event: string
-}
-
-interface Item {
-  id: string
-  pk: string
-  n: number
-  ttl?: number
-  _ts: number
-  _lsn: number
-}
-
-interface AnyChange {
-  current: Item
-  metadata: {
-    operationType: string
-    lsn: number
-    timeToLiveExpired?: boolean
-    id: string
-    partitionKey: { pk: string }
-  }
-}
-
-class Consumer {
-  readonly seen: Seen[] = []
-  readonly #mode: ChangeFeedMode
-  #continuation: string | undefined
-
-  constructor(mode: ChangeFeedMode) {
-    this.#mode = mode
-  }
-
-  /** Reads some pages, or all there are; `isKilled` decides before each page is kept. */
-  async run(container: Container, now: () => number, isKilled: () => boolean, maxItemCount: number): Promise<boolean> {
-    const changeFeedStartFrom =
-      this.#continuation === undefined
-        ? ChangeFeedStartFrom[this.#mode === ChangeFeedMode.LatestVersion ? 'Beginning' : 'Now']()
-        : ChangeFeedStartFrom.Continuation(this.#continuation)
-    const iterator = container.items.getChangeFeedIterator<Item & AnyChange>({
-      changeFeedStartFrom,
-      changeFeedMode: this.#mode,
-      maxItemCount,
-    })
-    while (true) {
-      const { statusCode, result, continuationToken } = await iterator.readNext()
-      // The first page of a feed that begins now says where now is; without it everything would be lost.
-      if (this.#continuation !== undefined && isKilled()) return false
-      this.#continuation = continuationToken
-      if (statusCode === 304) return true
-      for (const change of result) {
-        if (this.#mode === ChangeFeedMode.LatestVersion) {
-          assert.ok(
-            change.ttl === undefined || change.ttl === -1 || change._ts + change.ttl > now(),
-            'never a dead item',
-          )
-          this.seen.push({ id: change.id, pk: change.pk, lsn: change._lsn, event: `${change.n}` })
-        } else this.seen.push(toSeen(change))
-      }
-    }
-  }
-}
-
-function toSeen({ current, metadata }: AnyChange): Seen {
-  const { operationType, lsn, timeToLiveExpired, id, partitionKey } = metadata
-  if (operationType !== 'delete') return { id: current.id, pk: current.pk, lsn, event: `${operationType} ${current.n}` }
-  return { id, pk: partitionKey.pk, lsn, event: timeToLiveExpired === true ? 'expire' : 'delete' }
-}
-
-/** What must have happened to each item, and who lives. */
-class Model {
-  readonly events = new Map<string, string[]>()
-  readonly living = new Map<string, { n: number; deadline: number }>()
-
-  note(item: string, event: string): void {
-    const list = this.events.get(item) ?? []
-    this.events.set(item, [...list, event])
-  }
-
-  bury(now: number): void {
-    for (const [item, { deadline }] of this.living) {
-      if (deadline > now) continue
-      this.living.delete(item)
-      this.note(item, 'expire')
-    }
+async function startOne(partitions: number): Promise<Servers> {
+  const options = { clock: 'manual', data: temporaryDirectory(), partitions } as const
+  let db = await mayfly(options)
+  return {
+    any: () => db,
+    now: () => db.clock.now(),
+    advance: async seconds => void (await db.clock.advance(`${seconds}s`)),
+    restart: async () => {
+      await db.close()
+      db = await mayfly(options)
+    },
+    [Symbol.asyncDispose]: () => db.close(),
   }
 }
 
 for (const seed of [1, 2, 3]) {
   test(`Nothing is lost, repeated or out of order (seed ${seed})`, async () => {
-    const random = seeded(seed)
-    const data = temporaryDirectory()
-    let db: Mayfly
-    let container: Container
-    const open = async () => {
-      db = await mayfly({ clock: 'manual', data, partitions: 1 + (seed % 3) })
-      container = newClient(db).database('d').container('items')
-    }
-    await open()
-    const { database } = await newClient(db!).databases.create({ id: 'd' })
-    const changeFeedPolicy = { retentionDuration: 60 }
-    await database.containers.create({ id: 'items', partitionKey: '/pk', defaultTtl: -1, changeFeedPolicy } as never)
-    const model = new Model()
-    const consumers = [new Consumer(ChangeFeedMode.AllVersionsAndDeletes), new Consumer(ChangeFeedMode.LatestVersion)]
-    const consume = async (isKilled: () => boolean) => {
-      for (const consumer of consumers) await consumer.run(container, () => db.clock.now(), isKilled, 1 + random(6))
-    }
-    await consume(() => false)
-
-    for (let n = 1; n <= 90; n++) {
-      const id = String(random(6))
-      const pk = `p${random(3)}`
-      const name = `${pk}/${id}`
-      const isAlive = model.living.has(name)
-      const choice = random(20)
-      if (choice < 13) {
-        const ttl = random(3) === 0 ? -1 : 1 + random(8)
-        await container!.items.upsert({ id, pk, n, ttl })
-        model.note(name, `${isAlive ? 'replace' : 'create'} ${n}`)
-        model.living.set(name, { n, deadline: ttl === -1 ? Number.POSITIVE_INFINITY : db!.clock.now() + ttl })
-      } else if (choice < 15 && isAlive) {
-        await container!.item(id, pk).delete()
-        model.note(name, 'delete')
-        model.living.delete(name)
-      } else if (choice < 18) {
-        await db!.clock.advance(`${1 + random(4)}s`)
-        model.bury(db!.clock.now())
-      } else if (choice === 18) await db!.purge()
-      else if (random(4) === 0) {
-        await db!.close()
-        await open()
-      }
-      if (random(3) === 0) await consume(() => random(3) === 0)
-    }
-    await db!.purge()
-    await consume(() => false)
-
-    const [all, latest] = consumers as [Consumer, Consumer]
-    const told = new Map<string, string[]>()
-    for (const { pk, id, event } of all.seen) told.set(`${pk}/${id}`, [...(told.get(`${pk}/${id}`) ?? []), event])
-    assert.deepEqual([...told].toSorted(), [...model.events].toSorted())
-    for (const consumer of consumers) {
-      for (const pk of ['p0', 'p1', 'p2']) {
-        const lsns = consumer.seen.filter(seen => seen.pk === pk).map(({ lsn }) => lsn)
-        assert.deepEqual(
-          lsns,
-          lsns.toSorted((a, b) => a - b),
-          'in order',
-        )
-        assert.equal(new Set(lsns).size, lsns.length, 'once')
-      }
-    }
-    for (const [name, { n }] of model.living) {
-      const last = latest.seen.findLast(({ pk, id }) => `${pk}/${id}` === name)
-      assert.equal(last?.event, String(n), `the last version of ${name}`)
-    }
-    await db!.close()
+    await using servers = await startOne(1 + (seed % 3))
+    await checkHistory(servers, seed, 90)
   })
 }

@@ -49,3 +49,6 @@ export const date = (text: string): Date => new Date(text)
 
 /** What `$$NOW` is in all cases. */
 export const caseNow = new Date(1_700_000_000_000)
+
+/** A name that an object literal should not have, since promises have it. */
+export const thenName = 'then'

@@ -29,7 +29,15 @@ export const arrayCases: ExpressionCases = {
   ],
   $concatArrays: [
     [{ $concatArrays: [['hello', ' '], ['world']] }, ['hello', ' ', 'world']],
-    [{ $concatArrays: [['hello', ' '], [['world'], 'again']] }, ['hello', ' ', ['world'], 'again']],
+    [
+      {
+        $concatArrays: [
+          ['hello', ' '],
+          [['world'], 'again'],
+        ],
+      },
+      ['hello', ' ', ['world'], 'again'],
+    ],
     [{ $concatArrays: [] }, []],
     [{ $concatArrays: [[1], null] }, null],
     [{ $concatArrays: [[1], '$missing'] }, null],
@@ -41,7 +49,10 @@ export const arrayCases: ExpressionCases = {
       [{ price: 110 }, { price: 200 }],
       { items: [{ price: 110 }, { price: 4 }, { price: 200 }] },
     ],
-    [{ $filter: { input: [1, 'a', 2, null, 3.1, long(4), '5'], as: 'num', cond: { $isNumber: '$$num' } } }, [1, 2, 3.1, long(4)]],
+    [
+      { $filter: { input: [1, 'a', 2, null, 3.1, long(4), '5'], as: 'num', cond: { $isNumber: '$$num' } } },
+      [1, 2, 3.1, long(4)],
+    ],
     [{ $filter: { input: [1, 2, 3], cond: { $gt: ['$$this', 1] }, limit: 1 } }, [2]],
     [{ $filter: { input: null, cond: true } }, null],
     [{ $filter: { input: [], cond: true } }, []],
@@ -72,7 +83,15 @@ export const arrayCases: ExpressionCases = {
     [{ $indexOfArray: [['a', 'abc'], 'a'] }, 0],
     [{ $indexOfArray: [['a', 'abc', 'de', ['de']], ['de']] }, 3],
     [{ $indexOfArray: [[1, 2], 5] }, -1],
-    [{ $indexOfArray: [[1, 2, 3], [1, 2]] }, -1],
+    [
+      {
+        $indexOfArray: [
+          [1, 2, 3],
+          [1, 2],
+        ],
+      },
+      -1,
+    ],
     [{ $indexOfArray: [[10, 9, 9, 8, 9], 9, 3] }, 4],
     [{ $indexOfArray: [['a', 'abc', 'b'], 'b', 0, 1] }, -1],
     [{ $indexOfArray: [['a', 'abc', 'b'], 'b', 1, 0] }, -1],
@@ -93,11 +112,7 @@ export const arrayCases: ExpressionCases = {
     [{ $last: 1 }, fails(28689)],
   ],
   $map: [
-    [
-      { $map: { input: '$quizzes', as: 'grade', in: { $add: ['$$grade', 2] } } },
-      [7, 8, 9],
-      { quizzes: [5, 6, 7] },
-    ],
+    [{ $map: { input: '$quizzes', as: 'grade', in: { $add: ['$$grade', 2] } } }, [7, 8, 9], { quizzes: [5, 6, 7] }],
     [{ $map: { input: [1, 2], in: '$$this' } }, [1, 2]],
     [{ $map: { input: [{ a: 1 }, {}], as: 'x', in: '$$x.a' } }, [1, null]],
     [{ $map: { input: [], in: 1 } }, []],
@@ -131,7 +146,16 @@ export const arrayCases: ExpressionCases = {
       { sum: 15, product: 48 },
     ],
     [
-      { $reduce: { input: [[3, 4], [5, 6]], initialValue: [1, 2], in: { $concatArrays: ['$$value', '$$this'] } } },
+      {
+        $reduce: {
+          input: [
+            [3, 4],
+            [5, 6],
+          ],
+          initialValue: [1, 2],
+          in: { $concatArrays: ['$$value', '$$this'] },
+        },
+      },
       [1, 2, 3, 4, 5, 6],
     ],
     [{ $reduce: { input: [], initialValue: 'x', in: 1 } }, 'x'],
@@ -143,7 +167,20 @@ export const arrayCases: ExpressionCases = {
   $reverseArray: [
     [{ $reverseArray: [[1, 2, 3]] }, [3, 2, 1]],
     [{ $reverseArray: { $slice: [['foo', 'bar', 'baz', 'qux'], 1, 2] } }, ['baz', 'bar']],
-    [{ $reverseArray: [[[1, 2, 3], [4, 5, 6]]] }, [[4, 5, 6], [1, 2, 3]]],
+    [
+      {
+        $reverseArray: [
+          [
+            [1, 2, 3],
+            [4, 5, 6],
+          ],
+        ],
+      },
+      [
+        [4, 5, 6],
+        [1, 2, 3],
+      ],
+    ],
     [{ $reverseArray: null }, null],
     [{ $reverseArray: [[]] }, []],
     [{ $reverseArray: [1] }, fails(34435)],
@@ -170,15 +207,65 @@ export const arrayCases: ExpressionCases = {
   $sortArray: [
     [
       { $sortArray: { input: '$team', sortBy: { name: 1 } } },
-      [{ name: 'charlie', age: 42 }, { name: 'pat', age: 30 }],
-      { team: [{ name: 'pat', age: 30 }, { name: 'charlie', age: 42 }] },
+      [
+        { name: 'charlie', age: 42 },
+        { name: 'pat', age: 30 },
+      ],
+      {
+        team: [
+          { name: 'pat', age: 30 },
+          { name: 'charlie', age: 42 },
+        ],
+      },
     ],
     [
       { $sortArray: { input: '$team', sortBy: { age: -1, name: 1 } } },
-      [{ age: 42, name: 'a' }, { age: 30, name: 'b' }, { age: 30, name: 'c' }],
-      { team: [{ age: 30, name: 'c' }, { age: 30, name: 'b' }, { age: 42, name: 'a' }] },
+      [
+        { age: 42, name: 'a' },
+        { age: 30, name: 'b' },
+        { age: 30, name: 'c' },
+      ],
+      {
+        team: [
+          { age: 30, name: 'c' },
+          { age: 30, name: 'b' },
+          { age: 42, name: 'a' },
+        ],
+      },
     ],
-    [{ $sortArray: { input: [20, 4, { a: 'Free' }, 6, 21, 5, 'Gratis', { a: null }, { a: { sale: true, price: 19 } }, decimal('10.23'), { a: 'On sale' }], sortBy: 1 } }, [4, 5, 6, decimal('10.23'), 20, 21, 'Gratis', { a: null }, { a: 'Free' }, { a: 'On sale' }, { a: { sale: true, price: 19 } }]],
+    [
+      {
+        $sortArray: {
+          input: [
+            20,
+            4,
+            { a: 'Free' },
+            6,
+            21,
+            5,
+            'Gratis',
+            { a: null },
+            { a: { sale: true, price: 19 } },
+            decimal('10.23'),
+            { a: 'On sale' },
+          ],
+          sortBy: 1,
+        },
+      },
+      [
+        4,
+        5,
+        6,
+        decimal('10.23'),
+        20,
+        21,
+        'Gratis',
+        { a: null },
+        { a: 'Free' },
+        { a: 'On sale' },
+        { a: { sale: true, price: 19 } },
+      ],
+    ],
     [{ $sortArray: { input: null, sortBy: 1 } }, null],
     [{ $sortArray: { input: [], sortBy: -1 } }, []],
     [{ $sortArray: { input: 1, sortBy: 1 } }, fails(2942504)],
@@ -189,8 +276,20 @@ export const arrayCases: ExpressionCases = {
   ],
   $zip: [
     [{ $zip: { inputs: [['a'], ['b'], ['c']] } }, [['a', 'b', 'c']]],
-    [{ $zip: { inputs: [[1], [2, 3]], useLongestLength: true } }, [[1, 2], [null, 3]]],
-    [{ $zip: { inputs: [[1], [2, 3]], useLongestLength: true, defaults: ['x', 'y'] } }, [[1, 2], ['x', 3]]],
+    [
+      { $zip: { inputs: [[1], [2, 3]], useLongestLength: true } },
+      [
+        [1, 2],
+        [null, 3],
+      ],
+    ],
+    [
+      { $zip: { inputs: [[1], [2, 3]], useLongestLength: true, defaults: ['x', 'y'] } },
+      [
+        [1, 2],
+        ['x', 3],
+      ],
+    ],
     [{ $zip: { inputs: [[1, 2, 3], [4]] } }, [[1, 4]]],
     [{ $zip: { inputs: [[1], null] } }, null],
     [{ $zip: { inputs: [[1], 2] } }, fails(34468)],
@@ -203,7 +302,15 @@ export const arrayCases: ExpressionCases = {
 
 export const setCases: ExpressionCases = {
   $setDifference: [
-    [{ $setDifference: [['a', 'b', 'a'], ['b', 'a']] }, []],
+    [
+      {
+        $setDifference: [
+          ['a', 'b', 'a'],
+          ['b', 'a'],
+        ],
+      },
+      [],
+    ],
     [{ $setDifference: [['a', 'b'], [['a', 'b']]] }, ['a', 'b']],
     [{ $setDifference: [[3, 1, 3, 2], [1]] }, [3, 2]],
     [{ $setDifference: [null, [1]] }, null],
@@ -211,14 +318,39 @@ export const setCases: ExpressionCases = {
     [{ $setDifference: [[1], 1] }, fails(17049)],
   ],
   $setEquals: [
-    [{ $setEquals: [['a', 'b', 'a'], ['b', 'a']] }, true],
+    [
+      {
+        $setEquals: [
+          ['a', 'b', 'a'],
+          ['b', 'a'],
+        ],
+      },
+      true,
+    ],
     [{ $setEquals: [['a', 'b'], [['a', 'b']]] }, false],
-    [{ $setEquals: [[1, 2], [decimal('2'), 1], [2, 1, 1]] }, true],
+    [
+      {
+        $setEquals: [
+          [1, 2],
+          [decimal('2'), 1],
+          [2, 1, 1],
+        ],
+      },
+      true,
+    ],
     [{ $setEquals: [[]] }, fails(17045)],
     [{ $setEquals: [[1], null] }, fails(17044)],
   ],
   $setIntersection: [
-    [{ $setIntersection: [['a', 'b', 'a'], ['b', 'a']] }, ['a', 'b']],
+    [
+      {
+        $setIntersection: [
+          ['a', 'b', 'a'],
+          ['b', 'a'],
+        ],
+      },
+      ['a', 'b'],
+    ],
     [{ $setIntersection: [['a', 'b'], [['a', 'b']]] }, []],
     [{ $setIntersection: [[3, 2, 1], [1, 2], [2]] }, [2]],
     [{ $setIntersection: [[1], '$missing'] }, null],
@@ -226,14 +358,30 @@ export const setCases: ExpressionCases = {
     [{ $setIntersection: [] }, []],
   ],
   $setIsSubset: [
-    [{ $setIsSubset: [['a', 'b', 'a'], ['b', 'a']] }, true],
+    [
+      {
+        $setIsSubset: [
+          ['a', 'b', 'a'],
+          ['b', 'a'],
+        ],
+      },
+      true,
+    ],
     [{ $setIsSubset: [['a', 'b'], [['a', 'b']]] }, false],
     [{ $setIsSubset: [[], [1]] }, true],
     [{ $setIsSubset: [null, [1]] }, fails(17046)],
     [{ $setIsSubset: [[1], null] }, fails(17042)],
   ],
   $setUnion: [
-    [{ $setUnion: [['a', 'b', 'a'], ['b', 'a']] }, ['a', 'b']],
+    [
+      {
+        $setUnion: [
+          ['a', 'b', 'a'],
+          ['b', 'a'],
+        ],
+      },
+      ['a', 'b'],
+    ],
     [{ $setUnion: [['a', 'b'], [['a', 'b']]] }, ['a', 'b', ['a', 'b']]],
     [{ $setUnion: [[2], [double(1), 1]] }, [double(1), 2]],
     [{ $setUnion: [[1], null] }, null],
@@ -243,10 +391,53 @@ export const setCases: ExpressionCases = {
 
 export const objectCases: ExpressionCases = {
   $arrayToObject: [
-    [{ $arrayToObject: [[['item', 'abc123'], ['qty', 25]]] }, { item: 'abc123', qty: 25 }],
-    [{ $arrayToObject: { $literal: [{ k: 'item', v: 'abc123' }, { k: 'qty', v: 25 }] } }, { item: 'abc123', qty: 25 }],
-    [{ $arrayToObject: [[['a', 1], ['a', 2]]] }, { a: 2 }],
-    [{ $arrayToObject: [[['10', 1], ['2', 2]]] }, new Map([['10', 1], ['2', 2]])],
+    [
+      {
+        $arrayToObject: [
+          [
+            ['item', 'abc123'],
+            ['qty', 25],
+          ],
+        ],
+      },
+      { item: 'abc123', qty: 25 },
+    ],
+    [
+      {
+        $arrayToObject: {
+          $literal: [
+            { k: 'item', v: 'abc123' },
+            { k: 'qty', v: 25 },
+          ],
+        },
+      },
+      { item: 'abc123', qty: 25 },
+    ],
+    [
+      {
+        $arrayToObject: [
+          [
+            ['a', 1],
+            ['a', 2],
+          ],
+        ],
+      },
+      { a: 2 },
+    ],
+    [
+      {
+        $arrayToObject: [
+          [
+            ['10', 1],
+            ['2', 2],
+          ],
+        ],
+      },
+      new Map([
+        ['10', 1],
+        ['2', 2],
+      ]),
+    ],
     [{ $arrayToObject: [[]] }, {}],
     [{ $arrayToObject: null }, null],
     [{ $arrayToObject: 'x' }, fails(40386)],
@@ -299,7 +490,13 @@ export const objectCases: ExpressionCases = {
     [{ $mergeObjects: [{ a: 1 }, 5] }, fails(40400)],
   ],
   $objectToArray: [
-    [{ $objectToArray: { item: 'foo', qty: 25 } }, [{ k: 'item', v: 'foo' }, { k: 'qty', v: 25 }]],
+    [
+      { $objectToArray: { item: 'foo', qty: 25 } },
+      [
+        { k: 'item', v: 'foo' },
+        { k: 'qty', v: 25 },
+      ],
+    ],
     [{ $objectToArray: '$dimensions' }, [{ k: 'l', v: 25 }], { dimensions: { l: 25 } }],
     [{ $objectToArray: {} }, []],
     [{ $objectToArray: '$missing' }, null],

@@ -11,7 +11,10 @@ export const dateCases: ExpressionCases = {
     [{ $dateAdd: { startDate: date('2020-11-30T12:10:05Z'), unit: 'day', amount: 3 } }, date('2020-12-03T12:10:05Z')],
     [{ $dateAdd: { startDate: date('2020-10-31T12:10:05Z'), unit: 'month', amount: 1 } }, date('2020-11-30T12:10:05Z')],
     [{ $dateAdd: { startDate: date('2020-02-29T00:00:00Z'), unit: 'year', amount: 1 } }, date('2021-02-28T00:00:00Z')],
-    [{ $dateAdd: { startDate: date('2020-12-31T12:10:05Z'), unit: 'quarter', amount: 2 } }, date('2021-06-30T12:10:05Z')],
+    [
+      { $dateAdd: { startDate: date('2020-12-31T12:10:05Z'), unit: 'quarter', amount: 2 } },
+      date('2021-06-30T12:10:05Z'),
+    ],
     [
       { $dateAdd: { startDate: date('2021-03-27T19:55:00Z'), unit: 'day', amount: 1, timezone: 'Europe/Paris' } },
       date('2021-03-28T18:55:00Z'),
@@ -29,13 +32,44 @@ export const dateCases: ExpressionCases = {
     [{ $dateAdd: 1 }, fails(5166400)],
   ],
   $dateDiff: [
-    [{ $dateDiff: { startDate: date('2020-11-01T00:00:00Z'), endDate: date('2020-11-10T00:00:00Z'), unit: 'day' } }, long(9)],
-    [{ $dateDiff: { startDate: date('2020-12-31T23:59:00Z'), endDate: date('2021-01-01T00:00:00Z'), unit: 'year' } }, long(1)],
-    [{ $dateDiff: { startDate: date('2021-01-01T00:00:00Z'), endDate: date('2020-10-01T00:00:00Z'), unit: 'quarter' } }, long(-1)],
-    [{ $dateDiff: { startDate: date('2021-01-24T00:00:00Z'), endDate: date('2021-01-25T00:00:00Z'), unit: 'week', startOfWeek: 'monday' } }, long(1)],
-    [{ $dateDiff: { startDate: date('2021-01-24T00:00:00Z'), endDate: date('2021-01-25T00:00:00Z'), unit: 'week' } }, long(0)],
     [
-      { $dateDiff: { startDate: date('2021-03-28T00:30:00Z'), endDate: date('2021-03-28T01:30:00Z'), unit: 'hour', timezone: 'Europe/Paris' } },
+      { $dateDiff: { startDate: date('2020-11-01T00:00:00Z'), endDate: date('2020-11-10T00:00:00Z'), unit: 'day' } },
+      long(9),
+    ],
+    [
+      { $dateDiff: { startDate: date('2020-12-31T23:59:00Z'), endDate: date('2021-01-01T00:00:00Z'), unit: 'year' } },
+      long(1),
+    ],
+    [
+      {
+        $dateDiff: { startDate: date('2021-01-01T00:00:00Z'), endDate: date('2020-10-01T00:00:00Z'), unit: 'quarter' },
+      },
+      long(-1),
+    ],
+    [
+      {
+        $dateDiff: {
+          startDate: date('2021-01-24T00:00:00Z'),
+          endDate: date('2021-01-25T00:00:00Z'),
+          unit: 'week',
+          startOfWeek: 'monday',
+        },
+      },
+      long(1),
+    ],
+    [
+      { $dateDiff: { startDate: date('2021-01-24T00:00:00Z'), endDate: date('2021-01-25T00:00:00Z'), unit: 'week' } },
+      long(0),
+    ],
+    [
+      {
+        $dateDiff: {
+          startDate: date('2021-03-28T00:30:00Z'),
+          endDate: date('2021-03-28T01:30:00Z'),
+          unit: 'hour',
+          timezone: 'Europe/Paris',
+        },
+      },
       long(1),
     ],
     [{ $dateDiff: { startDate: new Date(0), endDate: new Date(1500), unit: 'millisecond' } }, long(1500)],
@@ -49,7 +83,15 @@ export const dateCases: ExpressionCases = {
     [{ $dateFromParts: { isoWeekYear: 2017, isoWeek: 6, isoDayOfWeek: 3, hour: 12 } }, date('2017-02-08T12:00:00Z')],
     [
       {
-        $dateFromParts: { year: 2016, month: 12, day: 31, hour: 23, minute: 46, second: 12, timezone: 'America/New_York' },
+        $dateFromParts: {
+          year: 2016,
+          month: 12,
+          day: 31,
+          hour: 23,
+          minute: 46,
+          second: 12,
+          timezone: 'America/New_York',
+        },
       },
       date('2017-01-01T04:46:12Z'),
     ],
@@ -67,7 +109,10 @@ export const dateCases: ExpressionCases = {
   ],
   $dateFromString: [
     [{ $dateFromString: { dateString: '2017-02-08T12:10:40.787' } }, date('2017-02-08T12:10:40.787Z')],
-    [{ $dateFromString: { dateString: '2017-02-08T12:10:40.787', timezone: 'America/New_York' } }, date('2017-02-08T17:10:40.787Z')],
+    [
+      { $dateFromString: { dateString: '2017-02-08T12:10:40.787', timezone: 'America/New_York' } },
+      date('2017-02-08T17:10:40.787Z'),
+    ],
     [{ $dateFromString: { dateString: '2017-02-08' } }, date('2017-02-08T00:00:00Z')],
     [{ $dateFromString: { dateString: '06-15-2018', format: '%m-%d-%Y' } }, date('2018-06-15T00:00:00Z')],
     [{ $dateFromString: { dateString: '15-06-2018', format: '%d-%m-%Y' } }, date('2018-06-15T00:00:00Z')],
@@ -86,10 +131,19 @@ export const dateCases: ExpressionCases = {
     [{ $dateFromString: { format: '%Y' } }, fails(40542)],
   ],
   $dateSubtract: [
-    [{ $dateSubtract: { startDate: date('2020-12-31T12:10:05Z'), unit: 'month', amount: 1 } }, date('2020-11-30T12:10:05Z')],
-    [{ $dateSubtract: { startDate: date('2021-02-01T00:00:00Z'), unit: 'week', amount: 1 } }, date('2021-01-25T00:00:00Z')],
+    [
+      { $dateSubtract: { startDate: date('2020-12-31T12:10:05Z'), unit: 'month', amount: 1 } },
+      date('2020-11-30T12:10:05Z'),
+    ],
+    [
+      { $dateSubtract: { startDate: date('2021-02-01T00:00:00Z'), unit: 'week', amount: 1 } },
+      date('2021-01-25T00:00:00Z'),
+    ],
     [{ $dateSubtract: { startDate: new Date(0), unit: 'second', amount: null } }, null],
-    [{ $dateSubtract: { startDate: new Date(0), unit: 'second', amount: long('-9223372036854775808') } }, fails(6045000)],
+    [
+      { $dateSubtract: { startDate: new Date(0), unit: 'second', amount: long('-9223372036854775808') } },
+      fails(6045000),
+    ],
   ],
   $dateToParts: [
     [
@@ -125,7 +179,18 @@ export const dateCases: ExpressionCases = {
   ],
   $dateTrunc: [
     [{ $dateTrunc: { date: date('2021-03-20T11:30:05Z'), unit: 'month', binSize: 2 } }, date('2021-03-01T00:00:00Z')],
-    [{ $dateTrunc: { date: date('2020-05-18T14:10:30Z'), unit: 'week', binSize: 2, timezone: 'America/Los_Angeles', startOfWeek: 'Monday' } }, date('2020-05-11T07:00:00Z')],
+    [
+      {
+        $dateTrunc: {
+          date: date('2020-05-18T14:10:30Z'),
+          unit: 'week',
+          binSize: 2,
+          timezone: 'America/Los_Angeles',
+          startOfWeek: 'Monday',
+        },
+      },
+      date('2020-05-11T07:00:00Z'),
+    ],
     [{ $dateTrunc: { date: date('2021-03-20T11:30:05Z'), unit: 'hour' } }, date('2021-03-20T11:00:00Z')],
     [{ $dateTrunc: { date: date('2021-03-20T11:30:05Z'), unit: 'day' } }, date('2021-03-20T00:00:00Z')],
     [{ $dateTrunc: { date: date('1969-12-31T23:59:59Z'), unit: 'minute', binSize: 15 } }, date('1969-12-31T23:45:00Z')],
@@ -328,4 +393,3 @@ export const unsupportedCases: ExpressionCases = {
   $function: [[{ $function: { body: 'x', args: [], lang: 'js' } }, fails(238)]],
   $toHashedIndexKey: [[{ $toHashedIndexKey: 1 }, fails(238)]],
 }
-

@@ -1,7 +1,7 @@
 /** Cases of conditions, comparisons, variables and of what fits nowhere else. Sources: the manual, and MongoDB's unit tests. */
 
 import { Binary, MaxKey, MinKey } from 'bson'
-import { caseNow, decimal, double, type ExpressionCases, fails, long, missing } from './aggregate-case.ts'
+import { caseNow, decimal, double, type ExpressionCases, fails, long, missing, thenName } from './aggregate-case.ts'
 
 export const logicCases: ExpressionCases = {
   $and: [
@@ -32,7 +32,15 @@ export const logicCases: ExpressionCases = {
     [{ $cmp: ['$qty', 250] }, 1, { qty: 300 }],
     [{ $cmp: [1, long(1)] }, 0],
     [{ $cmp: ['$missing', null] }, -1],
-    [{ $cmp: [[1, 2], [1, 3]] }, -1],
+    [
+      {
+        $cmp: [
+          [1, 2],
+          [1, 3],
+        ],
+      },
+      -1,
+    ],
     [{ $cmp: [1, 'a'] }, -1],
     [{ $cmp: [new MinKey(), new MaxKey()] }, -1],
   ],
@@ -41,7 +49,15 @@ export const logicCases: ExpressionCases = {
     [{ $eq: [1, decimal('1.0')] }, true],
     [{ $eq: ['$a', '$b'] }, true],
     [{ $eq: ['$missing', null] }, false],
-    [{ $eq: [{ a: 1, b: 2 }, { b: 2, a: 1 }] }, false],
+    [
+      {
+        $eq: [
+          { a: 1, b: 2 },
+          { b: 2, a: 1 },
+        ],
+      },
+      false,
+    ],
     [{ $eq: ['é', 'é'] }, true],
     [{ $eq: [1] }, fails(16020)],
   ],
@@ -71,12 +87,12 @@ export const logicCases: ExpressionCases = {
     [{ $lte: ['b', 'a'] }, false],
   ],
   $cond: [
-    [{ $cond: { if: { $gte: ['$qty', 250] }, then: 30, else: 20 } }, 20, { qty: 200 }],
+    [{ $cond: { if: { $gte: ['$qty', 250] }, [thenName]: 30, else: 20 } }, 20, { qty: 200 }],
     [{ $cond: [{ $gte: ['$qty', 250] }, 30, 20] }, 30, { qty: 300 }],
     [{ $cond: ['$missing', 'yes', '$missing'] }, missing],
-    [{ $cond: { if: true, then: 1 } }, fails(17082)],
-    [{ $cond: { then: 1, else: 2 } }, fails(17080)],
-    [{ $cond: { if: 1, then: 1, else: 2, other: 3 } }, fails(17083)],
+    [{ $cond: { if: true, [thenName]: 1 } }, fails(17082)],
+    [{ $cond: { [thenName]: 1, else: 2 } }, fails(17080)],
+    [{ $cond: { if: 1, [thenName]: 1, else: 2, other: 3 } }, fails(17083)],
     [{ $cond: [1, 2] }, fails(16020)],
   ],
   $ifNull: [
@@ -87,13 +103,9 @@ export const logicCases: ExpressionCases = {
     [{ $ifNull: ['$a'] }, fails(1257300)],
   ],
   $switch: [
-    [
-      { $switch: { branches: [{ case: { $eq: ['$x', 1] }, then: 'one' }], default: 'many' } },
-      'one',
-      { x: 1 },
-    ],
-    [{ $switch: { branches: [{ case: '$missing', then: 1 }], default: 'Did not match' } }, 'Did not match'],
-    [{ $switch: { branches: [{ case: '$missing', then: 1 }] } }, fails(40066)],
+    [{ $switch: { branches: [{ case: { $eq: ['$x', 1] }, [thenName]: 'one' }], default: 'many' } }, 'one', { x: 1 }],
+    [{ $switch: { branches: [{ case: '$missing', [thenName]: 1 }], default: 'Did not match' } }, 'Did not match'],
+    [{ $switch: { branches: [{ case: '$missing', [thenName]: 1 }] } }, fails(40066)],
     [{ $switch: { branches: [{ case: 1 }] } }, fails(40065)],
     [{ $switch: { branches: 1 } }, fails(40061)],
     [{ $switch: 1 }, fails(40060)],
@@ -108,7 +120,7 @@ export const variableCases: ExpressionCases = {
         $let: {
           vars: {
             total: { $add: ['$price', '$tax'] },
-            discounted: { $cond: { if: '$applyDiscount', then: 0.9, else: 1 } },
+            discounted: { $cond: { if: '$applyDiscount', [thenName]: 0.9, else: 1 } },
           },
           in: { $multiply: ['$$total', '$$discounted'] },
         },

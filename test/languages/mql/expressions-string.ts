@@ -154,14 +154,13 @@ export const stringCases: ExpressionCases = {
 
 export const regexCases: ExpressionCases = {
   $regexFind: [
-    [
-      { $regexFind: { input: '$category', regex: 'cafe' } },
-      found('cafe', 0),
-      { category: 'cafe' },
-    ],
+    [{ $regexFind: { input: '$category', regex: 'cafe' } }, found('cafe', 0), { category: 'cafe' }],
     [{ $regexFind: { input: 'First lines\nsecond line', regex: 'line' } }, found('line', 6)],
     [{ $regexFind: { input: 'Single LINE description.', regex: 'line', options: 'i' } }, found('LINE', 7)],
-    [{ $regexFind: { input: 'Many spaces before     line', regex: /[bB]efore(\s+)line/ } }, found('before     line', 12, ['     '])],
+    [
+      { $regexFind: { input: 'Many spaces before     line', regex: /[bB]efore(\s+)line/ } },
+      found('before     line', 12, ['     ']),
+    ],
     [{ $regexFind: { input: 'ab', regex: '(x)?b' } }, found('b', 1, [null])],
     [{ $regexFind: { input: '😀é cafe', regex: 'cafe' } }, found('cafe', 3)],
     [{ $regexFind: { input: 'abc', regex: 'x' } }, null],
@@ -179,10 +178,7 @@ export const regexCases: ExpressionCases = {
     [{ $regexFind: 1 }, fails(51103)],
   ],
   $regexFindAll: [
-    [
-      { $regexFindAll: { input: 'First lines\nsecond line', regex: 'line' } },
-      [found('line', 6), found('line', 19)],
-    ],
+    [{ $regexFindAll: { input: 'First lines\nsecond line', regex: 'line' } }, [found('line', 6), found('line', 19)]],
     [{ $regexFindAll: { input: 'simple', regex: '(m(p))' } }, [found('mp', 2, ['mp', 'p'])]],
     [{ $regexFindAll: { input: 'baa', regex: 'a*' } }, [found('', 0), found('aa', 1)]],
     [{ $regexFindAll: { input: '', regex: '' } }, [found('', 0)]],

@@ -1,0 +1,122 @@
+/** What the steps of a transaction find: the buckets they are about, with the rows of their keys. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { ContainerRecord, Step, StoredItem } from '../port.ts'
+import { type Session, snapshot } from './connections.ts'
+import { gone } from './errors.ts'
+import { bucketOf, keyColumns } from './keys.ts'
+import { type BodyColumns, bodyOf } from './records.ts'
+import { type FoundBucket, nameOf } from './steps.ts'
+import { policyOf } from './write-call.ts'
+import { clockLock } from './write-function.ts'
+
+/** A bucket that steps are about. */
+export interface Place {
+  readonly container: ContainerRecord
+  readonly bucket: number
+  readonly steps: Step[]
+}
+
+export function placesOf(steps: readonly Step[]): Place[] {
+  const places: Place[] = []
+  for (const step of steps) {
+    const { container, key } = step
+    const bucket = bucketOf(container.partitionKey, key.epk)
+    const known = places.find(place => place.container.number === container.number && place.bucket === bucket)
+    if (known === undefined) places.push({ container, bucket, steps: [step] })
+    else known.steps.push(step)
+  }
+  return places
+}
+
+interface LookRow extends BodyColumns {
+  moment: EpochSeconds
+  default_ttl: number | null
+  inherited_dead_at: number
+  own_dead_at: number
+  definition: number
+  is_logged: boolean
+  lsn: number
+  place: number
+  sequence: number | null
+  version: number
+  ts: EpochSeconds
+  deadline: number | null
+}
+
+const lookStatement = {
+  name: 'look',
+  text: `
+    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
+      c.log_seconds IS NOT NULL AS is_logged, n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
+    FROM mayfly.containers c CROSS JOIN mayfly.clock k
+    JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2
+    CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
+    LEFT JOIN LATERAL (
+      SELECT * FROM mayfly.items x
+      WHERE x.container = $1 AND x.bucket = $2 AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1
+    ) i ON true
+    WHERE c.number = $1 AND k.one = 1`,
+}
+
+/** All of one snapshot, or behind locks that are held until the transaction ends. */
+export async function findBuckets(
+  session: Session,
+  places: readonly Place[],
+  isLocking: boolean,
+): Promise<FoundBucket[]> {
+  const lookAround = () => Promise.all(places.map(place => find(session, place)))
+  if (isLocking) {
+    const [, , , found] = await Promise.all([
+      session.query('BEGIN'),
+      lockBuckets(
+        session,
+        places.map(({ container, bucket }) => ({ container: container.number, bucket })),
+      ),
+      session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock]),
+      lookAround(),
+    ])
+    return found
+  }
+  return places.length === 1 ? lookAround() : snapshot(session, lookAround)
+}
+
+export async function lockBuckets(
+  session: Session,
+  places: readonly { readonly container: number; readonly bucket: number }[],
+): Promise<void> {
+  await session.query('SELECT mayfly.lock_buckets($1, $2)', [
+    places.map(({ container }) => container),
+    places.map(({ bucket }) => bucket),
+  ])
+}
+
+async function find(session: Session, { container, bucket, steps }: Place): Promise<FoundBucket> {
+  const keys = new Map(steps.map(({ key }) => [nameOf(key), key]))
+  const names = [...keys.keys()]
+  const columns = [...keys.values()].map(keyColumns)
+  const values = [
+    container.number,
+    bucket,
+    columns.map(({ epk }) => epk),
+    columns.map(({ pk }) => pk),
+    columns.map(({ id }) => id),
+  ]
+  const rows = (await session.query({ ...lookStatement, values })).rows as LookRow[]
+  const [first] = rows
+  if (first === undefined) throw gone(container)
+  const items = new Map<string, StoredItem>()
+  for (const { place, sequence, version, ts, deadline, ...body } of rows) {
+    if (sequence !== null) items.set(names[place - 1]!, { sequence, version, ts, deadline, body: bodyOf(body) })
+  }
+  return {
+    container: container.number,
+    bucket,
+    lsn: first.lsn,
+    moment: first.moment,
+    policy: policyOf(first),
+    version: first.definition,
+    isLogged: first.is_logged,
+    items,
+  }
+}

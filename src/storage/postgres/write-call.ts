@@ -1,0 +1,131 @@
+/** Calls of the function that writes: what it is given, and what its answers mean (`write-function.ts`). */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import { assert } from '../../base/error.ts'
+import { ownDeadline } from '../../ttl/lifespan.ts'
+import type { ItemChange, ItemKey, StoredItem, TtlPolicy, WriteAnswer } from '../port.ts'
+import type { Statement } from './connections.ts'
+import type { Entry } from './entry-keys.ts'
+import { type KeyColumns, keyColumns } from './keys.ts'
+import { fill, noBody, type OpenBody } from './stamp-forms.ts'
+
+/** One write of a call: the item's key, what is to happen there, and what PostgreSQL needs for it. */
+export interface Instruction {
+  readonly columns: KeyColumns
+  readonly change: ItemChange
+  readonly body: OpenBody
+  readonly entries: readonly Entry[]
+}
+
+export interface Call {
+  readonly container: number
+  readonly bucket: number
+  readonly gateway: string
+  /** Of the gateway's groups in this bucket. A call whose number has been written, or a later one, writes nothing. */
+  readonly batch: number
+  /** A call with this number was lost: it may have happened, and is then answered again. */
+  readonly isRetry: boolean
+  readonly isAtomic: boolean
+  readonly indexesVersion: number
+  /** What must be so still; undefined: whatever it is. */
+  readonly expected?: { readonly lsn: number; readonly moment: EpochSeconds; readonly version: number } | undefined
+  readonly instructions: readonly Instruction[]
+}
+
+export interface WriteRow {
+  verdict: 'done' | 'gone' | 'stale' | 'moved'
+  moment: EpochSeconds
+  default_ttl: number | null
+  inherited_dead_at: number
+  own_dead_at: number
+  outcomes: string
+  sequences: (number | null)[] | null
+  versions: number[] | null
+}
+
+export const outcomes: Readonly<Record<string, WriteAnswer['outcome']>> = {
+  c: 'created',
+  r: 'replaced',
+  d: 'deleted',
+  e: 'exists',
+  m: 'missing',
+  h: 'changed',
+  x: 'conflict',
+}
+
+const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', upsert: 'u', delete: 'd' }
+
+const parameters = 26
+const writeStatement: Statement = {
+  name: 'write',
+  text: `SELECT * FROM mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`,
+}
+
+export function instruction(key: ItemKey, change: ItemChange, body: OpenBody, entries: readonly Entry[]): Instruction {
+  return { columns: keyColumns(key), change, body, entries }
+}
+
+export function deletion(key: ItemKey, change: ItemChange): Instruction {
+  return instruction(key, change, noBody, [])
+}
+
+export function writeQuery(call: Call): Statement & { values: unknown[] } {
+  const { instructions, expected } = call
+  const changes = instructions.map(({ change }) => change)
+  const columns = instructions.map(each => each.columns)
+  const bodies = instructions.map(({ body }) => body)
+  const entries = instructions.flatMap(each => each.entries)
+  const values = [
+    call.container,
+    call.bucket,
+    call.gateway,
+    call.batch,
+    call.isRetry,
+    call.isAtomic,
+    call.indexesVersion,
+    expected?.lsn ?? null,
+    expected?.moment ?? null,
+    expected?.version ?? null,
+    changes.map(({ kind }) => kinds[kind]).join(''),
+    columns.map(({ epk }) => epk),
+    columns.map(({ pk }) => pk),
+    columns.map(({ longPk }) => longPk),
+    columns.map(({ id }) => id),
+    changes.map(({ ifVersion }) => ifVersion ?? null),
+    changes.map(change => (change.kind === 'delete' ? null : (change.ttl ?? null))),
+    changes.map(change => (change.kind === 'delete' ? null : (change.until ?? null))),
+    bodies.map(({ forms }) => forms.length),
+    bodies.flatMap(({ pieces }) => pieces),
+    bodies.flatMap(({ forms }) => forms),
+    bodies.map(({ bytes }) => bytes),
+    instructions.map(each => each.entries.length),
+    entries.map(({ number }) => number),
+    entries.map(({ key }) => key),
+    entries.map(({ uniqueness }) => uniqueness),
+  ]
+  assert(values.length === parameters, 'the function that writes has that many parameters')
+  return { ...writeStatement, values }
+}
+
+export function policyOf(row: Pick<WriteRow, 'default_ttl' | 'inherited_dead_at' | 'own_dead_at'>): TtlPolicy {
+  return { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
+}
+
+/** The answer to one write of a call. */
+export function answerOf(row: WriteRow, index: number, change: ItemChange): WriteAnswer {
+  const { moment } = row
+  const outcome = outcomes[row.outcomes[index]!]!
+  const version = row.versions![index]!
+  const answer = { moment, policy: policyOf(row), version, outcome }
+  if (change.kind === 'delete' || (outcome !== 'created' && outcome !== 'replaced')) return answer
+  const stamp = { sequence: row.sequences![index]!, version, ts: moment }
+  return { ...answer, item: { ...stamp, ...contentOf(change, stamp) } }
+}
+
+/** What an item is beside its stamps, once they are known. */
+export function contentOf(
+  { draft, ttl, until }: Exclude<ItemChange, { kind: 'delete' }>,
+  stamp: Pick<StoredItem, 'sequence' | 'version' | 'ts'>,
+): Pick<StoredItem, 'deadline' | 'body'> {
+  return { deadline: ownDeadline(ttl, stamp.ts, until), body: fill(draft, stamp) }
+}

@@ -1,0 +1,215 @@
+/**
+ * The function that writes: a group of writes to one bucket in one call, judged, stamped and stored inside PostgreSQL.
+ *
+ * No client holds a lock across a round trip. The counter of the bucket is locked first, so the numbers of writes are in the
+ * order of their commits; then the clock, which writers share until they commit, and a tick or a change of policy takes
+ * alone: no write commits behind the moment at which it was judged, so what one gateway has seen dead is not replaced
+ * by another's write from the second before. Every statement behind the locks sees what was committed before them.
+ *
+ * A later write of the group sees what an earlier one has left. Beside the answers (`write-call.ts` reads them) it gives a
+ * verdict: done, or why nothing was written: gone (the container is), stale (its indexes are others), moved (what the caller
+ * expected is not so any more). Where all or nothing is asked for, anything but success is raised, and undoes the transaction.
+ */
+
+import { bucketCount } from './keys.ts'
+import { isAlive } from './predicates.ts'
+
+/** Any number, the same in every gateway. */
+export const clockLock = 0x6d617967
+
+/** The SQLSTATE of what the function raises; no code of PostgreSQL begins so. The detail says what it was. */
+export const refusedState = 'MF001'
+
+const never = Number.MAX_SAFE_INTEGER
+const alive = (row: string) => isAlive(row, 'inherited_after', 'own_after')
+const atKey = (row: string) =>
+  `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epk_ AND ${row}.pk = pk_ AND ${row}.id = id_`
+/** Under the lock of the bucket the row stays where it was found. */
+const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here.ctid`
+const logColumns =
+  'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes'
+const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
+
+export const writeFunction = `
+-- A stamp as text. The form is its name and how it is printed: stamp-forms.ts.
+CREATE FUNCTION mayfly.print(form text, sequence_ bigint, version_ bigint, ts_ bigint) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  value bigint := CASE left(form, 1) WHEN 's' THEN sequence_ WHEN 'v' THEN version_ ELSE ts_ END;
+  n bytea;
+BEGIN
+  CASE substr(form, 2, 1)
+    WHEN 'd' THEN RETURN value::text;
+    WHEN 'x' THEN RETURN lpad(to_hex(value), greatest(12, length(to_hex(value))), '0');
+    ELSE
+      n := int8send(value);
+      RETURN replace(encode(decode(substr(form, 3), 'hex') || substr(n, 8, 1) || substr(n, 7, 1) || substr(n, 6, 1) || substr(n, 5, 1)
+        || substr(n, 4, 1) || substr(n, 3, 1) || substr(n, 2, 1) || substr(n, 1, 1), 'base64'), '/', '-');
+  END CASE;
+END $$;
+
+CREATE FUNCTION mayfly.write(
+  c_ int, b int, gateway_ uuid, batch_ bigint, is_retry boolean, is_atomic boolean,
+  indexes_ bigint, expected_lsn bigint, expected_now bigint, expected_version bigint,
+  kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[], if_versions bigint[], ttls bigint[], untils bigint[],
+  gap_counts int[], pieces text[], forms text[], bytes_ bytea[],
+  entry_counts int[], numbers int[], keys bytea[], uniques text[],
+  OUT verdict text, OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint,
+  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE;
+  inherited_after bigint; own_after bigint; is_logged boolean; before_lsn bigint;
+  epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
+  here record; was_there boolean; lives boolean; kind text; outcome text;
+  body_ text; printed_form text; printed text; made_sequence bigint; made_version bigint; deadline_ bigint;
+  piece int := 0; gap int := 0; entry int := 0; last_entry int;
+BEGIN
+  verdict := 'done';
+  SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
+  IF FOUND THEN
+    PERFORM pg_advisory_xact_lock_shared(${clockLock});
+    IF is_retry THEN
+      SELECT l.ts, l.default_ttl, l.inherited_dead_at, l.own_dead_at, l.outcomes, l.sequences, l.versions
+        INTO moment, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions
+        FROM mayfly.lanes l WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
+      IF FOUND THEN RETURN; END IF;
+    END IF;
+    SELECT k.now INTO moment FROM mayfly.clock k WHERE k.one = 1;
+    SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
+  END IF;
+  IF NOT FOUND THEN verdict := 'gone';
+  ELSIF container_.indexes_version <> indexes_ THEN verdict := 'stale';
+  ELSIF expected_lsn <> bucket_.lsn OR expected_now <> moment OR expected_version <> container_.version THEN verdict := 'moved';
+  END IF;
+  IF verdict <> 'done' THEN
+    IF is_atomic THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = verdict; END IF;
+    RETURN;
+  END IF;
+  default_ttl := container_.default_ttl;
+  inherited_dead_at := container_.inherited_dead_at;
+  own_dead_at := container_.own_dead_at;
+  inherited_after := CASE WHEN default_ttl > 0 THEN greatest(inherited_dead_at, moment - default_ttl) ELSE inherited_dead_at END;
+  own_after := CASE WHEN default_ttl IS NOT NULL THEN greatest(own_dead_at, moment) ELSE own_dead_at END;
+  is_logged := container_.log_seconds IS NOT NULL;
+  before_lsn := bucket_.lsn;
+  outcomes := '';
+
+  FOR k IN 1..length(kinds) LOOP
+    kind := substr(kinds, k, 1);
+    epk_ := epks[k];
+    pk_ := pks[k];
+    long_pk_ := long_pks[k];
+    id_ := ids[k];
+    data_ := bytes_[k];
+    last_entry := entry + entry_counts[k];
+    SELECT i.ctid, i.sequence, i.version, i.ts, i.deadline INTO here FROM mayfly.items i WHERE ${atKey('i')};
+    was_there := FOUND;
+    lives := was_there AND ${alive('here')};
+    outcome := CASE
+      WHEN NOT lives THEN CASE WHEN kind IN ('r', 'd') THEN 'm' ELSE 'c' END
+      WHEN kind = 'c' THEN 'e'
+      WHEN if_versions[k] <> here.version THEN 'h'
+      WHEN kind = 'd' THEN 'd'
+      ELSE 'r' END;
+    IF outcome IN ('c', 'r') THEN
+      FOR e IN entry + 1..last_entry LOOP
+        CONTINUE WHEN uniques[e] = 'none';
+        -- Writers to other buckets must not enter the same key at the same time.
+        IF uniques[e] = 'container' THEN PERFORM pg_advisory_xact_lock(c_, hashtext(numbers[e] || encode(keys[e], 'hex'))); END IF;
+        IF EXISTS (SELECT 1 FROM mayfly.entries n JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
+            AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
+          WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND (uniques[e] = 'container' OR n.bucket = b)
+            AND NOT (lives AND n.sequence = here.sequence) AND ${alive('i')})
+        THEN outcome := 'x'; EXIT; END IF;
+      END LOOP;
+    END IF;
+
+    IF outcome IN ('c', 'r', 'd') THEN
+      IF is_logged AND bucket_.log_epoch <> container_.log_epoch THEN
+        bucket_.log_epoch := container_.log_epoch;
+        bucket_.log_forgotten := bucket_.lsn * ${bucketCount} + b;
+      END IF;
+      IF is_logged AND was_there AND NOT lives THEN
+        -- The death of what stood here comes before the birth of what follows.
+        bucket_.lsn := bucket_.lsn + 1;
+        made_version := bucket_.lsn * ${bucketCount} + b;
+        INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
+          moment, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
+      END IF;
+      bucket_.lsn := bucket_.lsn + 1;
+      made_version := bucket_.lsn * ${bucketCount} + b;
+      made_sequence := CASE WHEN lives THEN here.sequence ELSE made_version END;
+      body_ := NULL;
+      IF outcome <> 'd' THEN
+        deadline_ := CASE WHEN ttls[k] = -1 THEN ${never} ELSE moment + ttls[k] END;
+        IF untils[k] IS NOT NULL THEN deadline_ := least(untils[k], coalesce(deadline_, ${never})); END IF;
+        body_ := pieces[piece + 1];
+        printed_form := NULL;
+        FOR g IN 1..gap_counts[k] LOOP
+          -- The same stamp in the same form comes twice in a row.
+          IF printed_form IS DISTINCT FROM forms[gap + g] THEN
+            printed_form := forms[gap + g];
+            printed := CASE printed_form WHEN 'td' THEN moment::text WHEN 'vd' THEN made_version::text WHEN 'sd' THEN made_sequence::text
+              ELSE mayfly.print(printed_form, made_sequence, made_version, moment) END;
+          END IF;
+          body_ := body_ || printed || pieces[piece + 1 + g];
+        END LOOP;
+      END IF;
+      IF is_logged THEN
+        IF lives THEN
+          INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
+            i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, body_, data_, i.version, i.body, i.bytes
+            FROM mayfly.items i WHERE ${atKey('i')};
+        ELSE
+          INSERT INTO mayfly.log (${logColumns}) VALUES (c_, b, made_version, 'create', epk_, pk_, long_pk_, id_, made_version,
+            made_sequence, moment, body_, data_, NULL, NULL, NULL);
+        END IF;
+      END IF;
+      IF indexes_ > 0 AND was_there THEN
+        -- Entries that stay are not touched.
+        DELETE FROM mayfly.entries n WHERE n.container = c_ AND n.bucket = b AND n.sequence = here.sequence
+          AND NOT (outcome = 'r' AND EXISTS (SELECT 1 FROM ${ownEntries} WHERE w.number = n.number AND w.key = n.key));
+      END IF;
+      IF outcome = 'd' THEN
+        DELETE FROM mayfly.items i WHERE ${atRow('i')};
+        bucket_.rows := bucket_.rows - 1;
+      ELSIF was_there THEN
+        UPDATE mayfly.items i SET sequence = made_sequence, version = made_version, ts = moment, deadline = deadline_,
+          body = body_, bytes = data_ WHERE ${atRow('i')};
+      ELSE
+        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes)
+          VALUES (c_, b, epk_, pk_, long_pk_, id_, made_sequence, made_version, moment, deadline_, body_, data_);
+        bucket_.rows := bucket_.rows + 1;
+      END IF;
+      IF outcome <> 'd' AND last_entry > entry THEN
+        INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
+          SELECT c_, b, w.number, w.key, made_sequence, epk_, pk_, id_ FROM ${ownEntries} ON CONFLICT DO NOTHING;
+      END IF;
+    ELSIF is_atomic THEN
+      RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = format('%s %s %s %s', c_, b, k, outcome);
+    END IF;
+
+    outcomes := outcomes || outcome;
+    sequences[k] := CASE WHEN outcome IN ('c', 'r') THEN made_sequence END;
+    versions[k] := CASE WHEN bucket_.lsn > 0 THEN bucket_.lsn * ${bucketCount} + b ELSE 0 END;
+    piece := piece + gap_counts[k] + 1;
+    gap := gap + gap_counts[k];
+    entry := last_entry;
+  END LOOP;
+
+  IF bucket_.lsn = before_lsn THEN RETURN; END IF;
+  UPDATE mayfly.counters n SET lsn = bucket_.lsn, rows = bucket_.rows, log_epoch = bucket_.log_epoch, log_forgotten = bucket_.log_forgotten
+    WHERE n.container = c_ AND n.bucket = b;
+  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = write.default_ttl, inherited_dead_at = write.inherited_dead_at,
+      own_dead_at = write.own_dead_at, outcomes = write.outcomes, sequences = write.sequences, versions = write.versions
+    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch < batch_;
+  IF NOT FOUND THEN
+    INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
+      VALUES (c_, b, gateway_, batch_, moment, write.default_ttl, write.inherited_dead_at, write.own_dead_at, write.outcomes, write.sequences, write.versions)
+      ON CONFLICT DO NOTHING;
+    -- A call that was given up for lost and tried again may still arrive, even after its successor.
+    IF NOT FOUND THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = 'late'; END IF;
+  END IF;
+END $$;
+`

@@ -1,0 +1,315 @@
+/** Change streams over a collection, a database and everything: events, images, tokens, and deaths. */
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, MongoClient } from 'mongodb'
+import { mayfly } from '../../../src/index.ts'
+import { temporaryDirectory } from '../../support/start-server.ts'
+import { failure, startMongo } from './support/fixture.ts'
+
+const { db, client, newCollection, newDatabase } = await startMongo()
+
+const streams: ChangeStream[] = []
+after(async () => {
+  for (const stream of streams) await stream.close()
+})
+
+async function watch(
+  target: Collection<Document> | Db | MongoClient,
+  pipeline: Document[] = [],
+  options: ChangeStreamOptions = {},
+): Promise<ChangeStream<Document, Document>> {
+  const stream = target.watch(pipeline, { maxAwaitTimeMS: 50, ...options }) as ChangeStream<Document, Document>
+  streams.push(stream as never)
+  // The stream is open when its first batch, which is empty, has come.
+  assert.equal(await stream.tryNext(), null)
+  return stream
+}
+
+const shown = ({ operationType, documentKey, fullDocument }: Document) => [
+  operationType,
+  documentKey?._id,
+  fullDocument,
+]
+
+async function take(stream: ChangeStream<Document, Document>, count: number): Promise<Document[]> {
+  const events: Document[] = []
+  while (events.length < count) events.push(await stream.next())
+  return events
+}
+
+test('Inserts, updates, replacements and deletes are events, in their order', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 'before' as never })
+  const stream = await watch(collection)
+  await collection.insertOne({ _id: 1 as never, a: 1, b: { c: 1, d: 1 } })
+  await collection.updateOne({ _id: 1 as never }, { $set: { a: 2, 'b.c': 5 }, $unset: { 'b.d': 1 } })
+  await collection.replaceOne({ _id: 1 as never }, { r: 1 })
+  await collection.deleteOne({ _id: 1 as never })
+  const events = await take(stream, 4)
+  assert.deepEqual(events.map(shown), [
+    ['insert', 1, { _id: 1, a: 1, b: { c: 1, d: 1 } }],
+    ['update', 1, undefined],
+    ['replace', 1, { _id: 1, r: 1 }],
+    ['delete', 1, undefined],
+  ])
+  const [insert, update] = events
+  assert.deepEqual(insert!.ns, { db: collection.dbName, coll: 'items' })
+  assert.deepEqual(update!.updateDescription, {
+    updatedFields: { a: 2, 'b.c': 5 },
+    removedFields: ['b.d'],
+    truncatedArrays: [],
+  })
+  assert.equal(insert!.clusterTime.t, db.clock.now())
+  assert.equal(insert!.wallTime.getTime(), db.clock.now() * 1000)
+})
+
+test('Documents are shown before and after a change', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 1 as never, a: 1 })
+  const looking = await watch(collection, [], {
+    fullDocument: 'updateLookup',
+    fullDocumentBeforeChange: 'whenAvailable',
+  })
+  const exact = await watch(collection, [], { fullDocument: 'required', fullDocumentBeforeChange: 'required' })
+  await collection.updateOne({ _id: 1 as never }, { $inc: { a: 1 } })
+  await collection.updateOne({ _id: 1 as never }, { $inc: { a: 1 } })
+  await collection.deleteOne({ _id: 1 as never })
+  const images = (events: Document[]) =>
+    events.map(({ fullDocument, fullDocumentBeforeChange }) => [fullDocument?.a ?? null, fullDocumentBeforeChange.a])
+  assert.deepEqual(images(await take(looking, 3)), [
+    [null, 1],
+    [null, 2],
+    [null, 3],
+  ])
+  assert.deepEqual(images(await take(exact, 3)), [
+    [2, 1],
+    [3, 2],
+    [null, 3],
+  ])
+})
+
+test('A document that dies is a delete, marked as a death, with its image', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  const stream = await watch(collection, [], { fullDocumentBeforeChange: 'whenAvailable' })
+  await collection.insertMany([{ _id: 1 as never, a: 1 }, { _id: 2 as never }])
+  await collection.deleteOne({ _id: 2 as never })
+  await db.clock.advance('10s')
+  await db.purge()
+  const events = await take(stream, 4)
+  assert.deepEqual(
+    events.map(({ operationType, documentKey, mayflyExpired }) => [operationType, documentKey._id, mayflyExpired]),
+    [
+      ['insert', 1, undefined],
+      ['insert', 2, undefined],
+      ['delete', 2, undefined],
+      ['delete', 1, true],
+    ],
+  )
+  assert.deepEqual(events[3]!.fullDocumentBeforeChange, { _id: 1, a: 1 })
+})
+
+test('Deaths can be left out, as Cosmos does', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  const stream = await watch(collection)
+  await collection.insertOne({ _id: 1 as never })
+  await take(stream, 1)
+  const admin = client.db('admin')
+  await admin.command({ setParameter: 1, changeStreamExpiryEvents: false })
+  await db.clock.advance('10s')
+  await db.purge()
+  await collection.insertOne({ _id: 2 as never })
+  assert.deepEqual(shown((await take(stream, 1))[0]!).slice(0, 2), ['insert', 2])
+  const { was } = await admin.command({ setParameter: 1, changeStreamExpiryEvents: true })
+  assert.equal(was, false)
+})
+
+test('A pipeline behind the stream chooses and shapes events', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  const stream = await watch(collection, [
+    { $match: { operationType: 'insert', 'fullDocument.a': { $gt: 1 } } },
+    { $project: { fullDocument: 1 } },
+  ])
+  await collection.insertMany([1, 2, 3].map(a => ({ _id: a as never, a })))
+  const events = await take(stream, 2)
+  assert.deepEqual(
+    events.map(({ _id, ...rest }) => rest),
+    [{ fullDocument: { _id: 2, a: 2 } }, { fullDocument: { _id: 3, a: 3 } }],
+  )
+  const broken = collection.watch([{ $project: { _id: 0 } }], { maxAwaitTimeMS: 50 })
+  streams.push(broken as never)
+  await broken.tryNext()
+  await collection.insertOne({})
+  const { message } = await failure(broken.next())
+  assert.match(message, /resume token/)
+})
+
+test('A stream goes on behind any event, and skips and repeats nothing', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 'before' as never })
+  const stream = await watch(collection)
+  await collection.insertMany([...Array(10).keys()].map(_id => ({ _id: _id as never })))
+  const events = await take(stream, 10)
+  await stream.close()
+  await collection.insertOne({ _id: 10 as never })
+  for (const at of [0, 4, 9]) {
+    for (const option of ['resumeAfter', 'startAfter'] as const) {
+      const again = collection.watch([], { [option]: events[at]!._id, maxAwaitTimeMS: 50 })
+      streams.push(again as never)
+      const rest = await take(again as never, 10 - at)
+      assert.deepEqual(
+        rest.map(({ documentKey }) => documentKey._id),
+        [...Array(11).keys()].slice(at + 1),
+      )
+    }
+  }
+})
+
+test('A stream goes on after the server was started anew', async () => {
+  const data = temporaryDirectory()
+  const { MongoClient } = await import('mongodb')
+  let token: unknown
+  {
+    await using first = await mayfly({ clock: 'manual', data })
+    await using connected = new MongoClient(first.mongoUri!)
+    const collection = connected.db('d').collection<Document>('c')
+    await collection.insertOne({ _id: 0 as never })
+    const stream = collection.watch([], { maxAwaitTimeMS: 50 })
+    await stream.tryNext()
+    await collection.insertOne({ _id: 1 as never })
+    token = (await stream.next())._id
+    await collection.insertOne({ _id: 2 as never })
+    await stream.close()
+  }
+  await using second = await mayfly({ clock: 'manual', data })
+  await using connected = new MongoClient(second.mongoUri!)
+  const collection = connected.db('d').collection<Document>('c')
+  await collection.insertOne({ _id: 3 as never })
+  const stream = collection.watch([], { resumeAfter: token as never, maxAwaitTimeMS: 50 })
+  const events = await take(stream as never, 2)
+  assert.deepEqual(
+    events.map(({ documentKey }) => documentKey._id),
+    [2, 3],
+  )
+  await stream.close()
+})
+
+test('A stream over a database sees all its collections, also new ones', async () => {
+  const database = newDatabase()
+  await database.collection('a').insertOne({ _id: 0 as never })
+  const stream = await watch(database)
+  await database.collection('a').insertOne({ _id: 1 as never })
+  await database.collection('b').insertOne({ _id: 2 as never })
+  await database.collection('a').deleteOne({ _id: 1 as never })
+  const events = await take(stream, 3)
+  assert.deepEqual(
+    events.map(({ operationType, ns, documentKey }) => [operationType, ns.coll, documentKey._id]),
+    [
+      ['insert', 'a', 1],
+      ['insert', 'b', 2],
+      ['delete', 'a', 1],
+    ],
+  )
+  await database.collection('b').drop()
+  const [drop] = await take(stream, 1)
+  assert.deepEqual([drop!.operationType, drop!.ns.coll], ['drop', 'b'])
+  await database.dropDatabase()
+  const rest = await take(stream, 3)
+  assert.deepEqual(
+    rest.map(({ operationType }) => operationType),
+    ['drop', 'dropDatabase', 'invalidate'],
+  )
+})
+
+test('A stream over everything sees every database', async () => {
+  const stream = await watch(client)
+  const [first, second] = [newDatabase(), newDatabase()]
+  await first.collection('x').insertOne({ _id: 1 as never })
+  await second.collection('y').insertOne({ _id: 2 as never })
+  const events = await take(stream, 2)
+  assert.deepEqual(
+    events.map(({ ns }) => [ns.db, ns.coll]),
+    [
+      [first.databaseName, 'x'],
+      [second.databaseName, 'y'],
+    ],
+  )
+  await stream.close()
+})
+
+test('Dropping and renaming a collection end its stream', async () => {
+  for (const [work, expected] of [
+    [(collection: Collection<Document>) => collection.drop(), 'drop'],
+    [(collection: Collection<Document>) => collection.rename('other'), 'rename'],
+  ] as const) {
+    const collection = newCollection()
+    await collection.insertOne({ _id: 1 as never })
+    const stream = await watch(collection)
+    await work(collection)
+    const [event, invalidate] = await take(stream, 2)
+    assert.equal(event!.operationType, expected)
+    assert.equal(invalidate!.operationType, 'invalidate')
+    if (expected === 'rename') assert.deepEqual(event!.to, { db: collection.dbName, coll: 'other' })
+    const refused = collection.watch([], { resumeAfter: invalidate!._id as never })
+    streams.push(refused as never)
+    assert.equal((await failure(refused.tryNext())).code, 260)
+    await collection.insertOne({ _id: 2 as never })
+    const again = collection.watch([], { startAfter: invalidate!._id as never, maxAwaitTimeMS: 50 })
+    streams.push(again as never)
+    await again.tryNext()
+    await collection.insertOne({ _id: 3 as never })
+    const seen = await take(again as never, 1)
+    assert.equal(seen[0]!.operationType, 'insert')
+  }
+})
+
+test('A stream can begin at a time', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  await (await watch(collection)).close()
+  await collection.insertOne({ _id: 1 as never })
+  await db.clock.advance('5s')
+  const { operationTime } = await client.db('admin').command({ ping: 1 })
+  await collection.insertOne({ _id: 2 as never })
+  const stream = collection.watch([], { startAtOperationTime: operationTime, maxAwaitTimeMS: 50 })
+  streams.push(stream as never)
+  const [event] = await take(stream as never, 1)
+  assert.equal(event!.documentKey._id, 2)
+})
+
+test('What a stream cannot begin with is refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  const open = async (spec: Document) => (await failure(collection.aggregate([{ $changeStream: spec }]).toArray())).code
+  assert.equal(await open({ resumeAfter: { _data: 'nonsense' } }), 260)
+  assert.equal(await open({ resumeAfter: { x: 1 } }), 260)
+  assert.equal(await open({ fullDocument: 'nonsense' }), 2)
+  assert.equal(await open({ nonsense: 1 }), 40415)
+  assert.equal(await open({ allChangesForCluster: true }), 72)
+  assert.equal(await open({ startAtOperationTime: 5 }), 14)
+})
+
+test('Writes of a transaction are events when it is committed', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  const stream = await watch(collection)
+  const session = client.startSession()
+  session.startTransaction()
+  await collection.insertMany([{ _id: 1 as never }, { _id: 2 as never }], { session })
+  await collection.deleteOne({ _id: 0 as never }, { session })
+  assert.equal(await stream.tryNext(), null)
+  await session.commitTransaction()
+  await session.endSession()
+  const events = await take(stream, 3)
+  assert.deepEqual(
+    events.map(({ operationType, documentKey }) => [operationType, documentKey._id]),
+    [
+      ['insert', 1],
+      ['insert', 2],
+      ['delete', 0],
+    ],
+  )
+})

@@ -1,0 +1,113 @@
+/** What clients and people ask about the server, and commands that fail on purpose. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Long } from 'mongodb'
+import { failure, startMongo } from './support/fixture.ts'
+
+const { client, connect, newCollection, db } = await startMongo()
+const admin = client.db('admin')
+
+test('Every question about the server has an answer', async () => {
+  for (const command of [
+    { ping: 1 },
+    { hello: 1 },
+    { isMaster: 1 },
+    { buildInfo: 1 },
+    { getParameter: '*' },
+    { getParameter: 1, featureCompatibilityVersion: 1 },
+    { getLog: '*' },
+    { getLog: 'startupWarnings' },
+    { hostInfo: 1 },
+    { whatsmyuri: 1 },
+    { connectionStatus: 1, showPrivileges: true },
+    { serverStatus: 1 },
+    { getCmdLineOpts: 1 },
+    { getLastRequestStatistics: 1 },
+    { currentOp: 1 },
+    { killOp: 1, op: 12345 },
+    { startSession: 1 },
+    { refreshSessions: [] },
+    { killSessions: [] },
+    { killAllSessions: [] },
+    { listDatabases: 1 },
+  ]) {
+    assert.equal((await admin.command(command)).ok, 1, JSON.stringify(command))
+  }
+  assert.equal((await admin.command({ buildInfo: 1 })).version, '7.0.0')
+})
+
+test('What a shell asks before it says anything gets an answer or 59', async () => {
+  assert.deepEqual(await client.db('admin').collection('atlascli').aggregate([{ $match: { managedClusterType: 'atlasCliLocalDevCluster' } }, { $group: { _id: 1 } }]).toArray(), [])
+  assert.equal((await failure(admin.command({ atlasVersion: 1 }))).code, 59)
+  assert.equal((await failure(admin.command({ getParameter: 'foo' }))).code, 72)
+})
+
+test('Commands of the admin database are refused elsewhere', async () => {
+  assert.equal((await failure(client.db('other').command({ listDatabases: 1 }))).code, 13)
+})
+
+test('An unknown read concern is refused, the others are accepted, and write concerns are ignored', async () => {
+  const collection = newCollection()
+  for (const level of ['local', 'available', 'majority', 'linearizable', 'snapshot']) {
+    assert.equal((await collection.db.command({ find: 'items', readConcern: { level } })).ok, 1, level)
+  }
+  assert.equal((await failure(collection.db.command({ find: 'items', readConcern: { level: 'nonsense' } }))).code, 2)
+  const { ok, writeConcernError } = await collection.db.command({ insert: 'items', documents: [{}], writeConcern: { w: 5 } })
+  assert.deepEqual([ok, writeConcernError], [1, undefined])
+})
+
+test('Whether ttl in a document counts can be switched', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
+  assert.equal((await admin.command({ setParameter: 1, perDocumentTtl: false })).was, true)
+  await collection.insertOne({ _id: 'off' as never, ttl: 5 })
+  assert.equal((await admin.command({ setParameter: 1, perDocumentTtl: true })).was, false)
+  await collection.insertOne({ _id: 'on' as never, ttl: 5 })
+  await db.clock.advance('5s')
+  assert.deepEqual((await collection.find().toArray()).map(({ _id }) => _id), ['off'])
+})
+
+test('A session that ends takes its transaction with it', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  const session = client.startSession()
+  session.startTransaction()
+  await collection.insertOne({ _id: 1 as never }, { session })
+  await admin.command({ endSessions: [session.id] })
+  assert.equal((await failure(session.commitTransaction())).code, 251)
+  await session.endSession()
+  assert.equal(await collection.estimatedDocumentCount(), 1)
+})
+
+test('Commands can be made to fail where test commands are on, and only there', async () => {
+  const fail = (mode: unknown, data: unknown) => admin.command({ configureFailPoint: 'failCommand', mode, data })
+  assert.equal((await failure(fail('alwaysOn', {}))).code, 59)
+  await admin.command({ setParameter: 1, enableTestCommands: true })
+  const collection = newCollection()
+  await collection.insertOne({ _id: 0 as never })
+  await fail({ times: 1 }, { failCommands: ['find'], errorCode: 2 })
+  assert.equal((await failure(collection.find().toArray())).code, 2)
+  assert.equal((await collection.find().toArray()).length, 1)
+  await fail({ times: 1 }, { failCommands: ['insert'], errorCode: 91, errorLabels: ['RetryableWriteError'] })
+  await connect({ retryWrites: true }).db(collection.dbName).collection('items').insertOne({ _id: 1 as never })
+  await fail({ times: 1 }, { failCommands: ['update'], closeConnection: true })
+  await connect({ retryWrites: true }).db(collection.dbName).collection('items').updateOne({ _id: 1 as never }, { $set: { a: 1 } })
+  assert.deepEqual(await collection.find({}).toArray(), [{ _id: 0 }, { _id: 1, a: 1 }])
+  await fail('off', {})
+  await admin.command({ setParameter: 1, enableTestCommands: false })
+})
+
+test('An operation that takes long can be killed', async () => {
+  const collection = newCollection()
+  await collection.insertMany(Array.from({ length: 20_000 }, (_, n) => ({ n })))
+  const slow = failure(collection.updateMany({ $expr: { $gte: [{ $abs: '$n' }, 0] } }, { $inc: { m: 1 } }))
+  for (;;) {
+    const { inprog } = await admin.command({ currentOp: 1 })
+    const found = inprog.find(({ command }: { command: object }) => 'update' in command)
+    if (found === undefined) continue
+    await admin.command({ killOp: 1, op: Long.fromNumber(found.opid) })
+    break
+  }
+  assert.equal((await slow).code, 11601)
+})

@@ -1,0 +1,122 @@
+/** P12 among many writers, transactions that abort and locks that hang: and the check itself is shown to catch a plain sequence. */
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Client, Pool } from 'pg'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { RequestError } from '../../src/base/error.ts'
+import { textOf } from '../../src/document/body.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
+import { type Change, checkFeed, type Feed } from '../support/feed-check.ts'
+import { put } from '../support/item-write.ts'
+import { openGateway, startPostgres } from '../support/postgres.ts'
+import { keyOf, makeContainer } from './store-contract.ts'
+
+const server = await startPostgres()
+after(() => server[Symbol.asyncDispose]())
+
+const start = toEpochSeconds(1_000_000)
+const everything = { min: '', maxExclusive: 'FF' }
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Keys of one writer are spread over several buckets, which they share with those of others. */
+function keyFor(key: string): ItemKey {
+  return keyOf(key, `p${[...key].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 7}`)
+}
+
+function storeFeed(stores: readonly Store[], container: ContainerRecord): Feed {
+  let turn = 0
+  return {
+    write: async ({ key, n }) => {
+      const store = stores[turn++ % stores.length]!
+      const write = put('upsert', keyFor(key), { content: { key, n } })
+      // Single writes, transactions over two buckets, and some that are refused when half of them is decided.
+      if (n % 4 !== 0) return (await store.write(container, write)).item !== undefined
+      const isRefused = n % 12 === 0
+      const { refusal } = await store.transact([
+        { container, key: keyFor(key), decide: () => write },
+        {
+          container,
+          key: keyOf('shared', `s${turn % 3}`),
+          decide: () => {
+            if (isRefused) throw new RequestError('malformed', 'changed our mind')
+            return put('upsert', keyOf('shared', `s${turn % 3}`), { content: { key: `shared ${turn % 3}`, n: 0 } })
+          },
+        },
+      ])
+      return refusal === undefined
+    },
+    read: async position => {
+      const store = stores[turn % stores.length]!
+      const page = await store.changes(
+        container,
+        { within: everything, after: position },
+        { itemsMax: 7, bytesMax: 1 << 20 },
+      )
+      const changes = page.items.map(({ body }) => JSON.parse(textOf(body)) as Change)
+      return { ...page, changes: changes.filter(({ key }) => !key.startsWith('shared')) }
+    },
+  }
+}
+
+test('a reader among writers on two gateways skips nothing, repeats nothing and sees no older version after a newer', async () => {
+  const url = await server.createDatabase()
+  const stores = [await openGateway(url, new ManualClock(start)), await openGateway(url, new ManualClock(start))]
+  const container = await makeContainer(stores[0]!, null)
+  let isOver = false
+  // Takes the locks of buckets from outside, for a while, and lets them go in both ways.
+  const hanging = (async () => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    for (let round = 0; !isOver; round++) {
+      await client.query('BEGIN')
+      await client.query('UPDATE mayfly.counters SET lsn = lsn + 1 WHERE container = $1 AND bucket % 8 = $2', [
+        container.number,
+        round % 8,
+      ])
+      await pause(20)
+      await client.query(round % 2 === 0 ? 'ROLLBACK' : 'COMMIT')
+    }
+    await client.end()
+  })()
+  const feed = storeFeed(stores, container)
+  const found = await checkFeed(feed, { writers: 12, writes: 40, readers: 3, start: '0' })
+  isOver = true
+  await hanging
+  const { delivered, ...violations } = found
+  assert.deepEqual(violations, { skipped: 0, repeated: 0, disordered: 0 })
+  assert.ok(delivered > 1000, `${delivered} delivered`)
+  for (const store of stores) await store[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+test('the same check finds that a plain sequence skips commits', async () => {
+  const url = await server.createDatabase()
+  await server.query(url, 'CREATE TABLE plain (key text PRIMARY KEY, n int NOT NULL, number bigserial)')
+  const pool = new Pool({ connectionString: url, max: 16 })
+  const feed: Feed = {
+    write: async ({ key, n }) => {
+      const client = await pool.connect()
+      await client.query('BEGIN')
+      await client.query(
+        `INSERT INTO plain (key, n) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET n = excluded.n, number = excluded.number`,
+        [key, n],
+      )
+      await pause(n % 10)
+      await client.query('COMMIT')
+      client.release()
+      return true
+    },
+    read: async position => {
+      const { rows } = await pool.query('SELECT key, n, number FROM plain WHERE number > $1 ORDER BY number LIMIT 7', [
+        position,
+      ])
+      return { changes: rows, position: rows.at(-1)?.number ?? position, isEnd: rows.length < 7 }
+    },
+  }
+  const { skipped } = await checkFeed(feed, { writers: 12, writes: 40, readers: 3, start: '0' })
+  assert.ok(skipped > 0)
+  await pool.end()
+  await server.query(url, 'DROP TABLE plain')
+  await server.dropDatabase(url)
+})

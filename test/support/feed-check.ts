@@ -1,0 +1,69 @@
+/**
+ * Many writers and readers of one feed of changes: what a reader missed, got twice or got in the wrong order.
+ *
+ * Each key has one writer, which counts its versions; so what readers must have seen in the end is known, and an older version
+ * after a newer one is a violation wherever it comes from.
+ */
+
+export interface Change {
+  readonly key: string
+  readonly n: number
+}
+
+export interface Feed {
+  /** Writes the version, or does not: true when it is there. */
+  write(change: Change): Promise<boolean>
+  read(after: string): Promise<{ changes: readonly Change[]; position: string; isEnd: boolean }>
+}
+
+export interface Violations {
+  skipped: number
+  repeated: number
+  disordered: number
+  delivered: number
+}
+
+export async function checkFeed(
+  feed: Feed,
+  { writers, writes, readers, start }: { writers: number; writes: number; readers: number; start: string },
+): Promise<Violations> {
+  const latest = new Map<string, number>()
+  let isOver = false
+  const writing = Array.from({ length: writers }, async (_, writer) => {
+    for (let n = 1; n <= writes; n++) {
+      // Half of the writes go to a few keys that change again and again.
+      const key = n % 2 === 0 ? `hot ${writer}` : `new ${writer} ${n}`
+      if (await feed.write({ key, n })) latest.set(key, n)
+    }
+  })
+  const reading = Array.from({ length: readers }, async () => {
+    const seen = new Map<string, number>()
+    const violations: Violations = { skipped: 0, repeated: 0, disordered: 0, delivered: 0 }
+    let position = start
+    for (let isLast = false; ; ) {
+      const { changes, position: next, isEnd } = await feed.read(position)
+      for (const { key, n } of changes) {
+        const before = seen.get(key) ?? 0
+        if (n === before) violations.repeated++
+        if (n < before) violations.disordered++
+        seen.set(key, n)
+        violations.delivered++
+      }
+      position = next
+      if (isEnd && isLast) break
+      isLast = isOver && isEnd
+    }
+    for (const [key, n] of latest) if (seen.get(key) !== n) violations.skipped++
+    return violations
+  })
+  await Promise.all(writing)
+  isOver = true
+  const all = await Promise.all(reading)
+  const sum = (name: keyof Violations) => all.reduce((total, each) => total + each[name], 0)
+  return {
+    skipped: sum('skipped'),
+    repeated: sum('repeated'),
+    disordered: sum('disordered'),
+    delivered: sum('delivered'),
+  }
+}
