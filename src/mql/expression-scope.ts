@@ -50,6 +50,11 @@ export class Scope {
     return { scope: new Scope(this.constants, this.#slots, variables), slots }
   }
 
+  /** How many slots there are so far; later ones have higher numbers. */
+  get slotsUsed(): number {
+    return this.#slots.used
+  }
+
   find(name: string): Variable | undefined {
     return this.#variables.get(name)
   }

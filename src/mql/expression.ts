@@ -24,7 +24,7 @@ export function compileExpression(spec: Value, scope: Scope): Evaluate {
 }
 
 export function expressionCompiler(scope: Scope): Compiler {
-  return new ExpressionCompiler(scope, { varying: 0 })
+  return new ExpressionCompiler(scope, { varying: 0, slots: [] })
 }
 
 /** For filters: whether the expression is true of a document. `slots` has what the variables of outer pipelines hold. */
@@ -45,12 +45,19 @@ export function expressionValue(scope: Scope, slots: readonly (Value | undefined
   }
 }
 
+/** What was met while compiling that has no value yet. */
+interface Seen {
+  /** How often something that differs from document to document. */
+  varying: number
+  /** Variables that were used. */
+  readonly slots: number[]
+}
+
 class ExpressionCompiler implements Compiler {
   readonly scope: Scope
-  /** How often something was met that differs from document to document. */
-  readonly #seen: { varying: number }
+  readonly #seen: Seen
 
-  constructor(scope: Scope, seen: { varying: number }) {
+  constructor(scope: Scope, seen: Seen) {
     this.scope = scope
     this.#seen = seen
   }
@@ -64,17 +71,24 @@ class ExpressionCompiler implements Compiler {
   }
 
   compile(spec: Value): Evaluate {
-    const before = this.#seen.varying
-    const evaluate = this.#read(spec)
-    if (this.#seen.varying !== before) return evaluate
-    const value = evaluateConstant(evaluate)
-    return () => value
+    return this.#compile(spec).evaluate
   }
 
   constant(spec: Value): { readonly value: Value | undefined } | undefined {
-    const before = this.#seen.varying
-    const evaluate = this.compile(spec)
-    return this.#seen.varying === before ? { value: evaluate(new Context()) } : undefined
+    const { evaluate, isConstant } = this.#compile(spec)
+    return isConstant ? { value: evaluate(new Context()) } : undefined
+  }
+
+  #compile(spec: Value): { readonly evaluate: Evaluate; readonly isConstant: boolean } {
+    const { varying, slots } = this.#seen
+    const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
+    const evaluate = this.#read(spec)
+    // Variables that it defines itself do not keep an expression from being constant.
+    const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
+    if (isClosed) slots.length = seenBefore
+    if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
+    const value = evaluateConstant(evaluate)
+    return { evaluate: () => value, isConstant: true }
   }
 
   /** Recurses as deep as documents nest. */
@@ -167,7 +181,7 @@ class ExpressionCompiler implements Compiler {
 
   #defined(variable: Variable): Evaluate {
     if ('value' in variable) return () => variable.value
-    this.varies()
+    this.#seen.slots.push(variable.slot)
     return context => context.slots[variable.slot]
   }
 }

@@ -5,6 +5,7 @@ import type { BsonArray, BsonDocument, Value } from '../document/bson/value.ts'
 import { expressionCompiler, expressionTest } from './expression.ts'
 import type { Compiler, Context, Scope } from './expression-scope.ts'
 import { refuse } from './expressions/define.ts'
+import { withEqualityHints } from './pipeline-hints.ts'
 import { splitLead } from './pipeline-lead.ts'
 import { readStages, type StageSpec } from './pipeline-spec.ts'
 import {
@@ -17,6 +18,7 @@ import {
   type SubPipelineOptions,
   viewsOf,
 } from './stage.ts'
+import { geoNearStage } from './stages/geo-near.ts'
 import { allOf } from './stages/join-filter.ts'
 import { matchStage } from './stages/match.ts'
 import { sortStage } from './stages/sort.ts'
@@ -26,15 +28,23 @@ import { limitOf, skipOf } from './stages/window.ts'
 /** What a pipeline without a collection is said to run on. */
 const noCollection = '$cmd.aggregate'
 
+interface CompilerOptions {
+  readonly geoPath?: string | undefined
+  /** How many pipelines it is within. */
+  readonly depth?: number
+}
+
 export class PipelineCompiler implements StageCompiler {
   readonly scope: Scope
   readonly namespace: Namespace
   readonly expressions: Compiler
+  readonly geoPath: string | undefined
   readonly #depth: number
 
-  constructor(scope: Scope, namespace: Namespace, depth = 0) {
+  constructor(scope: Scope, namespace: Namespace, { geoPath, depth = 0 }: CompilerOptions = {}) {
     this.scope = scope
     this.namespace = namespace
+    this.geoPath = geoPath
     this.expressions = expressionCompiler(scope)
     this.#depth = depth
   }
@@ -42,13 +52,14 @@ export class PipelineCompiler implements StageCompiler {
   compile(specs: readonly StageSpec[]): readonly Stage[] {
     return specs.map(({ name, spec }, index) => {
       if (name === '$sort') return sortStage(spec, wantedBehind(specs.slice(index + 1)))
+      if (name === '$geoNear') return geoNearStage(spec, this, wantedBehind(specs.slice(index + 1)))
       const compileStage = stages[name] ?? unsupportedStages[name] ?? refuse(238, `${name} is not supported here`)
       return compileStage(spec, this, name)
     })
   }
 
   changes(pipeline: BsonArray, scope: Scope): (context: Context) => BsonDocument {
-    const compiled = new PipelineCompiler(scope, this.namespace, this.#depth).compile(readStages(pipeline))
+    const compiled = new PipelineCompiler(scope, this.namespace, { depth: this.#depth }).compile(readStages(pipeline))
     return changesOf(compiled)
   }
 
@@ -58,7 +69,7 @@ export class PipelineCompiler implements StageCompiler {
     }
     const specs = readStages(pipeline, within)
     const target: Namespace = namespace ?? { database: this.namespace.database, collection: noCollection }
-    const compiler = new PipelineCompiler(scope, target, this.#depth + 1)
+    const compiler = new PipelineCompiler(scope, target, { depth: this.#depth + 1 })
     const all = compiler.compile(specs)
     const { lead, count } = splitLead(specs)
     const rest = all.slice(count)
@@ -71,7 +82,8 @@ export class PipelineCompiler implements StageCompiler {
         }
         if (from === undefined) return runStages(all, nothing(), run)
         const expression = expressionTest(scope, run.slots)
-        const whole = filter === undefined ? lead.filter : allOf([filter, lead.filter])
+        const hinted = withEqualityHints(lead.filter, scope, run.slots)
+        const whole = filter === undefined ? hinted : allOf([filter, hinted])
         return runStages(rest, viewsOf(run.collections.find(from, { ...lead, filter: whole, expression })), run)
       },
     }

@@ -3,6 +3,7 @@
 import type { BsonDocument } from '../document/bson/value.ts'
 import type { StageSpec } from './pipeline-spec.ts'
 import type { Lead } from './stage.ts'
+import { geoNearFilter } from './stages/geo-near.ts'
 import { allOf } from './stages/join-filter.ts'
 import { filterOf } from './stages/match.ts'
 import { sortSpecOf } from './stages/sort.ts'
@@ -16,6 +17,10 @@ export interface Split {
 
 /** Filters may follow an order, since neither changes the other; what counts documents ends the search for them. */
 export function splitLead(specs: readonly StageSpec[]): Split {
+  const [first] = specs
+  if (first?.name === '$geoNear') {
+    return { lead: { filter: geoNearFilter(first.spec), sort: undefined, skip: 0, limit: undefined }, count: 0 }
+  }
   const filters: BsonDocument[] = []
   let sort: BsonDocument | undefined
   let skip = 0

@@ -17,6 +17,7 @@ import { type Constants, Scope } from './expression-scope.ts'
 import { refuse } from './expressions/define.ts'
 import { checkVariableName } from './expressions/variable-name.ts'
 import { PipelineCompiler, runStages } from './pipeline-compiler.ts'
+import { withEqualityHints } from './pipeline-hints.ts'
 import { splitLead } from './pipeline-lead.ts'
 import { readStages } from './pipeline-spec.ts'
 import {
@@ -37,6 +38,8 @@ export interface PipelineOptions {
   readonly constants: Constants
   /** The command's own variables. */
   readonly let?: BsonDocument | undefined
+  /** The path of the collection's only geographic index: what `$geoNear` is about if it does not say. */
+  readonly geoPath?: string | undefined
 }
 
 /**
@@ -75,7 +78,7 @@ export function commandScope(constants: Constants, variables: BsonDocument | und
 
 export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pipeline {
   const scope = commandScope(options.constants, options.let)
-  const compiler = new PipelineCompiler(scope, options.namespace)
+  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath })
   const specs = readStages(stages)
   const [first] = specs
   const isOutside = first !== undefined && sourceStages.has(first.name)
@@ -88,7 +91,10 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
   const source: PipelineSource = isOutside
     ? { kind: 'stage', ...first }
     : isCollection
-      ? { kind: 'collection', find: { ...lead, expression: expressionTest(scope) } }
+      ? {
+          kind: 'collection',
+          find: { ...lead, filter: withEqualityHints(lead.filter, scope), expression: expressionTest(scope) },
+        }
       : { kind: 'pipeline' }
   return {
     source,

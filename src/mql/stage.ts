@@ -72,6 +72,8 @@ export interface Stage {
 export interface StageCompiler {
   readonly scope: Scope
   readonly namespace: Namespace
+  /** The path of the collection's only geographic index. */
+  readonly geoPath: string | undefined
   readonly expressions: Compiler
   /** Stages that change one document at a time, as one function. */
   changes(stages: BsonArray, scope: Scope): (context: Context) => BsonDocument

@@ -170,6 +170,26 @@ test('$lookup finds what a filter with each value finds', async () => {
   }
 })
 
+test('the words for an index in place of an expression leave no document out', async () => {
+  const bson = new RandomBson(9)
+  const value = () =>
+    bson.oneOf<() => Value>([() => bson.value(1), () => int32(bson.random(3)), () => bson.document(1)])()
+  for (let round = 0; round < 60; round += 1) {
+    const documents = randomDocuments(bson, 15, value)
+    for (const path of ['$k', '$k.a', '$k.a.b']) {
+      const wanted = BsonDocument.of([['$literal', value()]])
+      const known = bson.random(2) === 0
+      const condition = BsonDocument.of([['$eq', BsonArray.of([string(path), known ? string('$$x') : wanted])]])
+      const match = BsonDocument.of([['$match', BsonDocument.of([['$expr', condition]])]])
+      const blocked = bsonValue({ $addFields: {} })
+      const options = { documents, let: BsonDocument.of([['x', wanted]]) }
+      const hinted = await aggregateBytes(BsonArray.of([match]), options)
+      const plain = await aggregateBytes(BsonArray.of([blocked, match]), options)
+      assert.deepEqual(hinted.results.map(hex), plain.results.map(hex))
+    }
+  }
+})
+
 /** The bytes of a result, or the code of a refusal. */
 async function outcome(expression: Value, document: Uint8Array): Promise<string> {
   const stages = BsonArray.of([BsonDocument.of([['$replaceWith', BsonDocument.of([['v', expression]])]])])

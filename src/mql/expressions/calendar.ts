@@ -4,10 +4,10 @@
  * A BSON date may lie 292 million years away, which JavaScript's Date does not reach. Its days still fit a double exactly.
  */
 
-export const msPerSecond = 1000
+const msPerSecond = 1000
 export const msPerDay = 86_400_000
 
-export interface CivilDate {
+interface CivilDate {
   readonly year: number
   /** January is 1. */
   readonly month: number

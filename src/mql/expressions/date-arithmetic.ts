@@ -100,7 +100,7 @@ function floorDivide(dividend: bigint, divisor: bigint): bigint {
 /** Bins are counted from the beginning of the year 2000 in the zone, those of weeks from the first start of a week in it. */
 const originDays = daysFromCivil(2000, 1, 1)
 
-export interface Bins {
+interface Bins {
   readonly unit: Unit
   readonly size: bigint
   readonly zone: TimeZone

@@ -5,7 +5,13 @@
  * enough digits of it remain, and with those of a large one, of which only the rest of a turn matters.
  */
 
-import { addDecimals, expDecimal, multiplyDecimals, subtractDecimals } from '../../document/bson/decimal-arithmetic.ts'
+import {
+  addDecimals,
+  divideDecimals,
+  expDecimal,
+  multiplyDecimals,
+  subtractDecimals,
+} from '../../document/bson/decimal-arithmetic.ts'
 import {
   type Decimal,
   decimalInfinity,
@@ -70,14 +76,23 @@ function arctangentSeries(x: bigint, scale: number): bigint {
   return sum
 }
 
+/** The arctangent of 1/n, with divisions by small numbers only. */
+function arccotangent(n: bigint, scale: number): bigint {
+  let term = powerOfTen(scale) / n
+  let sum = 0n
+  for (let k = 1n; term !== 0n; k += 2n) {
+    sum += k % 4n === 1n ? term / k : -(term / k)
+    term /= n * n
+  }
+  return sum
+}
+
 let knownPi = { scale: 0, value: 3n }
 
 /** Machin's formula. */
 function pi(scale: number): bigint {
   if (knownPi.scale < scale) {
-    const wide = scale + 10
-    const one = powerOfTen(wide)
-    const value = 16n * arctangentSeries(one / 5n, wide) - 4n * arctangentSeries(one / 239n, wide)
+    const value = 16n * arccotangent(5n, scale + 10) - 4n * arccotangent(239n, scale + 10)
     knownPi = { scale, value: value / powerOfTen(10) }
   }
   return knownPi.value / powerOfTen(knownPi.scale - scale)
@@ -157,14 +172,19 @@ function logarithm(x: bigint, scale: number): bigint {
   return (2n * sum) << doublings
 }
 
-type Function_ = (x: FiniteDecimal, scale: number) => Decimal
+interface Function_ {
+  readonly compute: (x: FiniteDecimal, scale: number) => Decimal
+  readonly ofInfinity: (isNegative: boolean) => Decimal
+  /** Of a number so small that its square is lost in 34 digits. Most functions are nearly the number itself there. */
+  readonly ofTiny?: (x: FiniteDecimal) => Decimal
+}
 
-/** What is no finite number goes its own way. */
-function ofFinite(compute: Function_, ofInfinity: (isNegative: boolean) => Decimal): (x: Decimal) => Decimal {
+function defined({ compute, ofInfinity, ofTiny = x => x }: Function_): (x: Decimal) => Decimal {
   return x => {
     if (x.kind === 'nan') return decimalNan
     if (x.kind === 'infinity') return ofInfinity(x.isNegative)
-    return compute(x, scaleOf(x))
+    const isTiny = x.coefficient !== 0n && digitsOf(x.coefficient) + x.exponent < -40
+    return isTiny ? ofTiny(x) : compute(x, scaleOf(x))
   }
 }
 
@@ -192,77 +212,108 @@ function hyperbolic(x: FiniteDecimal, scale: number, isSine: boolean): Decimal {
   return multiplyDecimals(half, isSine ? subtractDecimals(up, down) : addDecimals(up, down))
 }
 
+function quarter(isNegative: boolean): Decimal {
+  return decimal(isNegative ? -pi(baseScale) / 2n : pi(baseScale) / 2n, baseScale)
+}
+
+/** From 10^40 on it is a quarter of a turn to all digits. */
+function isHuge({ coefficient, exponent }: FiniteDecimal): boolean {
+  return digitsOf(coefficient) + exponent > 40
+}
+
+function hyperbolicTangent(x: FiniteDecimal, scale: number): Decimal {
+  return signed(x, size => {
+    // From a hundred on it is one to all digits.
+    if (digitsOf(size.coefficient) + size.exponent > 2) return one
+    const unit = powerOfTen(scale)
+    if (!isBelowOne(size)) {
+      const square = fixed(expDecimal(multiplyDecimals(finite(false, 2n, 0), size)) as FiniteDecimal, scale)
+      return decimal(over(square - unit, square + unit, scale), scale)
+    }
+    const value = fixed(size, scale)
+    return decimal(over(powerSeries(value, scale, 1n, false), powerSeries(value, scale, 0n, false), scale), scale)
+  })
+}
+
 export const decimalFunctions = {
-  sin: ofFinite(x => {
-    const { sine, scale } = circle(x)
-    return decimal(sine, scale)
-  }, undefinedThere),
-  cos: ofFinite(x => {
-    const { cosine, scale } = circle(x)
-    return decimal(cosine, scale)
-  }, undefinedThere),
-  tan: ofFinite(x => {
-    const { sine, cosine, scale } = circle(x)
-    return decimal(over(sine, cosine, scale), scale)
-  }, undefinedThere),
-  asin: ofFinite((x, scale) => decimal(arcsine(fixed(x, scale), scale), scale), undefinedThere),
-  acos: ofFinite((x, scale) => decimal(pi(scale) / 2n - arcsine(fixed(x, scale), scale), scale), undefinedThere),
-  atan: ofFinite(
-    (x, scale) => decimal(arctangent(fixed(x, scale), scale), scale),
-    isNegative => decimal(isNegative ? -pi(baseScale) / 2n : pi(baseScale) / 2n, baseScale),
-  ),
-  sinh: ofFinite((x, scale) => hyperbolic(x, scale, true), itself),
-  cosh: ofFinite(
-    (x, scale) => hyperbolic(x, scale, false),
-    () => decimalInfinity,
-  ),
-  tanh: ofFinite(
-    (x, scale) =>
+  sin: defined({
+    compute: x => {
+      const { sine, scale } = circle(x)
+      return decimal(sine, scale)
+    },
+    ofInfinity: undefinedThere,
+  }),
+  cos: defined({
+    compute: x => {
+      const { cosine, scale } = circle(x)
+      return decimal(cosine, scale)
+    },
+    ofInfinity: undefinedThere,
+    ofTiny: () => one,
+  }),
+  tan: defined({
+    compute: x => {
+      const { sine, cosine, scale } = circle(x)
+      return decimal(over(sine, cosine, scale), scale)
+    },
+    ofInfinity: undefinedThere,
+  }),
+  asin: defined({
+    compute: (x, scale) => decimal(arcsine(fixed(x, scale), scale), scale),
+    ofInfinity: undefinedThere,
+  }),
+  acos: defined({
+    compute: (x, scale) => decimal(pi(scale) / 2n - arcsine(fixed(x, scale), scale), scale),
+    ofInfinity: undefinedThere,
+    ofTiny: () => quarter(false),
+  }),
+  atan: defined({
+    compute: (x, scale) => (isHuge(x) ? quarter(x.isNegative) : decimal(arctangent(fixed(x, scale), scale), scale)),
+    ofInfinity: quarter,
+  }),
+  sinh: defined({ compute: (x, scale) => hyperbolic(x, scale, true), ofInfinity: itself }),
+  cosh: defined({
+    compute: (x, scale) => hyperbolic(x, scale, false),
+    ofInfinity: () => decimalInfinity,
+    ofTiny: () => one,
+  }),
+  tanh: defined({ compute: hyperbolicTangent, ofInfinity: isNegative => finite(isNegative, 1n, 0) }),
+  asinh: defined({
+    compute: (x, scale) =>
       signed(x, size => {
-        // From here on it is one to all digits.
-        if (digitsOf(size.coefficient) + size.exponent > 2) return one
-        const square = expDecimal(multiplyDecimals(finite(false, 2n, 0), size)) as FiniteDecimal
-        if (!isBelowOne(size)) {
-          const wide = fixed(square, scale)
-          const unit = powerOfTen(scale)
-          return decimal(over(wide - unit, wide + unit, scale), scale)
-        }
         const value = fixed(size, scale)
-        return decimal(over(powerSeries(value, scale, 1n, false), powerSeries(value, scale, 0n, false), scale), scale)
+        const hypotenuse = root(times(value, value, scale) + powerOfTen(scale), scale)
+        return decimal(logarithm(value + hypotenuse, scale), scale)
       }),
-    isNegative => finite(isNegative, 1n, 0),
-  ),
-  asinh: ofFinite(
-    (x, scale) =>
-      signed(x, size => {
-        const value = fixed(size, scale)
-        const unit = powerOfTen(scale)
-        return decimal(logarithm(value + root(times(value, value, scale) + unit, scale), scale), scale)
-      }),
-    itself,
-  ),
-  acosh: ofFinite((x, scale) => {
-    const value = fixed(x, scale)
-    return decimal(logarithm(value + root(times(value, value, scale) - powerOfTen(scale), scale), scale), scale)
-  }, itself),
-  atanh: ofFinite(
-    (x, scale) =>
+    ofInfinity: itself,
+  }),
+  /** Of numbers that are not below one. */
+  acosh: defined({
+    compute: (x, scale) => {
+      const value = fixed(x, scale)
+      return decimal(logarithm(value + root(times(value, value, scale) - powerOfTen(scale), scale), scale), scale)
+    },
+    ofInfinity: itself,
+  }),
+  /** Of numbers from minus one to one. */
+  atanh: defined({
+    compute: (x, scale) =>
       signed(x, size => {
         const value = fixed(size, scale)
         const unit = powerOfTen(scale)
         if (value === unit) return decimalInfinity
         return decimal(logarithm(over(unit + value, unit - value, scale), scale) / 2n, scale)
       }),
-    undefinedThere,
-  ),
+    ofInfinity: undefinedThere,
+  }),
 } as const
 
 /** The angle of a point; both coordinates are finite, and one is not zero. */
 export function arctangentOf(y: FiniteDecimal, x: FiniteDecimal): Decimal {
-  const scale = Math.max(scaleOf(y), scaleOf(x)) + Math.abs(y.exponent - x.exponent)
-  const [top, right] = [fixed(y, scale), fixed(x, scale)]
-  if (right === 0n) return decimal(top < 0n ? -pi(scale) / 2n : pi(scale) / 2n, scale)
-  const angle = arctangent(over(top, right, scale), scale)
-  if (right > 0n) return decimal(angle, scale)
-  return decimal(y.isNegative ? angle - pi(scale) : angle + pi(scale), scale)
+  if (x.coefficient === 0n) return quarter(y.isNegative)
+  const slope = divideDecimals(y, x)
+  const angle = decimalFunctions.atan(slope)
+  if (!x.isNegative) return angle
+  const halfTurn = decimal(y.isNegative ? -pi(baseScale) : pi(baseScale), baseScale)
+  return addDecimals(angle, halfTurn)
 }

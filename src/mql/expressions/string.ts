@@ -14,7 +14,7 @@ import { shown } from './shown.ts'
 import { utc } from './time-zone.ts'
 
 /** What operators that take "anything like a string" make of a value. */
-export function coercedText(value: Value | undefined): string {
+function coercedText(value: Value | undefined): string {
   if (isNullish(value)) return ''
   if (isNumeric(value)) return printNumber(value)
   switch (value.type) {

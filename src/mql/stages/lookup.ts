@@ -11,6 +11,7 @@ import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
 import { shown } from '../expressions/shown.ts'
 import { checkVariableName } from '../expressions/variable-name.ts'
 import type { CompileStage, Namespace, Run, StageCompiler, SubPipeline } from '../stage.ts'
+import { equalityJoiner, type Joined } from './equality-join.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
 import { Memory } from './memory.ts'
 import { withPath } from './nested-field.ts'
@@ -27,6 +28,8 @@ interface Join {
   readonly pipeline: SubPipeline
   /** Nothing in it depends on the document that is joined, so that it gives the same every time. */
   readonly isConstant: boolean
+  /** There is no pipeline. */
+  readonly isPlain: boolean
 }
 
 function stringOption(value: Value | undefined, name: string): string | undefined {
@@ -95,6 +98,7 @@ function readJoin(spec: Value, compiler: StageCompiler): Join {
     variables: values.map((value, index) => [slots[index]!, value]),
     pipeline: compiler.pipeline(stages, { scope, namespace: from, within: '$lookup' }),
     isConstant: local === undefined && vars.length === 0,
+    isPlain: stages.elements.length === 0,
   }
 }
 
@@ -121,21 +125,44 @@ async function joined(join: Join, document: BsonDocument, context: Context, run:
   return BsonArray.of(found)
 }
 
+type Search = (batch: readonly BsonDocument[], run: Run) => AsyncGenerator<Joined>
+
+/** One search after the other. */
+function oneByOne(join: Join): Search {
+  let same: BsonArray | undefined
+  return async function* (batch, run) {
+    const context = new Context(run.slots)
+    for (const document of batch) {
+      const found = same ?? (await joined(join, document, context, run))
+      if (join.isConstant) same = found
+      yield [document, found]
+    }
+  }
+}
+
+function together(join: Join, from: Namespace, equality: NonNullable<Join['equality']>): Search {
+  return equalityJoiner({
+    ...equality,
+    find: (filter, run) => join.pipeline.runOn(from, run, filter),
+    refuseSize: () => refuseSize(from),
+  })
+}
+
 export const lookupStage: CompileStage = (spec, compiler, name) => {
   const join = readJoin(spec, compiler)
+  const { from, equality, isPlain } = join
+  const searchFor = (): Search =>
+    isPlain && from !== undefined && equality !== undefined ? together(join, from, equality) : oneByOne(join)
   return {
     name,
     async *run(input, run) {
-      const context = new Context(run.slots)
-      let same: BsonArray | undefined
+      const search = searchFor()
       for await (const batch of input) {
         let made: BsonDocument[] = []
         let count = 0
-        for (const document of batch) {
-          const matches = same ?? (await joined(join, document, context, run))
-          if (join.isConstant) same = matches
-          made.push(withPath(document, join.as, matches))
-          count += 1 + matches.elements.length
+        for await (const [document, found] of search(batch, run)) {
+          made.push(withPath(document, join.as, found))
+          count += 1 + found.elements.length
           if (run.slice.isOver) await run.slice.turn()
           if (count < pipelineBatchDocumentsMax) continue
           yield made

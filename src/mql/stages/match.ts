@@ -1,4 +1,4 @@
-/** `$match`. */
+/** `$match`: only documents that satisfy a filter go on. */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'

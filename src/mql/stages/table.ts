@@ -5,6 +5,7 @@ import type { CompileStage } from '../stage.ts'
 import { bucketStage } from './bucket.ts'
 import { bucketAutoStage } from './bucket-auto.ts'
 import { facetStage } from './facet.ts'
+import { geoNearStage } from './geo-near.ts'
 import { graphLookupStage } from './graph-lookup.ts'
 import { groupStage, sortByCountStage } from './group.ts'
 import { lookupStage } from './lookup.ts'
@@ -26,6 +27,7 @@ export const stages: Readonly<Record<string, CompileStage>> = {
   $count: countStage,
   $documents: documentsStage,
   $facet: facetStage,
+  $geoNear: (spec, compiler) => geoNearStage(spec, compiler, undefined),
   $graphLookup: graphLookupStage,
   $group: groupStage,
   $limit: limitStage,
@@ -51,7 +53,6 @@ export const stages: Readonly<Record<string, CompileStage>> = {
 export const unsupportedStages: Readonly<Record<string, CompileStage>> = {
   $densify: unsupported,
   $fill: unsupported,
-  $geoNear: unsupported,
   $setWindowFields: unsupported,
 }
 

@@ -1,4 +1,4 @@
-/** `$unwind`. */
+/** `$unwind`: one document for every element of an array. */
 
 import { pipelineBatchDocumentsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'

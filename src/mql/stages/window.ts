@@ -59,7 +59,7 @@ export const limitStage: CompileStage = spec => limit(limitOf(spec))
 
 export const skipStage: CompileStage = spec => skip(skipOf(spec))
 
-export function countValue(count: number): Value {
+function countValue(count: number): Value {
   return count <= 2147483647 ? int32(count) : int64(BigInt(count))
 }
 

@@ -55,8 +55,9 @@ function outTarget(spec: Value, { namespace }: StageCompiler): Namespace {
   return { database: stringField(db, '$out.db'), collection: stringField(coll, '$out.coll') }
 }
 
-async function* nothingAfter(work: Promise<void>): AsyncGenerator<Batch> {
-  await work
+/** The work begins when somebody asks for the result. */
+async function* nothingAfter(work: () => Promise<void>): AsyncGenerator<Batch> {
+  await work()
   yield* []
 }
 
@@ -65,7 +66,7 @@ export const outStage: CompileStage = (spec, compiler, name): WritingStage => {
   return {
     name,
     target,
-    run: (input, { collections }) => nothingAfter(collections.replace(target, bytesOf(input))),
+    run: (input, { collections }) => nothingAfter(() => collections.replace(target, bytesOf(input))),
   }
 }
 
@@ -195,6 +196,6 @@ export const mergeStage: CompileStage = (spec, compiler, name): WritingStage => 
   return {
     name,
     target,
-    run: (input, { collections }) => nothingAfter(collections.merge(request, bytesOf(input))),
+    run: (input, { collections }) => nothingAfter(() => collections.merge(request, bytesOf(input))),
   }
 }

@@ -443,6 +443,17 @@ export const documentStageCases: StageCases = {
       documents: [{ a: 1 }, { a: 2 }, { a: double(2) }],
       results: [{ a: 2 }, { a: double(2) }],
     },
+    {
+      name: 'variables of the command that need each other',
+      pipeline: [{ $project: { _id: 0, a: '$$a', b: '$$b', c: '$$c' } }],
+      let: {
+        a: 20,
+        b: { $add: ['$$a', 2] },
+        c: { $let: { vars: { x: { $multiply: ['$$b', 2] } }, in: { $add: ['$$x', 1] } } },
+      },
+      documents: [{ _id: 1 }],
+      results: [{ a: 20, b: 22, c: 45 }],
+    },
     { name: 'chance', pipeline: [{ $match: { $sampleRate: 1 } }], documents: [{ a: 1 }], results: [{ a: 1 }] },
     { name: 'no chance', pipeline: [{ $match: { $sampleRate: 0 } }], documents: [{ a: 1 }], results: [] },
     { name: 'nothing', pipeline: [{ $match: {} }], results: [] },

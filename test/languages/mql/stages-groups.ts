@@ -37,6 +37,17 @@ const artwork = [
   { _id: 8, title: 'Blue Flower', year: 1918, price: decimal('118.42'), dimensions: { height: 24, width: 20 } },
 ]
 
+const places = [
+  { _id: 1, name: 'Central Park', location: { type: 'Point', coordinates: [-73.97, 40.77] }, category: 'Parks' },
+  {
+    _id: 8,
+    name: 'Sara D. Roosevelt Park',
+    location: { type: 'Point', coordinates: [-73.9928, 40.7193] },
+    category: 'Parks',
+  },
+  { _id: 9, name: 'Polo Grounds', location: { type: 'Point', coordinates: [-73.9375, 40.8303] }, category: 'Stadiums' },
+]
+
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => ({ _id: first + i }))
 const bucket = (min: unknown, max: unknown, count: number) => ({ _id: { min, max }, count })
 
@@ -426,5 +437,69 @@ export const groupStageCases: StageCases = {
     { name: 'must not be negative', pipeline: [{ $sample: { size: -1 } }], error: fails(28747) },
     { name: 'must be a number', pipeline: [{ $sample: { size: 'x' } }], error: fails(28746) },
     { name: 'an unknown option', pipeline: [{ $sample: { size: 1, x: 1 } }], error: fails(28748) },
+  ],
+  $geoNear: [
+    {
+      name: 'at most so far',
+      pipeline: [
+        {
+          $geoNear: {
+            near: { type: 'Point', coordinates: [-73.99279, 40.719296] },
+            key: 'location',
+            distanceField: 'dist.calculated',
+            maxDistance: 2,
+            query: { category: 'Parks' },
+            includeLocs: 'dist.location',
+            spherical: true,
+          },
+        },
+        { $set: { 'dist.calculated': { $round: ['$dist.calculated', 6] } } },
+      ],
+      documents: places,
+      results: [{ ...places[1]!, dist: { calculated: 0.953993, location: places[1]!.location } }],
+    },
+    {
+      name: 'in radians from a pair of numbers that is a variable',
+      pipeline: [
+        {
+          $geoNear: {
+            near: '$$pt',
+            key: 'location',
+            distanceField: 'distance',
+            query: { category: 'Parks' },
+            spherical: true,
+          },
+        },
+        { $project: { _id: 0, name: 1, distance: { $round: ['$distance', 15] } } },
+      ],
+      let: { pt: [-73.99279, 40.719296] },
+      documents: places,
+      results: [
+        { name: 'Sara D. Roosevelt Park', distance: 1.49573253e-7 },
+        { name: 'Central Park', distance: 0.000934854868884 },
+      ],
+    },
+    {
+      name: 'in the plane, with a factor and a limit behind it',
+      pipeline: [
+        { $geoNear: { near: [0, 0], key: 'p', distanceField: 'd', distanceMultiplier: 10, minDistance: 2 } },
+        { $limit: 1 },
+      ],
+      documents: [{ _id: 1, p: [3, 4] }, { _id: 2, p: [1, 1] }, { _id: 3, p: [30, 40] }, { _id: 4 }],
+      results: [{ _id: 1, p: [3, 4], d: double(50) }],
+    },
+    { name: 'needs a point', pipeline: [{ $geoNear: { key: 'p', distanceField: 'd' } }], error: fails(5860400) },
+    { name: 'needs a field', pipeline: [{ $geoNear: { near: [0, 0], key: 'p' } }], error: fails(16606) },
+    {
+      name: 'needs an index or a key',
+      pipeline: [{ $geoNear: { near: [0, 0], distanceField: 'd' } }],
+      error: fails(27),
+    },
+    {
+      name: 'has no limit',
+      pipeline: [{ $geoNear: { near: [0, 0], distanceField: 'd', limit: 1 } }],
+      error: fails(50858),
+    },
+    { name: 'must come first', pipeline: [{ $limit: 1 }, { $geoNear: {} }], error: fails(40602) },
   ],
 }

@@ -1,0 +1,185 @@
+/** `$geoNear`: documents by their distance from a point, nearest first, with the distance in them. */
+
+import { isNumeric, toDouble } from '../../document/bson/number.ts'
+import { keyOfValue } from '../../document/bson/ordered-key.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, double, type Value, valueAt } from '../../document/bson/value.ts'
+import { edgesOf, intersects, type Position, positionsOf, type Shape } from '../../document/geometry.ts'
+import { checkedPath } from '../expression-path.ts'
+import type { Compiler } from '../expression-scope.ts'
+import { isTrue, nameOfType, refuse } from '../expressions/define.ts'
+import { type NearCondition, parseGeo, shapeOf } from '../geo.ts'
+import { documentTest, type ElementTest, pathTest } from '../path.ts'
+import { documentBytes, forEachDocument, inBatches, type Stage, type StageCompiler } from '../stage.ts'
+import { withPath } from './nested-field.ts'
+import { Sorter } from './sort.ts'
+
+/** Metres, of MongoDB's sphere. */
+const earthRadius = 6_378_100
+
+const options: ReadonlySet<string> = new Set([
+  'near',
+  'distanceField',
+  'spherical',
+  'maxDistance',
+  'minDistance',
+  'query',
+  'distanceMultiplier',
+  'includeLocs',
+  'key',
+])
+
+interface Near {
+  readonly condition: NearCondition
+  readonly key: string
+  readonly distancePath: readonly string[]
+  readonly locationPath: readonly string[] | undefined
+  /** From radians, or the units of the coordinates, to what is shown. */
+  readonly factor: number
+}
+
+/** The filter that goes with it, which is answered before distances are computed. */
+export function geoNearFilter(spec: Value): BsonDocument {
+  const query = spec.type === bsonType.document ? spec.get('query') : undefined
+  if (query === undefined) return BsonDocument.of([])
+  return query.type === bsonType.document ? query : refuse(14, 'query must be an object')
+}
+
+function numberOption(spec: BsonDocument, name: string): number | undefined {
+  const value = spec.get(name)
+  if (value === undefined) return undefined
+  if (!isNumeric(value)) return refuse(14, `${name} must be a number`)
+  const number = toDouble(value)
+  return number >= 0 ? number : refuse(2, `${name} must be nonnegative`)
+}
+
+function readNear(spec: BsonDocument, expressions: Compiler, geoPath: string | undefined): Near {
+  for (const [name] of spec.fields) {
+    if (name === 'limit' || name === 'num') {
+      const problem = `$geoNear no longer supports the '${name}' parameter. Use a $limit stage instead.`
+      refuse(name === 'limit' ? 50858 : 50857, problem)
+    }
+    if (!options.has(name)) refuse(2, `Unrecognized option to $geoNear: ${name}`)
+  }
+  const nearSpec = spec.get('near') ?? refuse(5860400, "$geoNear requires a 'near' argument")
+  const constant = expressions.constant(nearSpec) ?? refuse(5860402, '$geoNear requires a constant near argument')
+  const near = constant.value
+  if (near?.type !== bsonType.document && near?.type !== bsonType.array) {
+    return refuse(5860401, '$geoNear requires near argument to be a GeoJSON object or a legacy point(array)')
+  }
+  const distanceField = spec.get('distanceField')
+  if (distanceField?.type !== bsonType.string) {
+    return refuse(16606, "$geoNear requires a 'distanceField' option as a String")
+  }
+  const location = spec.get('includeLocs')
+  if (location !== undefined && location.type !== bsonType.string) {
+    return refuse(16607, "$geoNear requires that 'includeLocs' option is a String")
+  }
+  const isGeoJson = near.type === bsonType.document && near.get('type') !== undefined
+  return {
+    condition: conditionOf(spec, near, isGeoJson),
+    key: keyOf(spec.get('key'), geoPath),
+    distancePath: checkedPath(distanceField.value),
+    locationPath: location === undefined ? undefined : checkedPath(location.value),
+    factor: (isGeoJson ? earthRadius : 1) * (numberOption(spec, 'distanceMultiplier') ?? 1),
+  }
+}
+
+/** The same as `$near` and `$nearSphere` in a filter. */
+function conditionOf(spec: BsonDocument, near: Value, isGeoJson: boolean): NearCondition {
+  const isSphere = isGeoJson || isTrue(spec.get('spherical'))
+  const bounds = (['minDistance', 'maxDistance'] as const).flatMap(name => {
+    const distance = numberOption(spec, name)
+    return distance === undefined ? [] : [[`$${name}`, double(distance)] as const]
+  })
+  const operand = isGeoJson ? BsonDocument.of([['$geometry', near], ...bounds]) : near
+  const operators = BsonDocument.of([[isSphere ? '$nearSphere' : '$near', operand], ...(isGeoJson ? [] : bounds)])
+  return parseGeo(operators, true) as NearCondition
+}
+
+function keyOf(key: Value | undefined, geoPath: string | undefined): string {
+  if (key === undefined) {
+    return geoPath ?? refuse(27, '$geoNear requires a 2d or 2dsphere index, but none were found')
+  }
+  if (key.type !== bsonType.string) {
+    return refuse(14, `$geoNear parameter 'key' must be of type string but found type: ${nameOfType(key)}`)
+  }
+  return key.value === '' ? refuse(2, "$geoNear parameter 'key' cannot be the empty string") : key.value
+}
+
+function radians(degrees: number): number {
+  return (degrees * Math.PI) / 180
+}
+
+/** In radians on the sphere (haversine), or in the plane. */
+function distance(from: Position, to: Position, isSphere: boolean): number {
+  if (!isSphere) return Math.hypot(to[0] - from[0], to[1] - from[1])
+  const [latitude, otherLatitude] = [radians(from[1]), radians(to[1])]
+  const north = Math.sin((otherLatitude - latitude) / 2)
+  const east = Math.sin((radians(to[0]) - radians(from[0])) / 2)
+  const chord = north * north + east * east * Math.cos(latitude) * Math.cos(otherLatitude)
+  return 2 * Math.asin(Math.min(1, Math.sqrt(chord)))
+}
+
+function distanceTo(shape: Shape, { center, isSphere }: NearCondition): number {
+  const [point] = shape.points
+  if (point !== undefined && shape.points.length === 1) return distance(center, point, isSphere)
+  if (intersects(shape, { points: [center], lines: [], polygons: [] })) return 0
+  const candidates = [...positionsOf(shape), ...edgesOf(shape).map(edge => nearestOn(edge, center))]
+  return candidates.reduce((least, each) => Math.min(least, distance(center, each, isSphere)), Number.POSITIVE_INFINITY)
+}
+
+/** The point of an edge next to a position, on the plane that touches the sphere there. */
+function nearestOn([from, to]: readonly [Position, Position], position: Position): Position {
+  const shrink = Math.cos(radians(position[1]))
+  const [dx, dy] = [(to[0] - from[0]) * shrink, to[1] - from[1]]
+  const length = dx * dx + dy * dy
+  const along = length === 0 ? 0 : ((position[0] - from[0]) * shrink * dx + (position[1] - from[1]) * dy) / length
+  const share = Math.max(0, Math.min(1, along))
+  return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share]
+}
+
+interface Place {
+  readonly distance: number
+  readonly location: Value
+}
+
+/** The nearest of the locations that a document has at a path. */
+function placeFinder(key: string, condition: NearCondition): (document: Uint8Array) => Place | undefined {
+  let nearest: Place | undefined
+  const look: ElementTest = (bytes, type, start) => {
+    if (type !== bsonType.document && type !== bsonType.array) return false
+    const location = valueAt(bytes, type, start)
+    const shape = shapeOf(location)
+    const found = shape === undefined ? Number.POSITIVE_INFINITY : distanceTo(shape, condition)
+    if (found < (nearest?.distance ?? Number.POSITIVE_INFINITY)) nearest = { distance: found, location }
+    return false
+  }
+  const test = documentTest(pathTest(key, look, { entersLastArray: true }))
+  return document => {
+    nearest = undefined
+    test(document, 0, undefined)
+    return nearest
+  }
+}
+
+/** `limit`: how many documents the stages behind it look at. */
+export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number | undefined): Stage {
+  if (spec.type !== bsonType.document) return refuse(10065, 'invalid parameter: expected an object ($geoNear)')
+  const { condition, key, distancePath, locationPath, factor } = readNear(spec, compiler.expressions, compiler.geoPath)
+  const find = placeFinder(key, condition)
+  return {
+    name: '$geoNear',
+    async *run(input, { slice }) {
+      const sorter = new Sorter(limit ?? Number.POSITIVE_INFINITY)
+      await forEachDocument(input, slice, document => {
+        const place = find(documentBytes(document))
+        if (place === undefined || place.distance < condition.min || place.distance > condition.max) return
+        const measured = withPath(document, distancePath, double(place.distance * factor))
+        const shown = locationPath === undefined ? measured : withPath(measured, locationPath, place.location)
+        sorter.add(keyOfValue(double(place.distance)), shown)
+      })
+      yield* inBatches(sorter.documents(), slice)
+    },
+  }
+}
