@@ -44,12 +44,14 @@ const names: Readonly<Record<number, string>> = {
   171: 'CannotIndexParallelArrays',
   197: 'InvalidIndexSpecificationOption',
   224: 'QueryFeatureNotAllowed',
+  232: 'MaxSubPipelineDepthExceeded',
   238: 'NotImplemented',
   241: 'ConversionFailure',
   291: 'NoQueryExecutionPlans',
   292: 'QueryExceededMemoryLimitNoDiskUseAllowed',
   10334: 'BSONObjectTooLarge',
   11000: 'DuplicateKey',
+  13113: 'MergeStageNoMatchingDocument',
 }
 
 export class MongoError extends RequestError {

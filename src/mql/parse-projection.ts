@@ -120,8 +120,8 @@ class ProjectionReader {
     }
     const field = path.join('.')
     throw isInclusion
-      ? new MongoError(31254, `Cannot do inclusion on field ${field} in exclusion projection`)
-      : new MongoError(31253, `Cannot do exclusion on field ${field} in inclusion projection`)
+      ? new MongoError(31253, `Cannot do inclusion on field ${field} in exclusion projection`)
+      : new MongoError(31254, `Cannot do exclusion on field ${field} in inclusion projection`)
   }
 
   #readPositional(path: readonly string[], value: Value): void {
