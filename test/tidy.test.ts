@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/base/'],
   ['src/document/'],
   ['src/storage/port.ts'],
+  ['src/storage/transfer.ts'],
   ['src/units/'],
   ['src/ttl/'],
   ['src/storage/contract.ts', 'src/storage/sqlite/', 'src/storage/postgres/'],
@@ -31,7 +32,7 @@ const layers: readonly (readonly string[])[] = [
 ]
 
 /** Only the composition root knows which adapter is used, and the thread that it starts to read from SQLite. */
-const composition = ['src/server/start.ts', 'src/server/query-']
+const composition = ['src/server/start.ts', 'src/server/query-', 'src/server/migrate.ts']
 const adapters = ['src/storage/sqlite/', 'src/storage/postgres/']
 
 function layerOf(path: string): { level: number; folder: string } {

@@ -249,8 +249,8 @@ export const postgresRacesMax = 3
 /** How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog take that much longer. */
 export const postgresLeaseMs = 50
 
-/** How often a gateway says that it is there. */
-export const postgresSignOnMs = 60_000
+/** How often a gateway says that it is there; one that has been silent for three times as long counts as gone. */
+export const postgresSignOnMs = 10_000
 
 /** Bodies in one group of writes: what one statement carries, and the bucket is locked for. At least one write goes. */
 export const groupBytesMax = 8 * MiB
@@ -468,3 +468,14 @@ export const mongoEventsMax = 500
 
 /** Replacements that are told from updates in change streams; of older ones it is no longer known. */
 export const mongoReplacementsMax = 10_000
+
+/** Items that are moved from one store to another at a time: what a transfer that is broken off has to do again. */
+export const transferItemsMax = 500
+
+/** How long a resource token is good for, in seconds: the service's bounds, and an hour when nobody says. */
+export const tokenSecondsMin = 10
+export const tokenSecondsDefault = 3600
+export const tokenSecondsMax = 86_400
+
+/** How often idle cursors and sessions are looked for. */
+export const mongoHousekeepingMs = 60_000

@@ -71,6 +71,15 @@ export async function main(argv: readonly string[]): Promise<void> {
     .action(async (database, container, flags) => (await remoteCommands()).purge(database, container, flags))
 
   program
+    .command('migrate')
+    .description(
+      'move all data between a directory and PostgreSQL, or between two of a kind, as it is; resumes where it was',
+    )
+    .requiredOption('--from <directory or URL>', 'where the data is; no server may use it')
+    .requiredOption('--to <directory or URL>', 'an empty directory, or a database without data of Mayfly')
+    .action(async flags => (await import('./migrate.ts')).migrate(flags))
+
+  program
     .command('cert')
     .description('write the certificate that clients must trust for https')
     .option('--data <directory>', 'of the server', process.env.MAYFLY_DATA ?? serverFlags.data.default)

@@ -88,7 +88,7 @@ export class Engine implements AsyncDisposable {
 
   constructor({ store, rateLimit, partitions, log, declaredIndexes, pageRunner }: EngineOptions) {
     this.store = store
-    this.ledger = new Ledger({ isEnforced: rateLimit })
+    this.ledger = new Ledger({ isEnforced: rateLimit, share: () => store.share() })
     this.#partitions = partitions
     this.#pageRunner = pageRunner
     const idle = new IdleWatch(() => this.#operations)

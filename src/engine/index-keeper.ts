@@ -33,8 +33,10 @@ interface Wish {
 /** What is known of a container since the start; a restart begins anew. */
 interface Observed {
   readonly wishes: Map<string, Wish>
-  /** Index number to the container's version at its last use. */
+  /** Index number to the container's writes when it was last known to have been used. */
   readonly uses: Map<number, number>
+  /** Those that were used since anybody looked. */
+  readonly used: Set<number>
 }
 
 export interface IndexKeeperOptions {
@@ -66,10 +68,8 @@ export class IndexKeeper implements AsyncDisposable {
     this.wake()
   }
 
-  /** A query used the index while the container was at this version. */
-  noteUse(container: ContainerRecord, index: number, version: number): void {
-    const { uses } = this.#observe(container)
-    uses.set(index, Math.max(version, uses.get(index) ?? 0))
+  noteUse(container: ContainerRecord, index: number): void {
+    this.#observe(container).used.add(index)
   }
 
   /** A query read so many items which an index on this path would have spared it. */
@@ -184,12 +184,11 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   async #dropUnused(container: ContainerRecord): Promise<void> {
-    const { uses } = this.#observe(container)
-    const { rows, version } = await this.#store.census(container)
+    const { uses, used } = this.#observe(container)
+    const { rows, writes } = await this.#store.census(container)
     for (const { definition, isDeclared } of (await this.#present(container))?.indexes ?? []) {
-      const usedAt = uses.get(definition.number)
-      if (usedAt === undefined) uses.set(definition.number, version)
-      const writesSince = version - (usedAt ?? version)
+      if (used.delete(definition.number) || !uses.has(definition.number)) uses.set(definition.number, writes)
+      const writesSince = writes - uses.get(definition.number)!
       if (isDeclared || writesSince < Math.max(adaptiveUnusedWritesMin, rows / 2)) continue
       await this.#store.dropIndex(container, definition.number)
       uses.delete(definition.number)
@@ -204,7 +203,7 @@ export class IndexKeeper implements AsyncDisposable {
   #observe({ number }: ContainerRecord): Observed {
     let observed = this.#observed.get(number)
     if (observed === undefined) {
-      observed = { wishes: new Map(), uses: new Map() }
+      observed = { wishes: new Map(), uses: new Map(), used: new Set() }
       this.#observed.set(number, observed)
     }
     return observed

@@ -113,7 +113,7 @@ async function planAndMake(
   if (made === 'stale') return 'stale'
 
   const { index, paths } = made.isCounted ? counted! : chosen
-  if (index !== undefined) keeper.noteUse(container, index.definition.number, made.version)
+  if (index !== undefined) keeper.noteUse(container, index.definition.number)
   const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, made) : []
   const isTied = made.next !== undefined && index !== undefined && !made.isCounted
   const next = isTied ? { ...made.next!, index: digestOf(index) } : made.next

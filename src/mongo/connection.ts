@@ -29,6 +29,7 @@ export class Connection {
   readonly #client: Client
   readonly #reader: FrameReader
   #waiting: Buffer[] = []
+  #waitingBytes = 0
   #isBusy = false
   #isCorked = false
   #isClosing = false
@@ -63,17 +64,25 @@ export class Connection {
   #receive(message: Buffer): void {
     if (this.#isBusy || this.#waiting.length > 0 || this.#stream.writableNeedDrain) {
       this.#waiting.push(message)
-      if (this.#waiting.length >= mongoWaitingMessagesMax) this.#stream.pause()
+      this.#waitingBytes += message.length
+      if (this.#isFull) this.#stream.pause()
     } else {
       this.#handle(message)
     }
   }
 
+  /** Whoever sends more than this waits in the socket. */
+  get #isFull(): boolean {
+    return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= mongoMessageBytesMax
+  }
+
   #proceed(): void {
     while (this.#waiting.length > 0 && !this.#isBusy && !this.#stream.writableNeedDrain && !this.#isClosing) {
-      this.#handle(this.#waiting.shift()!)
+      const message = this.#waiting.shift()!
+      this.#waitingBytes -= message.length
+      this.#handle(message)
     }
-    if (this.#waiting.length < mongoWaitingMessagesMax && this.#stream.isPaused()) this.#stream.resume()
+    if (!this.#isFull && this.#stream.isPaused()) this.#stream.resume()
   }
 
   #handle(message: Buffer): void {
@@ -117,7 +126,7 @@ export class Connection {
     return andThen(this.#carryOut(message), answer => {
       if (!isWanted) return
       const reply = this.#encode(answer)
-      finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4), isFollowed: false })
+      finishOpMsg(reply, { requestId: this.#nextId(), responseTo: message.readInt32LE(4) })
       if (compressor === undefined) this.#send(reply)
       else return andThen(pack(reply, compressor), packed => this.#send(packed))
     })

@@ -13,7 +13,8 @@ import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { duplicateKeyError } from './duplicate-key.ts'
 import { changeIndexes, isKept } from './index-changes.ts'
-import { compareSpecs, type IndexSpec } from './index-spec.ts'
+import { compareSpecs } from './index-conflicts.ts'
+import type { IndexSpec } from './index-spec.ts'
 
 export async function createIndex(call: Call, collection: Collection, spec: IndexSpec): Promise<Collection> {
   const { engine, settings } = call.service
@@ -41,13 +42,10 @@ async function buildStoreIndex(call: Call, collection: Collection, spec: IndexSp
   const before = new Set(container.indexes.map(({ definition }) => definition.number))
   const options: BsonIndexOptions = {
     isSparse: spec.isSparse,
-    isWildcard: spec.kind === 'wildcard',
     ...(spec.partialFilter !== undefined && { partialFilter: toBase64(asBytes(spec.partialFilter)) }),
   }
   const extended = await engine.store.createIndex(container, {
-    components: ascendingFirst(
-      spec.parts.map(({ path, isDescending }) => ({ path: path === '' ? [] : path.split('.'), isDescending })),
-    ),
+    components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
     uniqueness: spec.isUnique ? 'container' : 'none',
     options,
     isDeclared: true,

@@ -25,11 +25,14 @@ export interface IndexWithNumber {
   readonly number: number | undefined
 }
 
-/** Whether the store keeps an index for it. `_id` is the key itself, `_ts` is in no document, and spheres are searched. */
+/**
+ * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; spheres and wildcards are declared
+ * and not used: what queries need of them is indexed when they keep asking.
+ */
 export function isKept({ kind, parts }: IndexSpec): boolean {
   const isId = parts.length === 1 && parts[0]!.path === '_id'
   const isModified = parts.length === 1 && parts[0]!.path === modifiedField
-  return kind !== '2dsphere' && !isId && !isModified
+  return (kind === 'ordered' || kind === 'hashed') && !isId && !isModified
 }
 
 /** Puts other indexes in place of the present ones and makes expiry follow them. */

@@ -1,7 +1,6 @@
 /** Index specifications: what users may ask for, checked and made normal, and how two of them get in each other's way. */
 
 import { ttlSecondsMax } from '../base/limits.ts'
-import { equalValues } from '../document/bson/compare.ts'
 import { bsonType, isNumberType, typeName } from '../document/bson/types.ts'
 import { BsonDocument, type Value } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
@@ -301,47 +300,6 @@ function documentOption(given: BsonDocument, name: string): BsonDocument | undef
   const value = given.get(name)
   if (value === undefined || value.type === bsonType.document) return value
   throw new CommandError('TypeMismatch', `The field '${name}' must be an object, but got ${typeName(value.type)}`)
-}
-
-/** `same`: there is nothing to do. `expiry`: only when documents expire is different, which may be changed. */
-export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated' | 'same' | 'expiry' {
-  const isSameKey = isSameDocument(present.key, wanted.key)
-  const isSameName = present.name === wanted.name
-  if (!isSameKey && !isSameName) return 'unrelated'
-  if (!isSameKey) {
-    throw new CommandError(
-      'IndexKeySpecsConflict',
-      `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: ${wanted.name}`,
-    )
-  }
-  const isSameFilter = isSameOptional(present.partialFilter, wanted.partialFilter)
-  if (!isSameName) {
-    // One key may be indexed several times, for different parts of the collection.
-    if (!isSameFilter || present.isSparse !== wanted.isSparse || present.isUnique !== wanted.isUnique)
-      return 'unrelated'
-    throw new CommandError('IndexOptionsConflict', `Index already exists with a different name: ${present.name}`)
-  }
-  const isSameElse = isSameFilter && present.isUnique === wanted.isUnique && present.isSparse === wanted.isSparse
-  if (!isSameElse) {
-    throw new CommandError(
-      'IndexKeySpecsConflict',
-      `An existing index has the same name as the requested index, with other options. Requested index: ${wanted.name}`,
-    )
-  }
-  if (present.expireAfterSeconds === wanted.expireAfterSeconds) return 'same'
-  if (present.expireAfterSeconds !== undefined && wanted.expireAfterSeconds !== undefined) return 'expiry'
-  throw new CommandError(
-    'IndexOptionsConflict',
-    `An equivalent index already exists with the same name but different options. Requested index: ${wanted.name}`,
-  )
-}
-
-function isSameOptional(left: BsonDocument | undefined, right: BsonDocument | undefined): boolean {
-  return left === undefined || right === undefined ? left === right : isSameDocument(left, right)
-}
-
-function isSameDocument(left: BsonDocument, right: BsonDocument): boolean {
-  return equalValues(left, right)
 }
 
 export function encodeSpec({ document }: IndexSpec): string {

@@ -42,10 +42,6 @@ export class Accounts {
     this.#password = password
   }
 
-  has(user: string): boolean {
-    return this.#users.has(user)
-  }
-
   credentials(mechanism: Mechanism, user: string): Credentials {
     const salt = createHmac('sha256', this.#secret).update(`${mechanism} ${user}`).digest().subarray(0, saltBytes)
     if (!this.#users.has(user)) {

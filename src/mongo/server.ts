@@ -1,9 +1,9 @@
 /** The Mongo side: takes connections, plain or already decrypted, and carries out what is said on them. */
 
-import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, machine } from '../base/clock.ts'
+import { mongoHousekeepingMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Replacements } from './change-streams/replacements.ts'
@@ -35,6 +35,7 @@ const users = ['localhost', 'mayfly']
 export class MongoServer {
   readonly #service: MongoService
   readonly #connections = new Set<Connection>()
+  readonly #housekeeping: NodeJS.Timeout
   #lastConnectionId = 0
 
   private constructor({ key, ...options }: MongoOptions) {
@@ -47,9 +48,14 @@ export class MongoServer {
       changes: new ChangeSignal(),
       replacements: new Replacements(),
       failPoints: new FailPoints(),
-      processId: randomBytes(12),
       connectionCount: () => this.#connections.size,
     }
+    // What nobody uses any more goes, also when nobody else comes.
+    this.#housekeeping = machine.setInterval(() => {
+      this.#service.cursors.closeIdle()
+      this.#service.sessions.forgetOld()
+    }, mongoHousekeepingMs)
+    this.#housekeeping.unref()
   }
 
   /** Takes up what the last run of the server left unfinished, before anybody is served. */
@@ -78,6 +84,7 @@ export class MongoServer {
 
   /** Ends every connection when what is under way on it is answered. */
   close(): void {
+    machine.clearInterval(this.#housekeeping)
     for (const connection of this.#connections) connection.close()
   }
 }

@@ -33,8 +33,6 @@ export interface MongoService {
   readonly replacements: Replacements
   readonly failPoints: FailPoints
   readonly version: string
-  /** Twelve bytes that name this run of the server. */
-  readonly processId: Uint8Array
   readonly uptimeMs: () => number
   /** Told of every answer: its code, 0 for success, and what it cost. */
   readonly onAnswer: (code: number, chargeRu: number) => void

@@ -69,7 +69,7 @@ export class Sessions {
   }
 
   begin(id: Uint8Array): Session {
-    this.#forgetOld()
+    this.forgetOld()
     if (this.#sessions.size >= mongoSessionsMax) {
       throw new CommandError('TooManyLogicalSessions', 'There are too many sessions; end some')
     }
@@ -88,7 +88,7 @@ export class Sessions {
   }
 
   /** The least recently used stand first. */
-  #forgetOld(): void {
+  forgetOld(): void {
     const before = machine.monotonicMs() - idleMsMax
     for (const session of this.#sessions.values()) {
       if (session.usedMs > before) return

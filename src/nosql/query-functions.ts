@@ -6,8 +6,7 @@ import type { Value } from '../sql/value.ts'
 import { isExpression, visit } from '../sql/walk.ts'
 import type { ContainerView } from './container-view.ts'
 import type { Service } from './request.ts'
-import type { Script } from './script-definition.ts'
-import { ScriptStore } from './script-store.ts'
+import { findScript } from './script-store.ts'
 
 export type CallUserDefined = (name: string, values: readonly Value[]) => Value
 
@@ -37,14 +36,13 @@ export async function withFunctions<T>(
 ): Promise<T> {
   const needed = functionsIn(prepared)
   if (needed.size === 0) return run(undefined)
-  const scripts = await ScriptStore.open(service.engine, view, 'udfs')
   const bodies = new Map<string, string>()
   for (const name of needed) {
-    const found = await scripts.find(name)
+    const found = await findScript(service.engine, view, 'udfs', name)
     if (found === undefined) {
       throw new RequestError('malformed', `'${name}' is not a recognized user-defined function name.`)
     }
-    bodies.set(name, (JSON.parse(found.text) as Script).body)
+    bodies.set(name, found.body)
   }
   const moment = await service.engine.store.moment()
   using session = await service.functions.open({ bodies, epochMs: moment * 1000 })

@@ -57,15 +57,20 @@ function decode(segment: string): string {
 export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
 
 /** A header that must be a single text. */
-export function headerOf(request: NosqlRequest, name: string): string | undefined {
+export function headerOf(request: Pick<NosqlRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name]
   const text = Array.isArray(value) ? value[0] : value
   // The Java SDK sends an empty continuation to say that it has none.
   return text === '' ? undefined : text
 }
 
-export function hasFlag(request: NosqlRequest, name: string): boolean {
+export function hasFlag(request: Pick<NosqlRequest, 'headers'>, name: string): boolean {
   return headerOf(request, name)?.toLowerCase() === 'true'
+}
+
+/** Whether a POST to a feed is a query of it. */
+export function isQuery(request: Pick<NosqlRequest, 'headers'>): boolean {
+  return hasFlag(request, 'x-ms-documentdb-isquery') || request.headers['content-type'] === 'application/query+json'
 }
 
 /** The body of a request that is not an item. */

@@ -5,6 +5,8 @@
  *   container   8 bytes: the database's, then 4 with the highest bit set
  *   item       16 bytes: the container's, then its sequence number, little endian (DOCUMENTID reads it)
  *   script     16 bytes: the same, with a mark of its kind in the last
+ *   user        8 bytes: the database's, then 4 with the highest bit clear
+ *   permission 16 bytes: the user's, then its sequence number
  *   offer       3 bytes
  *
  * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
@@ -44,6 +46,19 @@ export function scriptRid(container: ContainerRecord, sequence: number, mark: nu
   scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
   scratch.writeUIntLE(sequence, 8, 6)
   scratch.writeUInt16LE(mark << 8, 14)
+  return encode(16)
+}
+
+/** As a container's, with the highest bit clear. */
+export function userRid({ rid }: DatabaseRecord, sequence: number): string {
+  scratch.writeUInt32BE(rid)
+  scratch.writeUInt32BE(sequence % 2 ** 31, 4)
+  return encode(8)
+}
+
+export function permissionRid(user: string, sequence: number): string {
+  Buffer.from(user.replaceAll('-', '/'), 'base64').copy(scratch)
+  scratch.writeBigUInt64LE(BigInt(sequence), 8)
   return encode(16)
 }
 

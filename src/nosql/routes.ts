@@ -25,6 +25,7 @@ import { postOperation } from './handlers/partition-key-delete.ts'
 import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
 import { deleteScript, listScripts, postScript, readScript, replaceScript } from './handlers/scripts.ts'
 import { executeStoredProcedure } from './handlers/stored-procedures.ts'
+import { deleteUser, listUsers, postUser, readUser, replaceUser } from './handlers/users.ts'
 import type { NosqlRequest } from './request.ts'
 import type { NosqlResponse } from './response.ts'
 
@@ -84,18 +85,21 @@ const resources: Readonly<Record<string, Resource>> = {
     one: { GET: readConflict, DELETE: readConflict },
   },
   operations: { within: container, one: { POST: postOperation } },
-  users: { within: database, feed: { GET: notYet('Users'), POST: notYet('Users') } },
+  users: {
+    within: database,
+    feed: { GET: listUsers, POST: postUser },
+    one: { GET: readUser, PUT: replaceUser, DELETE: deleteUser },
+  },
+  permissions: {
+    within: ['dbs', 'users'],
+    feed: { GET: listUsers, POST: postUser },
+    one: { GET: readUser, PUT: replaceUser, DELETE: deleteUser },
+  },
 }
 
 /** A feed of items or, when the client says which instances it can manipulate, of their changes. */
 function getItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return isChangeFeed(request) ? changeFeed(request) : listItems(request)
-}
-
-function notYet(what: string): Handler {
-  return () => {
-    throw new RequestError('unsupported', `${what} is not supported yet.`)
-  }
 }
 
 /** The last type a path names, which is also what its signature speaks about. */

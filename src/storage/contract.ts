@@ -135,6 +135,7 @@ function forward(store: Store): Store {
   return {
     moment: () => store.moment(),
     view: container => store.view(container),
+    share: () => store.share(),
     databases: () => store.databases(),
     findDatabase: id => store.findDatabase(id),
     createDatabase: draft => translated(store.createDatabase(draft)),

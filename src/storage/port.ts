@@ -352,6 +352,8 @@ export interface Census {
   readonly rows: number
   /** The newest version in the container. */
   readonly version: number
+  /** Grows by one with every write; what was written between two looks is the difference. */
+  readonly writes: number
   /** When the oldest item that inherits was written. */
   readonly earliestInherited: number | null
   /** The earliest own deadline. */
@@ -379,6 +381,9 @@ export interface Store extends AsyncDisposable {
   moment(): MaybePromise<EpochSeconds>
   /** Takes a moment and how things stand at it, for a page that is read in several calls. */
   view(container: ContainerRecord): MaybePromise<View>
+
+  /** Which part of a container's throughput this process may give: less than 1 where several processes serve one store. */
+  share(): number
 
   databases(): MaybePromise<readonly DatabaseRecord[]>
   findDatabase(id: string): MaybePromise<DatabaseRecord | undefined>

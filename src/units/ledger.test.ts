@@ -53,6 +53,16 @@ describe('with enforcement', () => {
     assert.equal(charged(ledger, container(3, shared, null)), 1000, 'the database has lost nothing by it')
   })
 
+  test('where others give the rest of a rate, only a part of it is given', () => {
+    let gateways = 1
+    const ledger = new Ledger({ isEnforced: true, monotonicMs: () => 5000, share: () => 1 / gateways })
+    const owner = database(1, manual(1000))
+    assert.equal(charged(ledger, container(1, owner, manual(600))), 600)
+    gateways = 3
+    assert.equal(charged(ledger, container(2, owner, manual(600))), 200)
+    assert.equal(charged(ledger, container(3, owner, null)), 333)
+  })
+
   test('containers without share the budget of their database', () => {
     const { clock, ledger } = enforced()
     const shared = database(1, manual(1000))

@@ -8,12 +8,17 @@ import { Budget } from './budget.ts'
 export class Ledger {
   readonly #isEnforced: boolean
   readonly #monotonicMs: (() => number) | undefined
+  readonly #share: () => number
   readonly #budgets = new Map<string, Budget>()
 
-  /** Without enforcement charges are still reported, and nobody is ever refused. */
-  constructor(options: { isEnforced: boolean; monotonicMs?: () => number }) {
+  /**
+   * Without enforcement charges are still reported, and nobody is ever refused. `share`: the part of each rate that is given
+   * here, when others give the rest.
+   */
+  constructor(options: { isEnforced: boolean; monotonicMs?: () => number; share?: () => number }) {
     this.#isEnforced = options.isEnforced
     this.#monotonicMs = options.monotonicMs
+    this.#share = options.share ?? (() => 1)
   }
 
   get isEnforced(): boolean {
@@ -23,7 +28,7 @@ export class Ledger {
   /** Throws when the container's second is used up. */
   charge(container: ContainerRecord, chargeRu: number): void {
     if (!this.#isEnforced) return
-    const waitMs = this.#budgetOf(container).take(chargeRu, rateOf(container))
+    const waitMs = this.#budgetOf(container).take(chargeRu, this.#rateOf(container))
     if (waitMs > 0) {
       throw new CapacityError(
         'throttled',
@@ -35,11 +40,15 @@ export class Ledger {
 
   /** What the purger may spend on this container now. */
   spareRu(container: ContainerRecord): number {
-    return this.#isEnforced ? this.#budgetOf(container).spareRu(rateOf(container)) : Number.POSITIVE_INFINITY
+    return this.#isEnforced ? this.#budgetOf(container).spareRu(this.#rateOf(container)) : Number.POSITIVE_INFINITY
   }
 
   spend(container: ContainerRecord, chargeRu: number): void {
     if (this.#isEnforced) this.#budgetOf(container).spend(chargeRu)
+  }
+
+  #rateOf({ throughput, database }: ContainerRecord): number {
+    return this.#share() * (ruPerSecond(throughput ?? database.throughput) ?? throughputDefault)
   }
 
   #budgetOf(container: ContainerRecord): Budget {
@@ -52,10 +61,6 @@ export class Ledger {
     }
     return budget
   }
-}
-
-function rateOf({ throughput, database }: ContainerRecord): number {
-  return ruPerSecond(throughput ?? database.throughput) ?? throughputDefault
 }
 
 /** An autoscale rate counts with its maximum: scaling up to it is instant. */

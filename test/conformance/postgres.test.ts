@@ -100,3 +100,32 @@ test('while PostgreSQL is away requests are told to come again, and they are ser
   assert.equal((await server.send({ path: pathOf(container, 'docs', 'a'), headers })).status, 200)
   assert.equal((await container.items.upsert(body)).statusCode, 200)
 })
+
+test('servers that share a database share the throughput of its containers', async () => {
+  const store = await postgres.createDatabase()
+  await using first = await mayfly({ store, rateLimit: true })
+  await using second = await mayfly({ store, rateLimit: true })
+  const servers = [testServer(first), testServer(second)]
+  const container = await servers[0]!.newContainer()
+  const headers = { 'x-ms-documentdb-partitionkey': '["p"]' }
+  // Each has looked at the catalog, and so has been seen by the other.
+  for (const server of servers) await server.send({ path: pathOf(container) })
+  await new Promise(resolve => setTimeout(resolve, 100))
+  const text = 'x'.repeat(100 * 1024)
+  const endMs = performance.now() + 2000
+  let spentRu = 0
+  let refused = 0
+  const spend = async (server: (typeof servers)[number], name: string) => {
+    for (let n = 0; performance.now() < endMs; n++) {
+      const body = { id: `${name}${n}`, pk: 'p', text }
+      const answer = await server.send({ method: 'POST', path: pathOf(container, 'docs'), headers, body })
+      if (answer.status === 201) spentRu += Number(answer.headers['x-ms-request-charge'])
+      else refused++
+      if (answer.status !== 201) await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+  await Promise.all(servers.map((server, n) => spend(server, 'ab'[n]!)))
+  // Two seconds touch three seconds of each budget; each server may overdraw none of them.
+  assert.ok(refused > 0 && spentRu > 400, `${spentRu} RU, ${refused} refused`)
+  assert.ok(spentRu <= 3 * 400, `${spentRu} RU of at most 400 in each second`)
+})

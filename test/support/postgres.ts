@@ -50,6 +50,8 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestSer
       fsync: isDurable ? 'on' : 'off',
       unix_socket_directories: '',
       shared_buffers: isDurable ? '256MB' : '64MB',
+      // Dozens of servers in one process, when suites run together.
+      max_connections: '500',
     }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
     onError: () => {},

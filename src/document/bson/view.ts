@@ -158,7 +158,8 @@ export function findElement(bytes: Uint8Array, documentStart: number, name: Uint
     const type = bytes[at]!
     if (type === 0) return -1
     let same = 0
-    while (same < length && bytes[at + 1 + same] === name[same]) same += 1
+    // A wanted name may hold a NUL, which must not lead over the end of the one that is here.
+    while (same < length && bytes[at + 1 + same] === name[same] && name[same] !== 0) same += 1
     const nameEnd = endOfName(bytes, at + 1 + same)
     if (same === length && nameEnd === at + 1 + length) return at
     at = endOfValue(bytes, type, nameEnd + 1)

@@ -10,6 +10,7 @@ import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { type CursorSource, openCursor } from '../cursors.ts'
 import type { Fields } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { checkDatabaseName, type Namespace, nameOf, namespaceOf } from '../namespace.ts'
 import { callPipeline, pipelineSource } from '../pipeline-run.ts'
 import { refuseCollation } from '../query-language.ts'
@@ -32,6 +33,7 @@ async function aggregate(call: Call): Promise<Fields> {
   const isStream = stream !== undefined
   const source = stream ?? (await pipelineSource(call, namespace, stages))
   const collection = await findCollection(service.engine, namespace)
+  checkHint(args, collection)
   return openCursor(service.cursors, source, {
     namespace: nameOf(namespace),
     session: session?.key,

@@ -3,12 +3,14 @@
 import { mongoDistinctBytesMax } from '../../base/limits.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import type { Value } from '../../document/bson/value.ts'
+import { countLiving } from '../collection-size.ts'
 import { findCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { distinctValues } from '../distinct-values.ts'
 import { countDocuments, matchingDocuments } from '../documents.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { namespaceOf } from '../namespace.ts'
 import { compileCallFilter, refuseCollation } from '../query-language.ts'
 
@@ -19,13 +21,12 @@ async function count(call: Call): Promise<Fields> {
   const query = args.document('query') ?? emptyDocument
   const matcher = compileCallFilter(call, query)
   const collection = await findCollection(service.engine, namespace)
+  checkHint(args, collection)
   const skip = args.count('skip') ?? 0
   const limit = Math.abs(args.number('limit') ?? 0)
   if (collection === undefined) return { n: 0 }
   const isAll = query.isEmpty && !isInTransaction
-  const all = isAll
-    ? (await service.engine.ttlStatus(collection.container)).living
-    : await countDocuments(call, collection, matcher)
+  const all = isAll ? await countLiving(service.engine, collection) : await countDocuments(call, collection, matcher)
   const behind = Math.max(0, all - skip)
   return { n: limit === 0 ? behind : Math.min(limit, behind) }
 }
@@ -38,6 +39,7 @@ async function distinct(call: Call): Promise<Fields> {
   if (path === '') throw new CommandError(40352, 'FieldPath cannot be constructed with empty string')
   const matcher = compileCallFilter(call, args.document('query') ?? emptyDocument)
   const collection = await findCollection(service.engine, namespace)
+  checkHint(args, collection)
   const found = new Map<string, Value>()
   let bytes = 0
   const valuesOf = distinctValues(path)

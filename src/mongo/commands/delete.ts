@@ -9,6 +9,7 @@ import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { deletion, type Mutation, mutateAll, mutateOne } from '../document-updates.ts'
 import type { Fields } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { type Namespace, namespaceOf } from '../namespace.ts'
 import { compileCallFilter, refuseCollation } from '../query-language.ts'
 import type { RetryRecord, StatementResult } from '../retry-record.ts'
@@ -61,8 +62,9 @@ async function removeMatching(
   record: RetryRecord | undefined,
   number: number,
 ): Promise<number> {
-  const { matcher, limit } = parseStatement(call, bytes)
+  const { matcher, limit, args } = parseStatement(call, bytes)
   const collection = await findCollection(call.service.engine, namespace)
+  checkHint(args, collection)
   if (collection === undefined) return 0
   const mutation: Mutation = { matcher, change: () => deletion }
   if (limit === 1) {
@@ -80,7 +82,10 @@ async function removeMatching(
   return matched
 }
 
-function parseStatement(call: Call, bytes: Uint8Array): { readonly matcher: Matcher; readonly limit: number } {
+function parseStatement(
+  call: Call,
+  bytes: Uint8Array,
+): { readonly matcher: Matcher; readonly limit: number; readonly args: Arguments } {
   validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
   const args = new Arguments(bytes, 0, 'delete.deletes')
   args.refuseUnknown(statementFields)
@@ -92,7 +97,7 @@ function parseStatement(call: Call, bytes: Uint8Array): { readonly matcher: Matc
   if (limit !== 0 && limit !== 1) {
     throw new CommandError('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`)
   }
-  return { matcher: compileCallFilter(call, args.requiredDocument('q')), limit }
+  return { matcher: compileCallFilter(call, args.requiredDocument('q')), limit, args }
 }
 
 export const deleteCommands: readonly Command[] = [

@@ -14,6 +14,7 @@ import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../document-updates.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { type Namespace, namespaceOf } from '../namespace.ts'
 import {
   compileCallFilter,
@@ -66,6 +67,7 @@ async function modify(
   const { filter, matcher, sort, update, isUpsert } = modification
   for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
     const collection = await findCollection(call.service.engine, namespace)
+    checkHint(call.args, collection)
     if (collection !== undefined) {
       const mutation: Mutation =
         update === undefined

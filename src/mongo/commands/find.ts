@@ -11,6 +11,7 @@ import { type CursorSource, listSource, openCursor } from '../cursors.ts'
 import { unshardedPartition } from '../document-key.ts'
 import { documentSource } from '../documents.ts'
 import { Documents, emptyDocument, type Fields } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { onlyId } from '../named-ids.ts'
 import { nameOf, namespaceOf } from '../namespace.ts'
 import { compileCallFilter, compileCallProjection, compileFindSort, refuseCollation } from '../query-language.ts'
@@ -78,6 +79,7 @@ function readPoint(call: Call, { container, name }: Collection, id: string): May
 function search(call: Call, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
   const { args, service, session } = call
   refuseCollation(args)
+  checkHint(args, collection)
   if (args.flag('tailable') || args.flag('awaitData')) {
     throw new CommandError('BadValue', 'error processing query: tailable cursor requested on non capped collection')
   }

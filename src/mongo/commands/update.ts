@@ -14,6 +14,7 @@ import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { mutateAll, mutateOne, updateMutation } from '../document-updates.ts'
 import type { Fields, FieldValue } from '../fields.ts'
+import { checkHint } from '../hint.ts'
 import { type Namespace, namespaceOf } from '../namespace.ts'
 import { compileCallFilter, pipelineUpdate, refuseCollation } from '../query-language.ts'
 import type { RetryRecord, StatementResult } from '../retry-record.ts'
@@ -46,6 +47,7 @@ interface UpdateStatement {
   readonly update: CompiledUpdate
   readonly isMulti: boolean
   readonly isUpsert: boolean
+  readonly args: Arguments
 }
 
 async function update(call: Call): Promise<Fields> {
@@ -105,6 +107,7 @@ class Updates {
       return
     }
     const statement = parseStatement(this.#call, bytes)
+    checkHint(statement.args, await findCollection(this.#call.service.engine, this.#namespace))
     const result = statement.isMulti
       ? await this.#updateAll(statement)
       : await this.#updateOne(statement, result => new Map([[number, result]]))
@@ -203,6 +206,7 @@ function parseStatement(call: Call, bytes: Uint8Array): UpdateStatement {
     }),
     isMulti,
     isUpsert: args.flag('upsert'),
+    args,
   }
 }
 

@@ -12,7 +12,6 @@ export const opMsg = 2013
 
 const checksumPresent = 1 << 0
 const moreToCome = 1 << 1
-const exhaustAllowed = 1 << 16
 
 /** Bits a receiver must understand or refuse; the upper half may be ignored. */
 const requiredFlags = 0xffff
@@ -27,14 +26,9 @@ export interface DocumentSequence {
 }
 
 export interface CommandMessage {
-  readonly requestId: number
   /** One document, not looked into yet. */
   readonly body: Buffer
   readonly sequences: readonly DocumentSequence[]
-  /** The client does not wait for an answer and must not get one. */
-  readonly isUnacknowledged: boolean
-  /** The client takes several answers to this command. */
-  readonly mayStream: boolean
 }
 
 /** Whether the client waits for an answer, even to a message that is otherwise nonsense. */
@@ -72,11 +66,8 @@ export function parseOpMsg(message: Buffer): CommandMessage {
   }
   if (body === undefined) throw new CommandError(40587, 'OP_MSG messages must have a body')
   return {
-    requestId: message.readInt32LE(4),
     body,
     sequences,
-    isUnacknowledged: (flags & moreToCome) !== 0,
-    mayStream: (flags & exhaustAllowed) !== 0,
   }
 }
 
@@ -102,14 +93,11 @@ function parseSequence(section: Buffer, before: readonly DocumentSequence[]): Do
 export const answerStart = sectionsStart + 1
 
 /** Fills in what stands before the document; the document itself already begins at `answerStart`. */
-export function finishOpMsg(
-  answer: Buffer,
-  ids: { readonly requestId: number; readonly responseTo: number; readonly isFollowed: boolean },
-): void {
+export function finishOpMsg(answer: Buffer, ids: { readonly requestId: number; readonly responseTo: number }): void {
   answer.writeInt32LE(answer.length, 0)
   answer.writeInt32LE(ids.requestId, 4)
   answer.writeInt32LE(ids.responseTo, 8)
   answer.writeInt32LE(opMsg, 12)
-  answer.writeUInt32LE(ids.isFollowed ? moreToCome : 0, headerBytes)
+  answer.writeUInt32LE(0, headerBytes)
   answer[sectionsStart] = 0
 }

@@ -59,6 +59,8 @@ export async function postBatch(request: NosqlRequest, container: ContainerRecor
     const tasks = operations.map(asked => prepare(request, view, asked, components))
     return answer(view, tasks, await doTogether(request, container, tasks), isBinary)
   }
+  // Whoever names a partition key for all of them may be allowed no other.
+  if (named !== undefined) checkSameKey(view, operations, named)
   physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
   const tasks = operations.map(asked => prepare(request, view, asked, named))
   // Only a client that says so stops at the first failure.

@@ -13,7 +13,7 @@ import { viewOf } from '../container-view.ts'
 import { definitionFeed } from '../feed.ts'
 import { uniqueIndexes } from '../indexed-paths.ts'
 import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
-import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
 import { deleteScripts } from '../script-store.ts'
@@ -50,7 +50,7 @@ export async function listContainers(request: NosqlRequest): Promise<NosqlRespon
 }
 
 export async function postContainer(request: NosqlRequest): Promise<NosqlResponse> {
-  if (hasFlag(request, 'x-ms-documentdb-isquery')) {
+  if (isQuery(request)) {
     const { database, resources } = await containersOf(request)
     return definitionFeed(
       request,

@@ -5,12 +5,13 @@ import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { viewOf } from '../container-view.ts'
 import { readObject } from '../definition-input.ts'
 import { definitionFeed } from '../feed.ts'
-import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf } from '../resource-id.ts'
 import { parseResourceId } from '../resource-name.ts'
 import type { NosqlResponse } from '../response.ts'
 import { deleteScripts } from '../script-store.ts'
 import { parseThroughput } from '../throughput.ts'
+import { deleteUsers } from '../user-store.ts'
 import { queryDefinitions } from './query.ts'
 
 export function databaseResource(database: DatabaseRecord): object {
@@ -36,7 +37,7 @@ export async function listDatabases(request: NosqlRequest): Promise<NosqlRespons
 }
 
 export async function postDatabase(request: NosqlRequest): Promise<NosqlResponse> {
-  if (hasFlag(request, 'x-ms-documentdb-isquery')) {
+  if (isQuery(request)) {
     return definitionFeed(request, 'Databases', '', await queryDefinitions(request, await databases(request)))
   }
   const id = parseResourceId(readObject(jsonBody(request), 'database').id)
@@ -54,6 +55,7 @@ export async function deleteDatabase(request: NosqlRequest): Promise<NosqlRespon
   const containers = await engine.store.containers(database)
   await engine.deleteDatabase(database)
   for (const container of containers) await deleteScripts(engine, viewOf(container))
+  await deleteUsers(engine, database)
   return { status: 204, chargeRu: catalogWriteRu }
 }
 

@@ -11,7 +11,7 @@ import { decodeJson, itemDraft, parseItemBody } from '../item-body.ts'
 import { patchOperation, stepOf } from '../item-operation.ts'
 import { refusalError } from '../outcome-error.ts'
 import { parsePatch } from '../patch.ts'
-import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
+import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf, versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
 import { postBatch } from './batch.ts'
@@ -45,10 +45,6 @@ export function postItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   }
   const kind = hasFlag(request, 'x-ms-documentdb-is-upsert') ? 'upsert' : 'create'
   return andThen(containerOf(request), container => writeItem(request, container, kind))
-}
-
-function isQuery(request: NosqlRequest): boolean {
-  return hasFlag(request, 'x-ms-documentdb-isquery') || headerOf(request, 'content-type') === 'application/query+json'
 }
 
 export function replaceItem(request: NosqlRequest): MaybePromise<NosqlResponse> {

@@ -5,26 +5,27 @@ import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { type ContainerView, viewOf } from '../container-view.ts'
 import { definitionFeed } from '../feed.ts'
 import { outcomeError } from '../outcome-error.ts'
-import { hasFlag, headerOf, jsonBody, type NosqlRequest } from '../request.ts'
+import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { versionOfEtag } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
 import { parseScript, type ScriptKind, scriptKinds } from '../script-definition.ts'
-import { ScriptStore, type StoredScript } from '../script-store.ts'
+import { openScripts } from '../script-store.ts'
+import type { StoredResource, SystemResources } from '../system-resources.ts'
 import { queryDefinitions } from './query.ts'
 
 interface Opened {
   readonly view: ContainerView
   readonly kind: ScriptKind
-  readonly scripts: ScriptStore
+  readonly scripts: SystemResources
 }
 
 async function open({ service, path }: NosqlRequest): Promise<Opened> {
   const kind = path[4] as ScriptKind
   const view = viewOf(await service.engine.requireContainer(path[1]!, path[3]!))
-  return { view, kind, scripts: await ScriptStore.open(service.engine, view, kind) }
+  return { view, kind, scripts: await openScripts(service.engine, view, kind) }
 }
 
-async function resources(scripts: ScriptStore) {
+async function resources(scripts: SystemResources) {
   return (await scripts.list()).map(({ sequence, text }) => ({
     number: sequence,
     resource: JSON.parse(text) as object,
@@ -38,7 +39,7 @@ export async function listScripts(request: NosqlRequest): Promise<NosqlResponse>
 
 export async function postScript(request: NosqlRequest): Promise<NosqlResponse> {
   const { view, kind, scripts } = await open(request)
-  if (hasFlag(request, 'x-ms-documentdb-isquery') || headerOf(request, 'content-type') === 'application/query+json') {
+  if (isQuery(request)) {
     const rows = await queryDefinitions(request, await resources(scripts))
     return definitionFeed(request, scriptKinds[kind].feed, view.rid, rows)
   }
@@ -75,12 +76,12 @@ export async function deleteScript(request: NosqlRequest): Promise<NosqlResponse
   return { status: 204, chargeRu: catalogWriteRu }
 }
 
-function expectedVersion(request: NosqlRequest, { rid }: ScriptStore): number | undefined {
+function expectedVersion(request: NosqlRequest, { rid }: SystemResources): number | undefined {
   const etag = headerOf(request, 'if-match')
   return etag === undefined ? undefined : versionOfEtag(etag, rid)
 }
 
-function answer(status: number, view: ContainerView, { text, etag }: StoredScript, chargeRu: number): NosqlResponse {
+function answer(status: number, view: ContainerView, { text, etag }: StoredResource, chargeRu: number): NosqlResponse {
   const headers = ['etag', etag, 'x-ms-content-path', view.rid, 'x-ms-alt-content-path', view.path]
   return { status, body: text, chargeRu, headers }
 }

@@ -8,9 +8,8 @@ import { decodeJson, parseJson } from '../item-body.ts'
 import { outcomeError } from '../outcome-error.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
-import type { Script } from '../script-definition.ts'
 import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
-import { ScriptStore } from '../script-store.ts'
+import { findScript } from '../script-store.ts'
 
 export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
   const { service, path } = request
@@ -19,9 +18,8 @@ export async function executeStoredProcedure(request: NosqlRequest): Promise<Nos
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   const args = parseArguments(request)
-  const found = await (await ScriptStore.open(engine, view, 'sprocs')).find(path[5]!)
-  if (found === undefined) throw outcomeError('missing')
-  const script = JSON.parse(found.text) as Script
+  const script = await findScript(engine, view, 'sprocs', path[5]!)
+  if (script === undefined) throw outcomeError('missing')
   const { result, transaction, stored } = await inTransaction(service, view, components, async transaction => {
     transaction.charge(catalogReadRu)
     return runner.runStoredProcedure({ ...scriptRun(request, transaction, script), args })

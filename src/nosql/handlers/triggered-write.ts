@@ -4,7 +4,7 @@ import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import type { ContainerRecord } from '../../storage/port.ts'
-import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
 import { malformed } from '../definition-input.ts'
 import { decodeJson, parseJson, readItemText } from '../item-body.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
@@ -12,7 +12,7 @@ import { etagOf } from '../resource-id.ts'
 import type { NosqlResponse } from '../response.ts'
 import type { Script } from '../script-definition.ts'
 import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
-import { ScriptStore } from '../script-store.ts'
+import { findScript } from '../script-store.ts'
 import type { ScriptTransaction, SeenItem } from '../script-transaction.ts'
 
 export type WriteKind = 'create' | 'upsert' | 'replace' | 'delete'
@@ -50,8 +50,7 @@ export async function writeWithTriggers(
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
-  const scripts = await ScriptStore.open(service.engine, view, 'triggers')
-  const triggers = { pre: await find(request, scripts, 'pre', kind), post: await find(request, scripts, 'post', kind) }
+  const triggers = { pre: await find(request, view, 'pre', kind), post: await find(request, view, 'post', kind) }
   const { result, transaction, stored } = await inTransaction(service, view, components, transaction =>
     run(request, transaction, kind, triggers),
   )
@@ -75,17 +74,16 @@ export async function writeWithTriggers(
 
 async function find(
   request: NosqlRequest,
-  scripts: ScriptStore,
+  view: ContainerView,
   type: TriggerType,
   kind: WriteKind,
 ): Promise<readonly Script[]> {
   const names = headerOf(request, headerNames[type])?.split(',') ?? []
   const found: Script[] = []
   for (const name of names.map(each => each.trim()).filter(each => each !== '')) {
-    const script = await scripts.find(name)
+    const trigger = await findScript(request.service.engine, view, 'triggers', name)
     // INFERRED: the texts. That a trigger runs only for its operations is in the service's documents.
-    if (script === undefined) malformed(`The trigger '${name.slice(0, 255)}' does not exist.`)
-    const trigger = JSON.parse(script.text) as Script
+    if (trigger === undefined) malformed(`The trigger '${name.slice(0, 255)}' does not exist.`)
     if (trigger.triggerType?.toLowerCase() !== type) malformed(`The trigger '${trigger.id}' is not a ${type}-trigger.`)
     if (!isFor(trigger.triggerOperation!.toLowerCase(), kind)) {
       malformed(`The trigger '${trigger.id}' is for the operation ${trigger.triggerOperation}, not for ${kind}.`)

@@ -33,7 +33,14 @@ export interface Contents {
   readonly indexes: ReadonlyMap<number, KnownIndexes>
 }
 
-const versionStatement = { name: 'catalog', text: 'SELECT version FROM mayfly.catalog WHERE one = 1' }
+/** Those who have not signed on for three times as long as they would have to are gone. */
+const present = `seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`
+
+const versionStatement = {
+  name: 'catalog',
+  text: `SELECT version, (SELECT count(*)::int FROM mayfly.gateways WHERE ${present}) AS gateways
+    FROM mayfly.catalog WHERE one = 1`,
+}
 
 const signOnStatement = {
   name: 'sign_on',
@@ -41,11 +48,9 @@ const signOnStatement = {
     ON CONFLICT (id) DO UPDATE SET seen = excluded.seen`,
 }
 
-/** Those who have not signed on for three times as long as they would have to are gone. */
 const othersStatement = {
   name: 'others',
-  text: `SELECT count(*)::int AS others FROM mayfly.gateways
-    WHERE id <> $1 AND seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`,
+  text: `SELECT count(*)::int AS others FROM mayfly.gateways WHERE id <> $1 AND ${present}`,
 }
 
 const unknown: KnownIndexes = { version: -1, indexes: [] }
@@ -59,6 +64,7 @@ export class CatalogCopy {
   #check: Promise<Contents> | undefined
   #leaseEndMs = Number.NEGATIVE_INFINITY
   #signOnMs = Number.NEGATIVE_INFINITY
+  #gateways = 1
 
   constructor(connections: Connections, gateway: string) {
     this.#connections = connections
@@ -76,6 +82,11 @@ export class CatalogCopy {
       })
     })
     return this.#check
+  }
+
+  /** How many gateways there were when the copy was last looked over, this one included. */
+  get gateways(): number {
+    return this.#gateways
   }
 
   /** What the copy knows, which may be out of date: who writes by it has that checked. */
@@ -115,7 +126,8 @@ export class CatalogCopy {
       this.#signOnMs = startMs
     }
     const askedMs = machine.monotonicMs()
-    const [row] = await this.#connections.read<{ version: number }>(versionStatement, [])
+    const [row] = await this.#connections.read<{ version: number; gateways: number }>(versionStatement, [])
+    this.#gateways = Math.max(1, row!.gateways)
     const contents = row!.version === this.#contents.version ? this.#contents : await this.#load()
     // Answers may overtake each other.
     if (contents.version >= this.#contents.version) {

@@ -47,7 +47,7 @@ const logStatement = {
     )}) p ORDER BY p.place`,
 }
 
-interface EntryRow {
+export interface EntryRow {
   bucket: number
   number: number
   kind: LogEntry['kind']
@@ -110,8 +110,12 @@ export class Log {
 
 /** The position of an entry is behind it in its own bucket, and in the others behind the entries before it on the page. */
 function entryOf(row: EntryRow, reached: number[]): LogEntry {
-  const { kind, version, sequence, ts, previous_version } = row
   reached[row.bucket] = row.number
+  return { ...storedEntry(row), position: printPosition(reached) }
+}
+
+export function storedEntry(row: EntryRow): Omit<LogEntry, 'position'> {
+  const { kind, version, sequence, ts, previous_version } = row
   const previousBody = row.previous_body ?? row.previous_bytes
   return {
     kind,
@@ -124,6 +128,5 @@ function entryOf(row: EntryRow, reached: number[]): LogEntry {
       previous_version === null || previousBody === null
         ? undefined
         : { version: previous_version, body: previousBody },
-    position: printPosition(reached),
   }
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Clock, EpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import type {
   ChangeRange,
@@ -24,7 +25,7 @@ import { Items } from './items.ts'
 import { Log } from './log.ts'
 import { Moments } from './moments.ts'
 import { Purge } from './purge.ts'
-import { forgetGateways, migrate } from './schema.ts'
+import { forgetGateways, isHalfMoved, migrate } from './schema.ts'
 import { requireUsable, whyNot } from './unusable.ts'
 import { Views } from './views.ts'
 import { Writes } from './writes.ts'
@@ -47,6 +48,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     let mark: EpochSeconds
     try {
       await requireUsable(session)
+      if (await isHalfMoved(session)) {
+        const sentence = 'Data is being moved into this database. Finish that first: mayfly migrate.'
+        throw new RequestError('unsupported', sentence)
+      }
       await migrate(session)
       await forgetGateways(session)
       const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
@@ -98,6 +103,11 @@ class PostgresStore implements Store {
 
   view(container: ContainerRecord) {
     return this.#items.view(container)
+  }
+
+  /** Gateways share evenly. One that comes or goes is noticed with the next look at the catalog. */
+  share() {
+    return 1 / this.#copy.gateways
   }
 
   databases() {

@@ -29,7 +29,7 @@ const waitStatement = { name: 'sweep_waiting', text: 'SELECT removed FROM mayfly
 const censusStatement = {
   name: 'census',
   text: `
-    SELECT sum(n.rows)::bigint AS rows,
+    SELECT sum(n.rows)::bigint AS rows, sum(n.lsn)::bigint AS writes,
       coalesce(max(n.lsn * ${bucketCount} + n.bucket) FILTER (WHERE n.lsn > 0), 0) AS version,
       min((SELECT min(i.ts) FROM mayfly.items i
         WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL)) AS "earliestInherited",
@@ -97,11 +97,11 @@ export class Purge {
   }
 
   async census(container: ContainerRecord): Promise<Census> {
-    const { rows, version, earliestInherited, earliestOwn } = required(
+    const { rows, version, writes, earliestInherited, earliestOwn } = required(
       await this.#connections.read<Census>(censusStatement, [container.number]),
       container,
     )
-    return { rows, version, earliestInherited, earliestOwn }
+    return { rows, version, writes, earliestInherited, earliestOwn }
   }
 
   async count(container: ContainerRecord, { lifespan, after, upTo }: Cohort): Promise<number> {

@@ -13,6 +13,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
+import { postgresSignOnMs } from '../../base/limits.ts'
 import type { Session } from './connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
@@ -215,4 +216,19 @@ async function formatOf(session: Session): Promise<number> {
 export async function forgetGateways(session: Session): Promise<void> {
   await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
   await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
+}
+
+/** Data is being moved in here, or was and the move was broken off. */
+export async function isHalfMoved(session: Session): Promise<boolean> {
+  const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'transfer'`
+  return (await session.query(there)).rows.length > 0
+}
+
+/** Gateways that are there, or were until a moment ago. */
+export async function othersSignedOn(session: Session): Promise<number> {
+  const { rows } = await session.query(
+    `SELECT count(*)::int AS n FROM mayfly.gateways
+     WHERE seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`,
+  )
+  return rows[0].n
 }

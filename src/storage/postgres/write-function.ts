@@ -58,7 +58,7 @@ CREATE FUNCTION mayfly.write(
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE;
+  bucket_ mayfly.counters%ROWTYPE; container_ record;
   inherited_after bigint; own_after bigint; is_logged boolean; before_lsn bigint;
   epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
   here record; was_there boolean; lives boolean; kind text; outcome text;
@@ -75,8 +75,9 @@ BEGIN
         FROM mayfly.lanes l WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
       IF FOUND THEN RETURN; END IF;
     END IF;
-    SELECT k.now INTO moment FROM mayfly.clock k WHERE k.one = 1;
-    SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
+    SELECT k.now, c.version, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.indexes_version, c.log_seconds, c.log_epoch
+      INTO container_ FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+    moment := container_.now;
   END IF;
   IF NOT FOUND THEN verdict := 'gone';
   ELSIF container_.indexes_version <> indexes_ THEN verdict := 'stale';

@@ -10,6 +10,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
 import type { ChangePosition, ChangeRange, LogAnswer, LogEntry, PageSize } from '../port.ts'
+import { logNumber } from './positions.ts'
 
 export type LogDraft = Omit<LogEntry, 'position'>
 
@@ -89,7 +90,7 @@ export class Log {
     page: PageSize,
     rememberedAfter: number,
   ): Pick<LogAnswer, 'entries' | 'position' | 'isEnd' | 'isForgotten'> {
-    const from = Number(after)
+    const from = logNumber(after)
     const newest = this.newest()
     if (from < this.newestAt(container, rememberedAfter)) {
       return { entries: [], position: after, isEnd: false, isForgotten: true }

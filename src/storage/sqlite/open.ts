@@ -35,6 +35,7 @@ import { type IndexFindings, noFindings } from './index-findings.ts'
 import type { Consequences, Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
+import { changeNumber } from './positions.ts'
 import { dataFile, migrate } from './schema.ts'
 import { SortedBuild } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
@@ -138,6 +139,11 @@ class SqliteStore implements Store {
   view(container: ContainerRecord): View {
     const { policy } = this.#require(container).record
     return this.#views.open(container.number, { policy, moment: this.#turns.readMoment() })
+  }
+
+  /** A data directory belongs to one process. */
+  share() {
+    return 1
   }
 
   databases() {
@@ -276,8 +282,9 @@ class SqliteStore implements Store {
     const { record, items, changes } = this.#require(container)
     const { moment, policy } = this.#judgedBy(record, within.at)
     const { version } = items
-    const found = changes.read(within, Number(after), livingAt(policy, moment), page, sliceRowsMax)
-    const position = String(found.last ?? Math.max(Number(after), version))
+    const from = changeNumber(after)
+    const found = changes.read(within, from, livingAt(policy, moment), page, sliceRowsMax)
+    const position = String(found.last ?? Math.max(from, version))
     return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
   }
 
@@ -376,7 +383,7 @@ class SqliteStore implements Store {
 
   census(container: ContainerRecord) {
     const { items, purge } = this.#require(container)
-    return { rows: items.rows, version: items.version, ...purge.earliest() }
+    return { rows: items.rows, version: items.version, writes: items.version, ...purge.earliest() }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -76,9 +76,13 @@ export class Snapshots implements Disposable {
     const idle = this.#idle.pop()
     if (idle !== undefined) return idle
     if (this.#connections === querySnapshotsMax) return new Promise(resolve => this.#waiting.push(resolve))
-    const connection = new Connection(this.#file, this.#keysOf)
-    this.#connections++
-    return connection
+    try {
+      const connection = new Connection(this.#file, this.#keysOf)
+      this.#connections++
+      return connection
+    } catch (error) {
+      throw translate(error)
+    }
   }
 
   #give(connection: Connection): void {
@@ -232,7 +236,7 @@ export class Snapshot implements ContainerReader {
 
   census(): Census {
     const { rows, version } = this.#row
-    return { rows, version, ...this.#open.purge.earliest() }
+    return { rows, version, writes: version, ...this.#open.purge.earliest() }
   }
 
   /** The next range of an index that is being built; undefined when there is no such index. */

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Document, Double, Long } from 'mongodb'
-import { newClient } from '../../support/start-server.ts'
+import { type Document, Double, Long, MongoClient } from 'mongodb'
+import { mayfly } from '../../../src/index.ts'
+import { newClient, temporaryDirectory } from '../../support/start-server.ts'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
 import { RawClient } from './support/raw-client.ts'
 
@@ -224,6 +225,47 @@ test('A unique index is not made over what is not unique', async () => {
   assert.equal((await collection.indexes()).length, 1)
   await collection.deleteOne({})
   await collection.createIndex({ a: 1 }, { unique: true })
+})
+
+test('Collections and their indexes are there after a restart', async () => {
+  const data = temporaryDirectory()
+  const shown: Document[][] = []
+  for (let run = 0; run < 2; run++) {
+    await using server = await mayfly({ clock: 'manual', data })
+    await using connected = new MongoClient(server.mongoUri!)
+    const collection = connected.db('d').collection<Document>('c')
+    if (run === 0) {
+      await collection.createIndexes([
+        { key: { a: 1, b: -1 }, name: 'compound' },
+        { key: { u: 1 }, name: 'unique', unique: true, partialFilterExpression: { u: { $gt: 5 } } },
+        { key: { s: 1 }, name: 'sparse', sparse: true },
+        { key: { '$**': 1 }, name: 'wildcard' },
+        { key: { 'x.y': 1 }, name: 'nested', expireAfterSeconds: 100 },
+        { key: { h: 'hashed' }, name: 'hashed' },
+      ])
+      await connected.db('admin').command({ shardCollection: 'd.sharded', key: { tenant: 1 } })
+      await connected
+        .db('d')
+        .collection('sharded')
+        .insertOne({ _id: 1 as never, tenant: 'a' })
+      await collection.insertOne({ _id: 1 as never, a: [1, 2], u: 7 })
+    }
+    assert.equal((await failure(collection.insertOne({ u: 7 }))).code, 11000)
+    assert.equal(
+      (
+        await failure(
+          connected
+            .db('d')
+            .collection('sharded')
+            .insertOne({ _id: 1 as never, tenant: 'a' }),
+        )
+      ).code,
+      11000,
+    )
+    assert.deepEqual(idsOf(await collection.find({ a: 2 }).toArray()), [1])
+    shown.push(await collection.indexes())
+  }
+  assert.deepEqual(shown[1], shown[0])
 })
 
 test('Documents with two arrays have no place in a compound index', async () => {

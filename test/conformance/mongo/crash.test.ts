@@ -62,7 +62,11 @@ test('Killed again and again in the middle of transactions, the sum stays, and n
       await collection.insertOne({ _id: 'counter' as never, n: 0 })
     }
     const found = await collection.find({ _id: { $type: 'int' } as never }).toArray()
-    assert.equal(found.reduce((sum, { n }) => sum + n, 0), total, `before round ${round}`)
+    assert.equal(
+      found.reduce((sum, { n }) => sum + n, 0),
+      total,
+      `before round ${round}`,
+    )
     const counter = (await collection.findOne({ _id: 'counter' as never }))!.n
     assert.ok(counter >= expected, `${counter} of ${expected} increments are there`)
     let isOver = false

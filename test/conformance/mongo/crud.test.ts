@@ -301,3 +301,23 @@ test('The last command of a connection tells what it cost', async () => {
   assert.ok(RequestCharge >= 5)
   assert.ok(RequestDurationInMilliSeconds >= 0)
 })
+
+test('A hint must name an index that is there', async () => {
+  const collection = await filled(3)
+  await collection.createIndex({ n: 1 })
+  for (const hint of ['n_1', { n: 1 }, { _id: 1 }, '_id_', { $natural: 1 }] as const) {
+    assert.equal((await collection.find({}, { hint: hint as never }).toArray()).length, 3)
+    assert.equal((await collection.updateMany({}, { $set: { h: 1 } }, { hint: hint as never })).matchedCount, 3)
+  }
+  const hint = 'nonsense'
+  for (const work of [
+    () => collection.find({}, { hint }).toArray(),
+    () => collection.countDocuments({}, { hint }),
+    () => collection.distinct('n', {}, { hint } as never),
+    () => collection.updateOne({}, { $set: { h: 2 } }, { hint }),
+    () => collection.deleteOne({}, { hint }),
+    () => collection.findOneAndUpdate({}, { $set: { h: 2 } }, { hint } as never),
+  ]) {
+    assert.equal((await failure(work())).code, 2)
+  }
+})

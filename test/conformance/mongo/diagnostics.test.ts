@@ -38,7 +38,14 @@ test('Every question about the server has an answer', async () => {
 })
 
 test('What a shell asks before it says anything gets an answer or 59', async () => {
-  assert.deepEqual(await client.db('admin').collection('atlascli').aggregate([{ $match: { managedClusterType: 'atlasCliLocalDevCluster' } }, { $group: { _id: 1 } }]).toArray(), [])
+  assert.deepEqual(
+    await client
+      .db('admin')
+      .collection('atlascli')
+      .aggregate([{ $match: { managedClusterType: 'atlasCliLocalDevCluster' } }, { $group: { _id: 1 } }])
+      .toArray(),
+    [],
+  )
   assert.equal((await failure(admin.command({ atlasVersion: 1 }))).code, 59)
   assert.equal((await failure(admin.command({ getParameter: 'foo' }))).code, 72)
 })
@@ -53,7 +60,11 @@ test('An unknown read concern is refused, the others are accepted, and write con
     assert.equal((await collection.db.command({ find: 'items', readConcern: { level } })).ok, 1, level)
   }
   assert.equal((await failure(collection.db.command({ find: 'items', readConcern: { level: 'nonsense' } }))).code, 2)
-  const { ok, writeConcernError } = await collection.db.command({ insert: 'items', documents: [{}], writeConcern: { w: 5 } })
+  const { ok, writeConcernError } = await collection.db.command({
+    insert: 'items',
+    documents: [{}],
+    writeConcern: { w: 5 },
+  })
   assert.deepEqual([ok, writeConcernError], [1, undefined])
 })
 
@@ -65,7 +76,10 @@ test('Whether ttl in a document counts can be switched', async () => {
   assert.equal((await admin.command({ setParameter: 1, perDocumentTtl: true })).was, false)
   await collection.insertOne({ _id: 'on' as never, ttl: 5 })
   await db.clock.advance('5s')
-  assert.deepEqual((await collection.find().toArray()).map(({ _id }) => _id), ['off'])
+  assert.deepEqual(
+    (await collection.find().toArray()).map(({ _id }) => _id),
+    ['off'],
+  )
 })
 
 test('A session that ends takes its transaction with it', async () => {
@@ -90,9 +104,15 @@ test('Commands can be made to fail where test commands are on, and only there', 
   assert.equal((await failure(collection.find().toArray())).code, 2)
   assert.equal((await collection.find().toArray()).length, 1)
   await fail({ times: 1 }, { failCommands: ['insert'], errorCode: 91, errorLabels: ['RetryableWriteError'] })
-  await connect({ retryWrites: true }).db(collection.dbName).collection('items').insertOne({ _id: 1 as never })
+  await connect({ retryWrites: true })
+    .db(collection.dbName)
+    .collection('items')
+    .insertOne({ _id: 1 as never })
   await fail({ times: 1 }, { failCommands: ['update'], closeConnection: true })
-  await connect({ retryWrites: true }).db(collection.dbName).collection('items').updateOne({ _id: 1 as never }, { $set: { a: 1 } })
+  await connect({ retryWrites: true })
+    .db(collection.dbName)
+    .collection('items')
+    .updateOne({ _id: 1 as never }, { $set: { a: 1 } })
   assert.deepEqual(await collection.find({}).toArray(), [{ _id: 0 }, { _id: 1, a: 1 }])
   await fail('off', {})
   await admin.command({ setParameter: 1, enableTestCommands: false })

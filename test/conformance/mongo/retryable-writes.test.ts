@@ -141,7 +141,10 @@ test('Through a connection that is cut at random, every increment of the driver 
   const proxy = await cuttingProxy(uri)
   const { databaseName } = newDatabase()
   const direct: Collection<Document> = client.db(databaseName).collection('c')
-  const cut = connect({ retryWrites: true, maxPoolSize: 4, heartbeatFrequencyMS: 500 }, proxy.uri)
+  const cut = connect(
+    { retryWrites: true, maxPoolSize: 4, heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 10 },
+    proxy.uri,
+  )
   const through: Collection<Document> = cut.db(databaseName).collection('c')
   await direct.insertOne({ _id: 'counter' as never, n: 0 })
   await fc.assert(
@@ -179,7 +182,7 @@ test('Through a connection that is cut at random, every increment of the driver 
         assert.equal(await direct.estimatedDocumentCount(), count + inserted)
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 40 },
   )
-  assert.ok(proxy.cuts >= 12, `${proxy.cuts} connections were cut`)
+  assert.ok(proxy.cuts >= 40, `${proxy.cuts} connections were cut`)
 })

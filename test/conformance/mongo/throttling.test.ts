@@ -10,23 +10,30 @@ test('A command beyond the throughput is refused with 16500 and the time to wait
   const database = newDatabase()
   await database.command({ customAction: 'CreateCollection', collection: 'c', offerThroughput: 400 })
   const collection = database.collection('c')
-  await collection.insertOne({ _id: 1 as never, text: 'x'.repeat(100_000) })
-  let refused: Awaited<ReturnType<typeof failure>> | undefined
-  for (let attempt = 0; attempt < 500 && refused === undefined; attempt++) {
-    refused = await collection.findOne({ _id: 1 as never }).then(() => undefined, () => failure(database.command({ find: 'c', filter: { _id: 1 } })))
-  }
-  assert.equal(refused?.code, 16500)
-  assert.equal(refused?.codeName, 'TooManyRequests')
-  assert.match(refused!.message, /RetryAfterMs=\d+$/)
-  assert.ok(refused!.labels.includes('SystemOverloadedError'))
+  await collection.insertOne({ _id: 1 as never, n: 0, text: 'x'.repeat(1_000_000) })
+  // Each costs about 160 of the 400 units of a second, however slow the machine.
+  const modify = { findAndModify: 'c', query: { _id: 1 }, update: { $inc: { n: 1 } }, fields: { n: 1 } }
+  const answers = await Promise.allSettled(Array.from({ length: 20 }, () => database.command(modify)))
+  const done = answers.filter(({ status }) => status === 'fulfilled').length
+  const [first] = answers.flatMap(answer => (answer.status === 'rejected' ? [answer] : []))
+  const refused = await failure(Promise.reject(first?.reason))
+  assert.equal(refused.code, 16500)
+  assert.equal(refused.codeName, 'TooManyRequests')
+  assert.match(refused.message, /RetryAfterMs=\d+$/)
+  assert.ok(refused.labels.includes('SystemOverloadedError'))
+  assert.deepEqual(await collection.findOne({}, { projection: { n: 1, _id: 0 } }).catch(() => ({ n: done })), {
+    n: done,
+  })
 })
 
 test('A write beyond the throughput is an error of its statement', async () => {
   const database = newDatabase()
   await database.command({ customAction: 'CreateCollection', collection: 'c', offerThroughput: 400 })
-  const documents = Array.from({ length: 200 }, (_, _id) => ({ _id, text: 'x'.repeat(1000) }))
+  const documents = Array.from({ length: 500 }, (_, _id) => ({ _id, text: 'x'.repeat(1000) }))
   const answers = await Promise.all(
-    Array.from({ length: 4 }, (_, at) => database.command({ insert: 'c', documents: documents.map(({ _id, text }) => ({ _id: `${at} ${_id}`, text })) })),
+    Array.from({ length: 4 }, (_, at) =>
+      database.command({ insert: 'c', documents: documents.map(({ _id, text }) => ({ _id: `${at} ${_id}`, text })) }),
+    ),
   )
   const refused = answers.filter(({ writeErrors }) => writeErrors !== undefined)
   assert.ok(refused.length > 0)

@@ -19,6 +19,7 @@ async function startTwo(partitions: number): Promise<Servers> {
   const set = async (time: number) => {
     for (const { clock } of servers) await clock.set(time)
   }
+  await set(now())
   let calls = 0
   return {
     any: () => servers[calls++ % servers.length]!,

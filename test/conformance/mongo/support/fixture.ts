@@ -1,9 +1,10 @@
-/** A server and clients for a test file: in this process, in memory, on free ports, with a clock turned by hand. */
+/** A server and clients for a test file: in this process, on free ports, with a clock turned by hand. */
 
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
 import { type Collection, type Db, type Document, MongoClient, type MongoClientOptions } from 'mongodb'
 import { type Mayfly, type MayflyOptions, mayfly } from '../../../../src/index.ts'
+import { testStore } from '../../../support/test-store.ts'
 
 export interface MongoFixture {
   readonly db: Mayfly
@@ -17,7 +18,7 @@ export interface MongoFixture {
 }
 
 export async function startMongo(options: MayflyOptions = {}): Promise<MongoFixture> {
-  const db = await mayfly({ clock: 'manual', ...options })
+  const db = await mayfly({ clock: 'manual', ...(await testStore()), ...options })
   const uri = db.mongoUri!
   const clients: MongoClient[] = []
   after(async () => {

@@ -121,7 +121,7 @@ function readReply(bytes: Buffer): Reply {
     responseTo: bytes.readInt32LE(8),
     opcode,
     flags: isReadable && opcode === 2013 ? bytes.readUInt32LE(16) : 0,
-    body: isReadable ? deserialize(bytes.subarray(bodyAt), { promoteValues: true }) : {},
+    body: isReadable ? deserialize(bytes.subarray(bodyAt), { bsonRegExp: true }) : {},
     bytes,
   }
 }

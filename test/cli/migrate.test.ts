@@ -1,0 +1,280 @@
+/** mayfly migrate: from a directory to PostgreSQL and back, as it was, also when it is broken off and begun again. */
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
+import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
+import { indexKeysOf } from '../../src/mongo/index-keys.ts'
+import { migrateData } from '../../src/server/migrate.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
+import { openPostgres } from '../../src/storage/postgres/open.ts'
+import { openPostgresTarget } from '../../src/storage/postgres/transfer.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { openSqliteSource } from '../../src/storage/sqlite/transfer.ts'
+import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
+import { put } from '../support/item-write.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryDirectory } from '../support/start-server.ts'
+
+const server = await startPostgres()
+after(() => server[Symbol.asyncDispose]())
+
+const start = toEpochSeconds(1_000_000)
+const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 } as const
+const everything = { min: '', maxExclusive: 'FF' }
+const itemCount = 1200
+const whole = { itemsMax: 5000, bytesMax: 1 << 26 }
+
+function keyOf(id: string, pk = 'p'): ItemKey {
+  return { epk: effectivePartitionKey(partitionKey, [pk]), pk: canonicalPartitionKey([pk]), id }
+}
+
+function openAt(place: string, clock: ManualClock): Promise<Store> {
+  const startAt = (mark: number) => {
+    clock.set(Math.max(mark, clock.now()))
+    return clock
+  }
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const options = { clock: startAt, onFatal, keysOf: indexKeysOf }
+  return place.startsWith('postgres')
+    ? openPostgres({ url: place, ...options }).then(withContract)
+    : Promise.resolve(withContract(openSqlite({ directory: place, ...options })))
+}
+
+async function make(store: Store, id: string, more: object = {}): Promise<ContainerRecord> {
+  const database =
+    (await store.findDatabase('d')) ?? (await store.createDatabase({ id: 'd', rid: 7, throughput: null }))!
+  const container = await store.createContainer(database, {
+    ...{ id, rid: id.length, throughput: null, partitionKey, partitionCount: 1, encoding: 'json' },
+    ...{ policy: newPolicy(100), logSeconds: null, definition: { any: 'thing' } },
+    ...more,
+  } as never)
+  return container!
+}
+
+/** Items of all kinds, some dead, some dead for ever by a default that was longer once; a log, a unique key, an index, bytes. */
+async function furnish(store: Store, clock: ManualClock): Promise<string> {
+  const items = await make(store, 'items')
+  const writeAll = (step: number, content: (n: number) => object) => {
+    const numbers = Array.from({ length: itemCount / step }, (_, n) => n * step)
+    return Promise.all(
+      numbers.map(n => {
+        const ttl = [undefined, -1, 50, 500][n % 4]
+        const options = { content: content(n), ...(ttl === undefined ? {} : { ttl }) }
+        return store.write(items, put('upsert', keyOf(`i${n}`, `p${n % 40}`), options))
+      }),
+    )
+  }
+  await writeAll(1, n => ({ n }))
+  clock.advance(60)
+  await writeAll(5, n => ({ n, again: true }))
+  const { position } = await store.changes(
+    items,
+    { within: everything, after: '0' },
+    { itemsMax: 300, bytesMax: 1 << 26 },
+  )
+  clock.advance(60)
+  await store.updateContainer(items, ({ policy }, moment) => ({ policy: changeDefault(policy, 100_000, moment) }))
+  const indexed = (await store.createIndex(items, {
+    components: [{ path: ['n'], isDescending: false }],
+    isDeclared: false,
+  }))!
+  while (!(await store.buildIndex(indexed, 1, 100)));
+
+  const declaredIndexes = [
+    { components: [{ path: ['name'], isDescending: false }], uniqueness: 'partition', isDeclared: true },
+  ]
+  const unique = await make(store, 'unique', { declaredIndexes, logSeconds: 1000 })
+  for (const name of ['a', 'b', 'c']) await store.write(unique, put('create', keyOf(name), { content: { name } }))
+  await store.write(unique, { kind: 'delete', key: keyOf('b') })
+  await store.write(unique, put('replace', keyOf('c'), { content: { name: 'd' } }))
+
+  const documents = await make(store, 'documents', { encoding: 'bson', policy: newPolicy(null) })
+  for (let n = 0; n < 20; n++) {
+    const draft = Uint8Array.of(14 + n, 0, 255, n, 0)
+    await store.write(documents, { kind: 'create', key: keyOf(`d${n}`), draft, ttl: undefined })
+  }
+  await make(store, 'empty')
+  return position
+}
+
+interface Look {
+  readonly records: unknown
+  readonly items: unknown
+  readonly log: unknown
+  readonly moment: number
+}
+
+/** What a client could see, but for the numbers of the newest versions. */
+async function look(store: Store): Promise<Look> {
+  const [database] = await store.databases()
+  const containers = await store.containers(database!)
+  const items = []
+  for (const container of containers) {
+    const found = (await store.scan(container, everything, whole)).items.map(({ body, ...rest }) => ({
+      ...rest,
+      body: Buffer.from(body).toString('hex'),
+    }))
+    items.push(found.sort((a, b) => a.sequence - b.sequence))
+  }
+  const { entries } = await store.log(
+    containers.find(({ id }) => id === 'unique')!,
+    { within: everything, after: '0' },
+    whole,
+  )
+  const log = entries.map(({ position: _, ...entry }) => entry)
+  return { records: containers, items, log, moment: await store.moment() }
+}
+
+async function within<T>(place: string, work: (store: Store, clock: ManualClock) => Promise<T>): Promise<T> {
+  const clock = new ManualClock(start)
+  await using store = await openAt(place, clock)
+  return await work(store, clock)
+}
+
+/** What a reader of the feed of changes is yet to get. */
+async function changedBehind(store: Store, position: string): Promise<string[]> {
+  const items = (await store.findContainer('d', 'items'))!
+  const page = await store.changes(items, { within: everything, after: position }, whole)
+  return page.items.map(({ key }) => key.id).sort()
+}
+
+async function furnished(): Promise<{ directory: string; position: string; changed: string[]; before: Look }> {
+  const directory = temporaryDirectory()
+  const found = await within(directory, async (store, clock) => {
+    const position = await furnish(store, clock)
+    return { position, changed: await changedBehind(store, position), before: await look(store) }
+  })
+  return { directory, ...found }
+}
+
+test('all is as it was in PostgreSQL, and as it was when it is back in a directory', async () => {
+  const { directory, position, changed, before } = await furnished()
+  const url = await server.createDatabase()
+  const { code, stdout, stderr } = await runCli(['migrate', '--from', directory, '--to', url])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^d\/items: 1200 [0-9a-f]{16}$/m)
+  assert.match(stdout, /^4 containers with 1222 items and 5 entries of logs were moved and compared\.$/m)
+
+  await within(url, async (store, clock) => {
+    assert.deepEqual(await look(store), before)
+    const items = (await store.findContainer('d', 'items'))!
+    assert.deepEqual(
+      await changedBehind(store, position),
+      changed,
+      'a position in the change feed goes on where it was',
+    )
+    assert.ok(changed.length > 100)
+    const unique = (await store.findContainer('d', 'unique'))!
+    assert.equal((await store.write(unique, put('create', keyOf('x'), { content: { name: 'd' } }))).outcome, 'conflict')
+    const written = await store.write(items, put('create', keyOf('new'), { content: { n: -1 } }))
+    assert.ok(written.version > itemCount * 1.2, 'versions go on behind those there were')
+    await store.write(items, { kind: 'delete', key: keyOf('new') })
+    const [index] = items.indexes
+    const range = {
+      index: index!.definition.number,
+      keys: [{ low: Uint8Array.of(0), high: Uint8Array.of(255) }],
+      isReverse: false,
+      within: everything,
+    }
+    const living = (await store.scan(items, everything, whole)).items.length
+    assert.equal((await store.scanIndex(items, range, whole)).items.length, living)
+    assert.ok(living < 1200 && living > 500, 'the dead stay dead')
+    assert.equal(
+      await store.createDatabase({ id: 'other', rid: 99, throughput: null }).then(other => other!.number > 1),
+      true,
+    )
+    assert.equal(await store.deleteDatabase((await store.findDatabase('other'))!), true)
+    clock.advance(1)
+  })
+
+  const back = join(temporaryDirectory(), 'back')
+  await migrateData({ from: url, to: back }, () => {})
+  await within(back, async store => {
+    const now = await look(store)
+    assert.deepEqual({ ...now, moment: before.moment }, before)
+    assert.ok(now.moment >= before.moment)
+    const unique = (await store.findContainer('d', 'unique'))!
+    assert.equal((await store.write(unique, put('create', keyOf('x'), { content: { name: 'd' } }))).outcome, 'conflict')
+  })
+  await server.dropDatabase(url)
+})
+
+test('a move that was broken off goes on where it was, and until then nobody can use what is there', async () => {
+  const { directory, before } = await furnished()
+  const url = await server.createDatabase()
+  {
+    await using source = openSqliteSource(directory)
+    const contents = await source.contents()
+    await using target = await openPostgresTarget(url, indexKeysOf)
+    await target.begin(contents)
+    const first = await source.items(contents.containers[0]!, undefined, 500)
+    await target.putItems(contents.containers[0]!, first)
+  }
+  await assert.rejects(openAt(url, new ManualClock(start)), /Data is being moved into this database/)
+  const seen: number[] = []
+  await migrateData({ from: directory, to: url }, ({ phase, done }) => {
+    if (phase === 'copying') seen.push(done)
+  })
+  assert.equal(seen.at(-1), 1227 - 500, 'what was there is not moved again')
+  await within(url, async store => assert.deepEqual(await look(store), before))
+  await server.dropDatabase(url)
+})
+
+test('what was damaged on the way is found, and not taken for done', async () => {
+  const { directory } = await furnished()
+  const url = await server.createDatabase()
+  let isDamaged = false
+  const damage = async () => {
+    isDamaged = true
+    await server.query(
+      url,
+      `UPDATE mayfly.items SET deadline = deadline + 1 WHERE deadline < 9007199254740991 AND container = 1`,
+    )
+  }
+  let damaging: Promise<void> | undefined
+  await assert.rejects(
+    migrateData({ from: directory, to: url }, ({ container }) => {
+      if (container === 'd/unique' && !isDamaged) damaging = damage()
+    }),
+    /d\/items is not the same on both sides/,
+  )
+  await damaging
+  await assert.rejects(openAt(url, new ManualClock(start)), /Data is being moved/)
+  await server.dropDatabase(url)
+})
+
+test('places that cannot be used are named, and left as they are', async () => {
+  const refusal = async (from: string, to: string) => {
+    const { code, stderr } = await runCli(['migrate', '--from', from, '--to', to])
+    assert.equal(code, 1)
+    return stderr
+  }
+  const nowhere = join(temporaryDirectory(), 'nowhere')
+  const { directory } = await furnished()
+  const url = await server.createDatabase()
+  assert.match(await refusal(nowhere, url), /^mayfly: There is no data of Mayfly in /)
+  assert.equal(existsSync(nowhere), false)
+  assert.match(await refusal(directory, directory), /the same/)
+  assert.match(await refusal(directory, (await furnished()).directory), /There is data of Mayfly in .* already/)
+  assert.match(await refusal(directory, 'postgres://u@127.0.0.1:1/x'), /cannot be reached/)
+  {
+    await using _store = await openAt(directory, new ManualClock(start))
+    assert.match(await refusal(directory, url), /in use by another Mayfly/)
+  }
+  {
+    await using store = await openAt(url, new ManualClock(start))
+    await make(store, 'c')
+    assert.match(await refusal(directory, url), /Mayfly serves that database\. Stop it first/)
+    assert.match(await refusal(url, nowhere), /Mayfly serves that database\. Stop it first/)
+  }
+  assert.match(await refusal(directory, url), /There is data of Mayfly in that database already/)
+  await server.dropDatabase(url)
+})

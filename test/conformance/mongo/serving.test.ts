@@ -1,0 +1,82 @@
+/** Where Mongo is served, and how clients learn of it: flags, the line of JSON, the environment of a command, the library. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MongoClient } from 'mongodb'
+import { mayfly } from '../../../src/index.ts'
+import { parseConfig, settings } from '../../../src/server/config.ts'
+import { runCli, serveCli, startCli } from '../../support/run-cli.ts'
+
+const quick = ['--memory', '--port', '0', '--json']
+const ownKey = Buffer.from('a key of our own / with + in it').toString('base64')
+
+async function ping(uri: string): Promise<number> {
+  await using client = new MongoClient(uri, { serverSelectionTimeoutMS: 3000 })
+  return (await client.db('admin').command({ ping: 1 })).ok
+}
+
+test('The line of JSON has a URI that works, with any key', async () => {
+  for (const flags of [[], ['--key', ownKey]]) {
+    await using server = await serveCli([...quick, ...flags])
+    const { mongoUri } = server.ready as { mongoUri: string }
+    assert.match(mongoUri, /^mongodb:\/\/localhost:[^@]+@127\.0\.0\.1:\d+\/\?directConnection=true$/)
+    assert.equal(await ping(mongoUri), 1)
+  }
+})
+
+test('Without Mongo there is no URI', async () => {
+  await using server = await serveCli([...quick, '--no-mongo'])
+  assert.equal((server.ready as { mongoUri: unknown }).mongoUri, null)
+  await using db = await mayfly({ mongoPort: null })
+  assert.equal(db.mongoUri, null)
+})
+
+test('The greeting shows the URI, but no key of one’s own', async () => {
+  const running = startCli(['--memory', '--port', '0', '--key', ownKey])
+  const [line] = await running.said(/MONGODB_URI=.*\n/)
+  assert.ok(!line.includes(encodeURIComponent(ownKey)))
+  running.process.kill('SIGTERM')
+  await running.ended
+})
+
+test('A command that is run beside a server finds the URI in its environment', async () => {
+  const { code, stdout } = await runCli(['exec', '--', process.execPath, '-p', 'process.env.MONGODB_URI'])
+  assert.equal(code, 0)
+  assert.match(stdout, /^mongodb:\/\/localhost:.*@127\.0\.0\.1:\d+\//)
+})
+
+test('A port that is taken is said to be, with the flag that helps', async () => {
+  await using db = await mayfly()
+  const { port } = new URL(db.mongoUri!)
+  await assert.rejects(mayfly({ mongoPort: Number(port) }), /Choose another with --mongo-port, or --mongo-port 0/)
+})
+
+test('The flags have defaults, variables and limits', () => {
+  const config = parseConfig(settings({}, {}))
+  assert.deepEqual([config.mongoPort, config.mongoDocumentTtl], [10255, true])
+  const given = parseConfig(settings({}, { MAYFLY_MONGO_PORT: '5', MAYFLY_MONGO_DOCUMENT_TTL: 'off' }))
+  assert.deepEqual([given.mongoPort, given.mongoDocumentTtl], [5, false])
+  assert.equal(parseConfig(settings({ noMongo: true }, {})).mongoPort, undefined)
+  assert.throws(() => parseConfig(settings({ mongoPort: '70000' }, {})), /--mongo-port takes a whole number/)
+  assert.throws(() => parseConfig(settings({ mongoDocumentTtl: 'perhaps' }, {})), /--mongo-document-ttl takes on, off/)
+})
+
+test('With the feature switched off a ttl in a document is data', async () => {
+  await using db = await mayfly({ clock: 'manual', mongoDocumentTtl: false })
+  await using client = new MongoClient(db.mongoUri!)
+  const collection = client.db('d').collection('c')
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  await collection.insertOne({ _id: 1 as never, ttl: 5 })
+  await db.clock.advance('9s')
+  assert.equal(await collection.estimatedDocumentCount(), 1)
+  await db.clock.advance('1s')
+  assert.equal(await collection.estimatedDocumentCount(), 0)
+})
+
+test('A server that is closed lets its clients go at once', async () => {
+  const db = await mayfly()
+  await using client = new MongoClient(db.mongoUri!)
+  await client.db('admin').command({ ping: 1 })
+  await db.close()
+  await assert.rejects(ping(db.mongoUri!))
+})
