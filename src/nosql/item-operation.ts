@@ -20,6 +20,7 @@ export interface ItemOperation {
   /** What it costs at least, known before it is done. */
   readonly chargeRu: number
   readonly decide: Step['decide']
+  readonly isBlind?: boolean
 }
 
 export function writeOperation(
@@ -30,12 +31,12 @@ export function writeOperation(
   ifVersion: number | undefined,
 ): ItemOperation {
   const change: ItemChange = { kind, ifVersion, draft: itemDraft(view, body), ttl: body.ttl }
-  return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change }
+  return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change, isBlind: true }
 }
 
 export function deleteOperation(key: ItemKey, ifVersion: number | undefined): ItemOperation {
   const change: ItemChange = { kind: 'delete', ifVersion }
-  return { kind: 'delete', key, chargeRu: deleteRu, decide: () => change }
+  return { kind: 'delete', key, chargeRu: deleteRu, decide: () => change, isBlind: true }
 }
 
 export function readOperation(key: ItemKey): ItemOperation {
@@ -63,8 +64,8 @@ export function patchOperation(
   return { kind: 'patch', key, chargeRu: writeRu(bytes), decide }
 }
 
-export function stepOf(container: ContainerRecord, { key, decide }: ItemOperation): Step {
-  return { container, key, decide }
+export function stepOf(container: ContainerRecord, { key, decide, isBlind = false }: ItemOperation): Step {
+  return { container, key, decide, isBlind }
 }
 
 /** The status of an operation that was done. */

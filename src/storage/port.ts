@@ -201,6 +201,8 @@ export interface Step {
    * calls it again, so it may have no effects but its answer.
    */
   decide(found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined
+  /** It decides the same whatever is there: the store need not look. */
+  readonly isBlind?: boolean
 }
 
 /** What came of a step; `found`: it only looked, and there was a living item. */

@@ -3,7 +3,7 @@
  *
  * The number of a write is taken under the lock of its bucket, which is held until the commit. So within a bucket numbers
  * become visible in their order: whoever has read up to one has missed none below it. Across buckets there is no order to be
- * kept, and the seconds give a good one.
+ * kept, and the server's time gives a good one.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'
@@ -29,22 +29,27 @@ export const newestSql = `
   SELECT n.bucket, CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END AS version
   FROM mayfly.counters n WHERE n.container = $1`
 
+/** When something happened, made to grow with the numbers of its bucket, whatever the server's clock did. */
+export function shownAt(row: string, number: string): string {
+  return `max(${row}.at) OVER (PARTITION BY ${row}.bucket ORDER BY ${row}.${number})`
+}
+
 /** The newest versions come along with the page, of the same snapshot: where nothing is left, reading goes on behind them. */
 const changesStatement = {
   name: 'changes',
   text: `
     SELECT p.*, (SELECT array_agg(n.version ORDER BY n.bucket) FROM (${newestSql}) n) AS newest_versions FROM (${pageSql(
-      `SELECT i.* FROM (${newestSql}) n
+      `SELECT i.*, ${shownAt('i', 'version')} AS shown_at FROM (${newestSql}) n
        JOIN unnest($2::bigint[]) WITH ORDINALITY a(version, bucket) ON a.bucket = n.bucket + 1 AND a.version < n.version
        CROSS JOIN LATERAL (
-         SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
+         SELECT i.bucket, i.at, i.${itemColumns} FROM mayfly.items i
          WHERE i.container = $1 AND i.bucket = n.bucket
            AND ${changeOrder('i.')} = $1::bigint * 64 + n.bucket AND i.version > a.version
            AND i.epk >= $5 AND i.epk < $6 AND ($7::bytea IS NULL OR i.pk = $7)
            AND ${isAliveNow('i', { inherited: '$10', own: '$11' })}
          ORDER BY i.version LIMIT $8) i
-       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY i.ts, i.bucket, i.version LIMIT $8`,
-      'r.ts, r.bucket, r.version',
+       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY shown_at, i.bucket, i.version LIMIT $8`,
+      'r.shown_at, r.bucket, r.version',
       '$9',
     )}) p ORDER BY p.place`,
 }

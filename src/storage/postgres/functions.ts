@@ -18,9 +18,10 @@ const deadRows = (condition: string, by: string, threshold: string) => `
 const sweepOne = (condition: string, by: string, threshold: string) => `
       IF is_logged THEN
         WITH dead AS (${deadRows(condition, by, threshold)} RETURNING epk, pk, long_pk, id, sequence, version, body, bytes),
-        remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
+        remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
             previous_version, previous_body, previous_bytes)
-          SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment, d.version, d.body, d.bytes
+          SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment,
+            extract(epoch FROM clock_timestamp()) * 1000000, d.version, d.body, d.bytes
           FROM (SELECT *, (bucket_.lsn + row_number() OVER ()) * ${bucketCount} + b AS number FROM dead) d)
         SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
         bucket_.lsn := bucket_.lsn + cardinality(part);

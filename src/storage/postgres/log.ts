@@ -8,7 +8,7 @@
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { ChangeRange, ContainerRecord, LogAnswer, LogEntry, PageSize } from '../port.ts'
-import { advance, newestSql } from './changes.ts'
+import { advance, newestSql, shownAt } from './changes.ts'
 import type { Connections } from './connections.ts'
 import { type AnswerRow, answerOf, pageSql, required } from './items.ts'
 import { bucketCount, bucketOf, keyFromColumns, pkColumn } from './keys.ts'
@@ -34,13 +34,13 @@ const logStatement = {
       EXISTS (SELECT 1 FROM (${forgottenSql}) f JOIN ${behind} ON a.bucket = f.bucket + 1
         WHERE f.bucket BETWEEN $3 AND $4 AND a.number < f.number) AS is_forgotten
     FROM (${pageSql(
-      `SELECT g.* FROM (${newestSql}) n JOIN ${behind} ON a.bucket = n.bucket + 1 AND a.number < n.version
+      `SELECT g.*, ${shownAt('g', 'number')} AS shown_at FROM (${newestSql}) n JOIN ${behind} ON a.bucket = n.bucket + 1 AND a.number < n.version
        CROSS JOIN LATERAL (
          SELECT * FROM mayfly.log g WHERE g.container = $1 AND g.bucket = n.bucket AND g.number > a.number
            AND g.epk >= $5 AND g.epk < $6 AND ($7::bytea IS NULL OR g.pk = $7)
          ORDER BY g.number LIMIT $8) g
-       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY g.ts, g.bucket, g.number LIMIT $8`,
-      'r.ts, r.bucket, r.number',
+       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY shown_at, g.bucket, g.number LIMIT $8`,
+      'r.shown_at, r.bucket, r.number',
       '$9',
       `coalesce(octet_length(r.body), 0) + coalesce(octet_length(r.bytes), 0)
         + coalesce(octet_length(r.previous_body), 0) + coalesce(octet_length(r.previous_bytes), 0)`,

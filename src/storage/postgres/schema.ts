@@ -9,6 +9,8 @@
  *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of the bucket.
  *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is recognised by.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log.
+ *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing: changes of
+ *              different buckets, which have no order, are shown by it in about the order in which they happened.
  *   gateways   who may have a copy of the catalog: changes of it wait for them.
  */
 
@@ -122,6 +124,7 @@ const migrations: readonly string[] = [
   `
   ALTER TABLE mayfly.containers ADD encoding text NOT NULL DEFAULT 'json', ADD log_seconds bigint, ADD log_epoch int NOT NULL DEFAULT 0;
   ALTER TABLE mayfly.counters ADD log_epoch int NOT NULL DEFAULT 0, ADD log_forgotten bigint NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.items ADD at bigint NOT NULL DEFAULT 0;
   ALTER TABLE mayfly.indexes ADD uniqueness text NOT NULL DEFAULT 'none', ADD options text,
     ADD has_several_keys boolean NOT NULL DEFAULT false;
   ALTER TABLE mayfly.items ALTER body DROP NOT NULL, ADD bytes bytea;
@@ -155,6 +158,7 @@ const migrations: readonly string[] = [
     version bigint NOT NULL,
     sequence bigint NOT NULL,
     ts bigint NOT NULL,
+    at bigint NOT NULL,
     body text,
     bytes bytea,
     previous_version bigint,

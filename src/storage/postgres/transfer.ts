@@ -189,9 +189,10 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     const { key, sequence } = items.at(-1)!
     await this.connections.transaction(async session => {
       await session.query(
-        `INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes)
-         SELECT $1, w.* FROM unnest($2::int[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[],
-           $9::bigint[], $10::bigint[], $11::text[], $12::bytea[]) w`,
+        `INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes, at)
+         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[],
+           $9::bigint[], $10::bigint[], $11::text[], $12::bytea[])
+           w(bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes)`,
         [
           container.number,
           buckets,
@@ -233,9 +234,10 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     await this.connections.transaction(async session => {
       await session.query(
         `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes,
-           previous_version, previous_body, previous_bytes)
-         SELECT $1, w.* FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[],
-           $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[]) w`,
+           previous_version, previous_body, previous_bytes, at)
+         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[],
+           $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[])
+           w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes)`,
         [
           container.number,
           entries.map(each => bucketOf(container.partitionKey, each.key.epk)),

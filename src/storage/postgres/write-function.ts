@@ -27,7 +27,7 @@ const atKey = (row: string) =>
 /** Under the lock of the bucket the row stays where it was found. */
 const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here.ctid`
 const logColumns =
-  'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes'
+  'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
 export const writeFunction = `
@@ -59,7 +59,7 @@ CREATE FUNCTION mayfly.write(
 ) LANGUAGE plpgsql AS $$
 DECLARE
   bucket_ mayfly.counters%ROWTYPE; container_ record;
-  inherited_after bigint; own_after bigint; is_logged boolean; before_lsn bigint;
+  inherited_after bigint; own_after bigint; is_logged boolean; before_lsn bigint; at_ bigint;
   epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
   here record; was_there boolean; lives boolean; kind text; outcome text;
   body_ text; printed_form text; printed text; made_sequence bigint; made_version bigint; deadline_ bigint;
@@ -94,6 +94,7 @@ BEGIN
   own_after := CASE WHEN default_ttl IS NOT NULL THEN greatest(own_dead_at, moment) ELSE own_dead_at END;
   is_logged := container_.log_seconds IS NOT NULL;
   before_lsn := bucket_.lsn;
+  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
   outcomes := '';
 
   FOR k IN 1..length(kinds) LOOP
@@ -136,7 +137,7 @@ BEGIN
         bucket_.lsn := bucket_.lsn + 1;
         made_version := bucket_.lsn * ${bucketCount} + b;
         INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
-          moment, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
+          moment, at_, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
       END IF;
       bucket_.lsn := bucket_.lsn + 1;
       made_version := bucket_.lsn * ${bucketCount} + b;
@@ -160,11 +161,11 @@ BEGIN
       IF is_logged THEN
         IF lives THEN
           INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
-            i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, body_, data_, i.version, i.body, i.bytes
+            i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_, body_, data_, i.version, i.body, i.bytes
             FROM mayfly.items i WHERE ${atKey('i')};
         ELSE
           INSERT INTO mayfly.log (${logColumns}) VALUES (c_, b, made_version, 'create', epk_, pk_, long_pk_, id_, made_version,
-            made_sequence, moment, body_, data_, NULL, NULL, NULL);
+            made_sequence, moment, at_, body_, data_, NULL, NULL, NULL);
         END IF;
       END IF;
       IF indexes_ > 0 AND was_there THEN
@@ -176,11 +177,11 @@ BEGIN
         DELETE FROM mayfly.items i WHERE ${atRow('i')};
         bucket_.rows := bucket_.rows - 1;
       ELSIF was_there THEN
-        UPDATE mayfly.items i SET sequence = made_sequence, version = made_version, ts = moment, deadline = deadline_,
+        UPDATE mayfly.items i SET sequence = made_sequence, version = made_version, ts = moment, at = at_, deadline = deadline_,
           body = body_, bytes = data_ WHERE ${atRow('i')};
       ELSE
-        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes)
-          VALUES (c_, b, epk_, pk_, long_pk_, id_, made_sequence, made_version, moment, deadline_, body_, data_);
+        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
+          VALUES (c_, b, epk_, pk_, long_pk_, id_, made_sequence, made_version, moment, at_, deadline_, body_, data_);
         bucket_.rows := bucket_.rows + 1;
       END IF;
       IF outcome <> 'd' AND last_entry > entry THEN

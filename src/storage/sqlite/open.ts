@@ -220,9 +220,9 @@ class SqliteStore implements Store {
   #take(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
     const answers: StepAnswer[] = []
     let version = 0
-    for (const { container, key, decide } of steps) {
+    for (const { container, key, decide, isBlind } of steps) {
       const { record, items } = this.#require(container)
-      const found = items.read(key, livingAt(record.policy, moment))
+      const found = isBlind === true ? undefined : items.read(key, livingAt(record.policy, moment))
       version = items.pendingVersion
       let change: ItemChange | undefined
       try {
