@@ -9,11 +9,11 @@
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../base/error.ts'
 import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
-import type { TextDraft } from '../storage/port.ts'
+import type { StampGap, TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
 import { depthOf, membersOf } from './json-text.ts'
-import { etagOf, itemRid } from './resource-id.ts'
+import { etagForm, etagOf, itemRid, itemRidForm } from './resource-id.ts'
 import { checkItemId } from './resource-name.ts'
 
 export interface ItemBody {
@@ -90,9 +90,17 @@ function stampsOf(view: ContainerView): TextDraft['stamps'] {
   let found = stamps.get(view)
   if (found === undefined) {
     const { record } = view
-    const rid = { name: 'sequence', print: (sequence: number) => itemRid(record, sequence) } as const
-    const etag = { name: 'version', print: (version: number) => etagOf(record.rid, version) } as const
-    found = [rid, rid, etag, { name: 'ts', print: String }]
+    const rid: StampGap = {
+      name: 'sequence',
+      print: sequence => itemRid(record, sequence),
+      form: itemRidForm(record),
+    }
+    const etag: StampGap = {
+      name: 'version',
+      print: version => etagOf(record.rid, version),
+      form: etagForm(record.rid),
+    }
+    found = [rid, rid, etag, { name: 'ts', print: String, form: { before: '', number: 'decimal' } }]
     stamps.set(view, found)
   }
   return found

@@ -12,7 +12,7 @@
  * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
  */
 
-import type { ContainerRecord, DatabaseRecord } from '../storage/port.ts'
+import type { ContainerRecord, DatabaseRecord, StampForm } from '../storage/port.ts'
 
 const scratch = Buffer.alloc(16)
 
@@ -38,6 +38,12 @@ export function itemRid(container: ContainerRecord, sequence: number): string {
   scratch.writeUInt32LE(sequence % 2 ** 32, 8)
   scratch.writeUInt32LE(Math.floor(sequence / 2 ** 32), 12)
   return encode(16)
+}
+
+/** The same as data: six bytes make eight characters, so all but two of the container's stand before it. */
+export function itemRidForm(container: ContainerRecord): StampForm {
+  itemRid(container, 0)
+  return { before: encode(6), number: 'base64', bytesBefore: scratch.toString('hex', 6, 8) }
 }
 
 /** As an item's, with a mark of its kind in the highest byte. */
@@ -71,6 +77,10 @@ export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
 /** `RRRRRRRR-0000-0000-0000-VVVVVVVVVVVV`: the incarnation of the container and the version within it. */
 export function etagOf(rid: number, version: number): string {
   return `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-${version.toString(16).padStart(12, '0')}`
+}
+
+export function etagForm(rid: number): StampForm {
+  return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }
 }
 
 /** No item ever has this version. */

@@ -149,14 +149,29 @@ export type StampName = keyof Stamp
 /**
  * A body with gaps for the stamps: `texts[0] stamps[0] texts[1] stamps[1] … texts[n]`.
  *
- * Data and not a function, so that a store which stamps in SQL can do it as well. `print` turns one stamp into text. Bytes
- * have no gaps: what BSON clients see of an item has no stamps in it.
+ * Bytes have no gaps: what BSON clients see of an item has no stamps in it.
  */
 export type Draft = TextDraft | Uint8Array
 
 export interface TextDraft {
   readonly texts: readonly string[]
-  readonly stamps: readonly { readonly name: StampName; readonly print: (value: number) => string }[]
+  readonly stamps: readonly StampGap[]
+}
+
+export interface StampGap {
+  readonly name: StampName
+  readonly print: (value: number) => string
+  /** What `print` does, as data: a store that prints in SQL needs no second round trip then. */
+  readonly form?: StampForm
+}
+
+/** The number behind a text that is always the same. */
+export interface StampForm {
+  readonly before: string
+  /** Twelve hexadecimal digits or more; `base64` of `bytesBefore` and the number, eight bytes little endian, `-` for `/`. */
+  readonly number: 'decimal' | 'hexadecimal' | 'base64'
+  /** Two bytes in hexadecimal. */
+  readonly bytesBefore?: string
 }
 
 export interface StoredItem extends Stamp {

@@ -4,8 +4,9 @@ import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
 import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
+import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/resource-id.ts'
 import { withContract } from '../../src/storage/contract.ts'
-import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, Store } from '../../src/storage/port.ts'
+import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, StampGap, Store } from '../../src/storage/port.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'
@@ -31,6 +32,29 @@ transactionContract('PostgreSQL', prepare)
 changeContract('PostgreSQL', prepare)
 
 const start = toEpochSeconds(1_000_000)
+
+test('the database prints stamps as the edge does', async () => {
+  const url = await server.createDatabase()
+  const store = await openGateway(url, new ManualClock(start))
+  const owner = (await store.createDatabase({ id: 'd', rid: 0x3ffbef00, throughput: null }))!
+  const made = await makeContainer(store, null)
+  const container = { ...made, rid: 0xfffefdfc, database: owner }
+  const gaps: StampGap[] = [
+    { name: 'sequence', print: sequence => itemRid(container, sequence), form: itemRidForm(container) },
+    { name: 'version', print: version => etagOf(container.rid, version), form: etagForm(container.rid) },
+    { name: 'ts', print: String, form: { before: '', number: 'decimal' } },
+  ]
+  for (let at = 0; at < 30; at++) {
+    const draft = { texts: ['{"r":"', '","e":"', '","t":', '}'], stamps: gaps }
+    const write = { kind: 'create', key: keyOf(`i${at}`), draft, ttl: undefined } as const
+    const { item } = await store.write(made, write)
+    const { sequence, version, ts } = item!
+    const expected = { r: itemRid(container, sequence), e: etagOf(container.rid, version), t: ts }
+    assert.equal(item!.body, JSON.stringify(expected))
+  }
+  await store[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
 
 test('a write whose commit was not heard of is recognised and not done again', async () => {
   const url = await server.createDatabase()

@@ -23,12 +23,14 @@ export function keyOf(id: string, pk = 'p'): ItemKey {
   return { epk: effectivePartitionKey(partitionKey, [pk]), pk: canonicalPartitionKey([pk]), id }
 }
 
+const decimal = { before: '', number: 'decimal' } as const
+
 const draft = (text: string): Draft => ({
   texts: [`{"text":${JSON.stringify(text)},"n":`, ',"v":', ',"ts":', '}'],
   stamps: [
-    { name: 'sequence', print: String },
-    { name: 'version', print: String },
-    { name: 'ts', print: String },
+    { name: 'sequence', print: String, form: decimal },
+    { name: 'version', print: String, form: decimal },
+    { name: 'ts', print: String, form: decimal },
   ],
 })
 

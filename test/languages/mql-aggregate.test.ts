@@ -13,44 +13,15 @@ import { MongoError } from '../../src/mql/error.ts'
 import { operatorFamilies } from '../../src/mql/expressions/table.ts'
 import { stages } from '../../src/mql/stages/table.ts'
 import { aggregate, bytesOf, shown } from '../support/aggregate.ts'
-import { accumulatorCases } from './mql/accumulators.ts'
 import {
   caseNow,
   type ExpressionCase,
-  type ExpressionCases,
   Failure,
   missing,
   type StageCase,
   type StageCases,
 } from './mql/aggregate-case.ts'
-import { arithmeticCases, bitwiseCases, timestampCases, trigonometricCases } from './mql/expressions-arithmetic.ts'
-import { arrayCases, objectCases, setCases } from './mql/expressions-array.ts'
-import { conversionCases, dateCases, unsupportedCases } from './mql/expressions-date.ts'
-import { accumulationCases, logicCases, otherCases, pathCases, variableCases } from './mql/expressions-logic.ts'
-import { regexCases, stringCases } from './mql/expressions-string.ts'
-import { collectionStageCases } from './mql/stages-collections.ts'
-import { documentStageCases } from './mql/stages-documents.ts'
-import { groupStageCases } from './mql/stages-groups.ts'
-
-const families: Readonly<Record<string, ExpressionCases>> = {
-  'paths and literals': pathCases,
-  logic: logicCases,
-  variables: variableCases,
-  arithmetic: arithmeticCases,
-  trigonometry: trigonometricCases,
-  bits: bitwiseCases,
-  timestamps: timestampCases,
-  strings: stringCases,
-  'regular expressions': regexCases,
-  arrays: arrayCases,
-  sets: setCases,
-  objects: objectCases,
-  dates: dateCases,
-  conversions: conversionCases,
-  accumulators: accumulationCases,
-  other: otherCases,
-  'not supported': unsupportedCases,
-}
+import { expressionFamilies as families, stageFamilies } from './mql/families.ts'
 
 async function refused(code: number, run: () => Promise<unknown>): Promise<void> {
   await assert.rejects(run, (error: unknown) => {
@@ -115,13 +86,6 @@ async function checkStage({
   }
 }
 
-const stageFamilies: Readonly<Record<string, StageCases>> = {
-  'stages of single documents': documentStageCases,
-  'stages of all documents': groupStageCases,
-  'stages of other collections': collectionStageCases,
-  accumulators: accumulatorCases,
-}
-
 for (const [family, cases] of Object.entries(stageFamilies)) {
   describe(family, () => {
     for (const [name, each] of Object.entries(cases)) {
@@ -134,6 +98,7 @@ for (const [family, cases] of Object.entries(stageFamilies)) {
 
 test('every stage and every accumulator has at least three cases', () => {
   const few = (names: readonly string[], cases: StageCases) => names.filter(name => (cases[name]?.length ?? 0) < 3)
-  const allStages = { ...documentStageCases, ...groupStageCases, ...collectionStageCases }
-  assert.deepEqual([few(Object.keys(stages), allStages), few(Object.keys(accumulators), accumulatorCases)], [[], []])
+  const { accumulators: ofAccumulators, ...ofStages } = stageFamilies
+  const allStages: StageCases = Object.assign({}, ...Object.values(ofStages))
+  assert.deepEqual([few(Object.keys(stages), allStages), few(Object.keys(accumulators), ofAccumulators!)], [[], []])
 })

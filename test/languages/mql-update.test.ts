@@ -14,20 +14,9 @@ import { addFieldsStage, projectStage, unsetStage } from '../../src/mql/stages/p
 import { replaceRootStage, replaceWithStage } from '../../src/mql/stages/replace.ts'
 import { compileUpdate, type PipelineCompiler, updateOperators } from '../../src/mql/update.ts'
 import { upsertDocument } from '../../src/mql/update-upsert.ts'
-import { arrayCases } from './mql/update-arrays.ts'
+import { updateFamilies as families } from './mql/families.ts'
 import { caseMs, caseObjectId, type UpdateCase } from './mql/update-case.ts'
-import { fieldCases } from './mql/update-fields.ts'
-import { pathCases } from './mql/update-paths.ts'
-import { pipelineCases } from './mql/update-pipelines.ts'
-import { upsertCases } from './mql/update-upserts.ts'
 
-const families = {
-  fields: fieldCases,
-  arrays: arrayCases,
-  paths: pathCases,
-  upserts: upsertCases,
-  pipelines: pipelineCases,
-}
 const now = { epochMs: caseMs, timestamp: (BigInt(caseMs / 1000) << 32n) | 1n }
 
 function bytesOf(document: Document): Buffer {

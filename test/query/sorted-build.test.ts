@@ -124,6 +124,25 @@ describe('an index built from sorted ranges, beside everything else', () => {
     })
   }
 
+  test('does not come into the way of another one that is built at the same time', async () => {
+    const random = new Random(6)
+    await using world = await QueryWorld.make({ directory: join(directory, String(worlds++)), defaultTtl: -1 })
+    await world.put(...Array.from({ length: count }, (_, n) => itemOf(n, random)))
+    const numbers = [
+      await world.beginIndex(indexes['one path']!),
+      await world.beginIndex(indexes['elements of lists']!),
+    ]
+    let isReady = false
+    const disturbed = disturb(world, count, random, () => isReady)
+    const build = async (number: number) => {
+      while (!(await world.buildStep(number, 100))) await new Promise(resolve => setImmediate(resolve))
+    }
+    await Promise.all([...numbers, numbers[0]!].map(build))
+    isReady = true
+    await disturbed
+    for (const number of numbers) await assertExact(world, number)
+  })
+
   test('starts again when it is dropped and made anew in the middle', async () => {
     const random = new Random(7)
     await using world = await QueryWorld.make({ directory: join(directory, String(worlds++)) })

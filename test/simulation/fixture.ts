@@ -56,7 +56,11 @@ export async function setDefault(
 
 /** A body with some content that also tells the item's incarnation, version and second. */
 export function draftOf(content: object): Draft {
-  const stamps = (['sequence', 'version', 'ts'] as const).map(name => ({ name, print: String }))
+  const stamps = (['sequence', 'version', 'ts'] as const).map(name => ({
+    name,
+    print: String,
+    form: { before: '', number: 'decimal' as const },
+  }))
   return { texts: [`{"content":${JSON.stringify(content)},"stamps":[`, ',', ',', ']}'], stamps }
 }
 

@@ -1,8 +1,8 @@
 /** Writes of small items, for tests of stores. */
 
-import type { ItemKey, ItemWrite } from '../../src/storage/port.ts'
+import type { ItemKey, ItemWrite, StampGap } from '../../src/storage/port.ts'
 
-const version = { name: 'version', print: String } as const
+const version: StampGap = { name: 'version', print: String, form: { before: '', number: 'decimal' } }
 
 /** The body is the content with the item's version as `v`. */
 export function put(

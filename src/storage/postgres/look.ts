@@ -1,7 +1,7 @@
 /** What the steps of a transaction find: the buckets they are about, with the rows of their keys. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import type { ContainerRecord, Step, StoredItem } from '../port.ts'
+import type { ContainerRecord, ItemKey, Step, StoredItem } from '../port.ts'
 import { type Session, snapshot } from './connections.ts'
 import { gone } from './errors.ts'
 import { bucketOf, keyColumns } from './keys.ts'
@@ -10,23 +10,26 @@ import { type FoundBucket, nameOf } from './steps.ts'
 import { policyOf } from './write-call.ts'
 import { clockLock } from './write-function.ts'
 
-/** A bucket that steps are about. */
+/** A bucket that steps are about, and their keys in it. */
 export interface Place {
   readonly container: ContainerRecord
   readonly bucket: number
-  readonly steps: Step[]
+  readonly keys: Map<string, ItemKey>
 }
 
-export function placesOf(steps: readonly Step[]): Place[] {
+/** The buckets that the steps are about, and for each step which of them is its own. */
+export function placesOf(steps: readonly Step[]): { places: Place[]; own: number[] } {
   const places: Place[] = []
-  for (const step of steps) {
-    const { container, key } = step
+  const numbers = new Map<string, number>()
+  const own = steps.map(({ container, key }) => {
     const bucket = bucketOf(container.partitionKey, key.epk)
-    const known = places.find(place => place.container.number === container.number && place.bucket === bucket)
-    if (known === undefined) places.push({ container, bucket, steps: [step] })
-    else known.steps.push(step)
-  }
-  return places
+    const name = `${container.number} ${bucket}`
+    const number = numbers.get(name) ?? places.push({ container, bucket, keys: new Map() }) - 1
+    numbers.set(name, number)
+    places[number]!.keys.set(nameOf(key), key)
+    return number
+  })
+  return { places, own }
 }
 
 interface LookRow extends BodyColumns {
@@ -91,8 +94,7 @@ export async function lockBuckets(
   ])
 }
 
-async function find(session: Session, { container, bucket, steps }: Place): Promise<FoundBucket> {
-  const keys = new Map(steps.map(({ key }) => [nameOf(key), key]))
+async function find(session: Session, { container, bucket, keys }: Place): Promise<FoundBucket> {
   const names = [...keys.keys()]
   const columns = [...keys.values()].map(keyColumns)
   const values = [

@@ -1,39 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { etagOf, itemRid } from '../../nosql/resource-id.ts'
-import type { ContainerRecord, Draft } from '../port.ts'
-import { fill, formOf, openBody } from './stamp-forms.ts'
-
-const container = { rid: 0xfffefdfc, database: { rid: 0x3ffbef00 } } as ContainerRecord
-
-test('decimal numbers, etags and resource ids are recognised, and nothing else is', () => {
-  assert.deepEqual(formOf(String), { before: '', code: 'd' })
-  assert.deepEqual(
-    formOf(n => `#${n}`),
-    { before: '#', code: 'd' },
-  )
-  assert.deepEqual(
-    formOf(n => etagOf(0xab, n)),
-    { before: '000000ab-0000-0000-0000-', code: 'x' },
-  )
-  assert.match(formOf(n => itemRid(container, n))!.code, /^b[0-9a-f]{4}$/)
-  for (const odd of [
-    (n: number) => n.toString(16),
-    (n: number) => String(n % 1000),
-    (n: number) => `${n}!`,
-    (n: number) => String(n + 1),
-    () => '0',
-    () => '',
-  ]) {
-    assert.equal(formOf(odd), undefined)
-  }
-})
+import { etagForm, etagOf } from '../../nosql/resource-id.ts'
+import type { Draft, StampGap } from '../port.ts'
+import { fill, openBody } from './stamp-forms.ts'
 
 test('a draft is taken apart into pieces and forms, or not at all', () => {
-  const stamps = [
-    { name: 'version', print: (n: number) => etagOf(1, n) },
-    { name: 'ts', print: String },
-  ] as const
+  const stamps: StampGap[] = [
+    { name: 'version', print: version => etagOf(1, version), form: etagForm(1) },
+    { name: 'ts', print: String, form: { before: '', number: 'decimal' } },
+  ]
   const draft: Draft = { texts: ['{"e":"', '","t":', '}'], stamps }
   assert.deepEqual(openBody(draft), {
     pieces: ['{"e":"00000001-0000-0000-0000-', '","t":', '}'],
@@ -44,7 +19,7 @@ test('a draft is taken apart into pieces and forms, or not at all', () => {
     fill(draft, { sequence: 1, version: 255, ts: 7 as never }),
     '{"e":"00000001-0000-0000-0000-0000000000ff","t":7}',
   )
-  assert.equal(openBody({ ...draft, stamps: [stamps[0], { name: 'ts', print: n => n.toFixed(1) }] }), undefined)
+  assert.equal(openBody({ ...draft, stamps: [stamps[0]!, { name: 'ts', print: String }] }), undefined)
   const bytes = Uint8Array.of(1, 2)
   assert.deepEqual(openBody(bytes), { pieces: [null], forms: [], bytes: Buffer.from(bytes) })
 })

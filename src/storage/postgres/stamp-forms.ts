@@ -1,71 +1,19 @@
 /**
- * How stamps are printed, in a form that PostgreSQL can follow: it fills the gaps of a body when it knows the stamps.
- *
- * A draft prints by functions. What such a function does is recognised by what it prints for a few numbers, once for each
- * function. A body with a stamp of any other form is filled by the gateway, which costs one more round trip.
+ * Bodies whose gaps PostgreSQL fills when it knows the stamps, in the letters that `mayfly.print` understands:
  *
  *   d        decimal digits
  *   x        twelve hexadecimal digits, or as many as it takes
  *   bHHHH    base64 of the two bytes HHHH and the number as eight bytes, little endian, with `-` for `/`
+ *
+ * A body with a stamp of any other form is filled by the gateway, which costs one more round trip.
  */
 
 import { assert } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
-import type { Draft, Stamp, StampName, TextDraft } from '../port.ts'
+import type { Draft, Stamp, StampForm, StampName } from '../port.ts'
 
-/** What stands before the number is always the same. */
-export interface Form {
-  readonly before: string
-  readonly code: string
-}
-
-type Print = TextDraft['stamps'][number]['print']
-
-const samples = [0, 1, 9, 10, 64, 255, 256, 65_535, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 12_345, 2 ** 53 - 1]
-const hexDigits = 12
-const idBytes = 16
-const idBytesBefore = 6
-const idCharsBefore = 8
-
-/** In the order in which they are tried. Each guesses from what stands for zero. */
-const guesses: readonly ((zero: string) => Form | undefined)[] = [
-  zero => (zero.endsWith('0') ? { before: zero.slice(0, -1), code: 'd' } : undefined),
-  zero => (zero.endsWith('0'.repeat(hexDigits)) ? { before: zero.slice(0, -hexDigits), code: 'x' } : undefined),
-  zero => {
-    const bytes = Buffer.from(zero.replaceAll('-', '/'), 'base64')
-    if (bytes.length !== idBytes) return undefined
-    return { before: zero.slice(0, idCharsBefore), code: `b${bytes.toString('hex', idBytesBefore, idBytesBefore + 2)}` }
-  },
-]
-
-const known = new WeakMap<Print, Form | 'none'>()
-
-export function formOf(print: Print): Form | undefined {
-  let form = known.get(print)
-  if (form === undefined) {
-    form = recognise(print) ?? 'none'
-    known.set(print, form)
-  }
-  return form === 'none' ? undefined : form
-}
-
-function recognise(print: Print): Form | undefined {
-  const zero = print(0)
-  for (const guess of guesses) {
-    const form = guess(zero)
-    if (form !== undefined && samples.every(value => print(value) === printed(form, value))) return form
-  }
-  return undefined
-}
-
-/** As `mayfly.print` does it. */
-function printed({ before, code }: Form, value: number): string {
-  if (code === 'd') return before + String(value)
-  if (code === 'x') return before + value.toString(16).padStart(hexDigits, '0')
-  const bytes = Buffer.alloc(10)
-  bytes.write(code.slice(1), 'hex')
-  bytes.writeBigUInt64LE(BigInt(value), 2)
-  return before + bytes.toString('base64').replaceAll('/', '-')
+function code({ number, bytesBefore = '' }: StampForm): string {
+  return { decimal: 'd', hexadecimal: 'x', base64: `b${bytesBefore}` }[number]
 }
 
 const letters: Record<StampName, string> = { sequence: 's', version: 'v', ts: 't' }
@@ -84,11 +32,10 @@ export function openBody(draft: Draft): OpenBody | undefined {
   if (draft instanceof Uint8Array) return closedBody(draft)
   const pieces = [...draft.texts]
   const forms: string[] = []
-  for (const [index, { name, print }] of draft.stamps.entries()) {
-    const form = formOf(print)
+  for (const [index, { name, form }] of draft.stamps.entries()) {
     if (form === undefined) return undefined
     pieces[index] += form.before
-    forms.push(letters[name] + form.code)
+    forms.push(letters[name] + code(form))
   }
   return { pieces, forms, bytes: null }
 }

@@ -1,5 +1,6 @@
 /**
- * Takes the steps of a transaction over what was found: each decides, is judged and stamped, and the next sees what it left.
+ * Takes the steps of transactions over what was found: each decides, is judged and stamped, and the next sees what it left. A
+ * transaction that is refused leaves nothing.
  *
  * Nothing in here waits or knows PostgreSQL. What comes out holds as long as the buckets are as they were found; whoever
  * writes it has that checked.
@@ -45,51 +46,69 @@ export interface Taken {
 
 interface Pending {
   lsn: number
+  /** What differs from what was found. */
   readonly items: Map<string, StoredItem | undefined>
 }
 
-export function takeSteps(steps: readonly Step[], bucketOfStep: (step: Step) => FoundBucket): Taken {
-  const pending = new Map<FoundBucket, Pending>()
-  const answers: StepAnswer[] = []
-  const decided: Decided[] = []
-  let version = 0
-  let moment = 0 as EpochSeconds
-  for (const [index, step] of steps.entries()) {
-    const found = bucketOfStep(step)
-    const now = pending.get(found) ?? { lsn: found.lsn, items: new Map(found.items) }
-    pending.set(found, now)
-    ;({ moment } = found)
-    version = newest(found, now)
-    const name = nameOf(step.key)
-    const present = now.items.get(name)
-    const alive = present !== undefined && isAlive(livingAt(found.policy, moment), present) ? present : undefined
-    let change: ItemChange | undefined
+/** What the transactions so far would leave behind. */
+export class Overlay {
+  #pending = new Map<FoundBucket, Pending>()
+
+  /** `found[n]` is the bucket of `steps[n]`. */
+  take(steps: readonly Step[], found: readonly FoundBucket[]): Taken {
+    const before = this.#pending
+    this.#pending = new Map([...before].map(([bucket, { lsn, items }]) => [bucket, { lsn, items: new Map(items) }]))
+    let taken: Taken | undefined
     try {
-      change = step.decide(alive, moment)
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error
-      return { answer: { moment, version, steps: answers, refusal: { error } }, decided: [] }
+      taken = this.#take(steps, found)
+    } finally {
+      if (taken === undefined || taken.answer.refusal !== undefined) this.#pending = before
     }
-    if (change === undefined) {
-      answers.push(alive === undefined ? { outcome: 'missing' } : { outcome: 'found', item: alive })
-      continue
-    }
-    const refusal = refusalOf(change, alive)
-    if (refusal !== undefined) {
-      answers.push({ outcome: refusal })
-      return { answer: { moment, version, steps: answers, refusal: { error: undefined } }, decided: [] }
-    }
-    // The death of what stood here has a number of its own where it is logged.
-    if (alive === undefined && present !== undefined && found.isLogged) now.lsn++
-    now.lsn++
-    version = newest(found, now)
-    const item = change.kind === 'delete' ? undefined : made(change, { version, moment, sequence: alive?.sequence })
-    now.items.set(name, item)
-    if (item === undefined) answers.push({ outcome: 'deleted' })
-    else answers.push({ outcome: alive === undefined ? 'created' : 'replaced', item })
-    decided.push({ step: index, found, key: step.key, change, version, item })
+    return taken
   }
-  return { answer: { moment, version, steps: answers }, decided }
+
+  #take(steps: readonly Step[], buckets: readonly FoundBucket[]): Taken {
+    const answers: StepAnswer[] = []
+    const decided: Decided[] = []
+    let version = 0
+    let moment = 0 as EpochSeconds
+    for (const [index, step] of steps.entries()) {
+      const found = buckets[index]!
+      const now = this.#pending.get(found) ?? { lsn: found.lsn, items: new Map() }
+      this.#pending.set(found, now)
+      ;({ moment } = found)
+      version = newest(found, now)
+      const name = nameOf(step.key)
+      const present = now.items.has(name) ? now.items.get(name) : found.items.get(name)
+      const alive = present !== undefined && isAlive(livingAt(found.policy, moment), present) ? present : undefined
+      let change: ItemChange | undefined
+      try {
+        change = step.decide(alive, moment)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        return { answer: { moment, version, steps: answers, refusal: { error } }, decided: [] }
+      }
+      if (change === undefined) {
+        answers.push(alive === undefined ? { outcome: 'missing' } : { outcome: 'found', item: alive })
+        continue
+      }
+      const refusal = refusalOf(change, alive)
+      if (refusal !== undefined) {
+        answers.push({ outcome: refusal })
+        return { answer: { moment, version, steps: answers, refusal: { error: undefined } }, decided: [] }
+      }
+      // The death of what stood here has a number of its own where it is logged.
+      if (alive === undefined && present !== undefined && found.isLogged) now.lsn++
+      now.lsn++
+      version = newest(found, now)
+      const item = change.kind === 'delete' ? undefined : made(change, { version, moment, sequence: alive?.sequence })
+      now.items.set(name, item)
+      if (item === undefined) answers.push({ outcome: 'deleted' })
+      else answers.push({ outcome: alive === undefined ? 'created' : 'replaced', item })
+      decided.push({ step: index, found, key: step.key, change, version, item })
+    }
+    return { answer: { moment, version, steps: answers }, decided }
+  }
 }
 
 function refusalOf({ kind, ifVersion }: ItemChange, alive: StoredItem | undefined): StepAnswer['outcome'] | undefined {

@@ -5,7 +5,8 @@
  * tick, no other policy since) is checked by the function that writes, under its locks. If they are not, the steps decide
  * anew; a transaction that has lost that race too often takes the locks first, and then cannot lose it.
  *
- * All that is written is one transaction of PostgreSQL, sent in one round trip. When the connection breaks below it, the row
+ * All that is written is one transaction of PostgreSQL, sent in one round trip, also for several transactions of one bucket that
+ * came together: each is decided behind the one before it, and refused by itself. When the connection breaks below it, the row
  * that its calls leave beside their buckets tells whether it has happened (`writes.ts`).
  */
 
@@ -14,7 +15,8 @@ import type { PoolClient } from 'pg'
 import { assert, CapacityError } from '../../base/error.ts'
 import { postgresRacesMax } from '../../base/limits.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
-import type { ContainerRecord, ItemWrite, Step, TransactAnswer, WriteAnswer } from '../port.ts'
+import { newPolicy } from '../../ttl/lifespan.ts'
+import type { ContainerRecord, ItemWrite, Step, StepAnswer, TransactAnswer, TtlPolicy, WriteAnswer } from '../port.ts'
 import { Attempts } from './attempts.ts'
 import type { Catalog } from './catalog.ts'
 import { noteFindings } from './catalog-changes.ts'
@@ -24,7 +26,7 @@ import { gone, isConflict, isLost, refusalOf, translate, uncertain } from './err
 import { findBuckets, lockBuckets, type Place, placesOf } from './look.ts'
 import type { Moments } from './moments.ts'
 import { closedBody } from './stamp-forms.ts'
-import { type FoundBucket, type Taken, takeSteps } from './steps.ts'
+import { type Decided, type FoundBucket, Overlay } from './steps.ts'
 import { type Call, deletion, instruction, outcomes, writeQuery } from './write-call.ts'
 
 export interface TransactionParts {
@@ -36,17 +38,24 @@ export interface TransactionParts {
   readonly nextBatch: () => number
 }
 
-interface Result {
-  readonly answer: TransactAnswer
-  readonly found: readonly FoundBucket[]
-}
+/** What came of a transaction: its answer, or what its steps threw that is no refusal. */
+export type Result = { readonly answer: TransactAnswer; readonly policy: TtlPolicy } | { readonly thrown: unknown }
 
 /** What may have happened although nobody heard of it. */
 interface Lost {
-  readonly result: Result
+  readonly results: readonly Result[]
   /** One of its calls, and the versions that it gives. */
   readonly call: Call
   readonly versions: readonly number[]
+}
+
+interface Asked {
+  readonly jobs: readonly (readonly Step[])[]
+  readonly places: readonly Place[]
+  /** For each step of all jobs the number of its place. */
+  readonly own: readonly number[]
+  readonly batch: number
+  readonly lost: Lost[]
 }
 
 const writtenStatement = { name: 'written', text: 'SELECT versions FROM mayfly.written($1, $2, $3, $4)' }
@@ -59,37 +68,39 @@ export class Transactions {
   }
 
   async run(steps: readonly Step[]): Promise<TransactAnswer> {
-    return (await this.#run(steps)).answer
+    return answerOf((await this.#run([steps]))[0]!)
   }
 
-  /** A single write that only a gateway can stamp. */
-  async runOne(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer> {
-    const { answer, found } = await this.#run([{ container, key: write.key, decide: () => write }])
-    const { outcome, item } = answer.steps[0]!
-    const { moment, policy } = found[0]!
-    assert(outcome !== 'found', 'a write does not only look')
-    return { moment, policy, version: answer.version, outcome, ...(item !== undefined && { item }) }
+  /** Several that are each about the same bucket only. */
+  async runTogether(jobs: readonly (readonly Step[])[]): Promise<readonly Result[]> {
+    return this.#run(jobs)
   }
 
-  async #run(steps: readonly Step[]): Promise<Result> {
-    const places = placesOf(steps)
-    const batch = this.#parts.nextBatch()
-    const lost: Lost[] = []
+  /** Writes that only a gateway can stamp. */
+  async write(container: ContainerRecord, writes: readonly ItemWrite[]): Promise<WriteAnswer[]> {
+    const jobs = writes.map(write => [{ container, key: write.key, decide: () => write }])
+    return (await this.#run(jobs)).map(result => {
+      if ('thrown' in result) throw result.thrown
+      const { moment, version, steps } = result.answer
+      const { outcome, item } = steps[0]!
+      assert(outcome !== 'found', 'a write does not only look')
+      return { moment, policy: result.policy, version, outcome, ...(item !== undefined && { item }) }
+    })
+  }
+
+  async #run(jobs: readonly (readonly Step[])[]): Promise<readonly Result[]> {
+    const asked: Asked = { jobs, ...placesOf(jobs.flat()), batch: this.#parts.nextBatch(), lost: [] }
+    const { lost } = asked
     const attempts = new Attempts()
     for (let races = 0; ; ) {
       let session: PoolClient | undefined
       try {
         session = await this.#parts.connections.acquire()
-        const result = await this.#attempt(session, {
-          places,
-          steps,
-          batch,
-          lost,
-          isLocking: races >= postgresRacesMax,
-        })
+        const results = await this.#attempt(session, asked, races >= postgresRacesMax)
         session.release()
         session = undefined
-        if (result !== 'moved') return result
+        if (results === 'apart') return await this.#runApart(jobs)
+        if (results !== 'moved') return results
         races++
         await this.#parts.catalog.refresh()
       } catch (error) {
@@ -101,11 +112,17 @@ export class Transactions {
     }
   }
 
+  async #runApart(jobs: readonly (readonly Step[])[]): Promise<Result[]> {
+    const results: Result[] = []
+    for (const job of jobs) results.push(...(await this.#run([job])))
+    return results
+  }
+
   async #attempt(
     session: PoolClient,
-    asked: { places: readonly Place[]; steps: readonly Step[]; batch: number; lost: Lost[]; isLocking: boolean },
-  ): Promise<Result | 'moved'> {
-    const { places, steps, batch, lost, isLocking } = asked
+    { jobs, places, own, batch, lost }: Asked,
+    isLocking: boolean,
+  ): Promise<readonly Result[] | 'moved' | 'apart'> {
     if (lost.length > 0) {
       const happened = await this.#happened(session, lost)
       if (happened !== undefined) return happened
@@ -113,42 +130,45 @@ export class Transactions {
     const tick = this.#parts.moments.tick()
     if (tick !== undefined) await tick
     const found = await findBuckets(session, places, isLocking)
-    const taken = takeSteps(steps, step => found[places.findIndex(place => place.steps.includes(step))]!)
-    const result = { answer: taken.answer, found }
-    if (taken.decided.length === 0) {
+    const { results, decided } = decideAll(
+      jobs,
+      own.map(place => found[place]!),
+    )
+    if (decided.length === 0) {
       if (isLocking) await session.query('ROLLBACK')
-      return result
+      return results
     }
     const findings = new Map<number, IndexFindings>()
-    const calls = found.map(bucket => this.#callFor(bucket, taken, batch, findings))
+    const calls = found.map(bucket => this.#callFor(bucket, decided, batch, findings))
     try {
       await this.#send(session, calls, findings, isLocking)
     } catch (error) {
-      if (isLost(error)) lost.push(trace(result, calls, taken))
+      if (isLost(error)) lost.push(trace(results, calls, decided))
       const refusal = refusalOf(error)
       if (refusal === undefined) throw error
       if (refusal === 'gone') throw gone(places[0]!.container)
-      return refusal.includes(' ') ? { answer: withConflict(refusal, taken), found } : 'moved'
+      if (!refusal.includes(' ')) return 'moved'
+      return jobs.length > 1 ? 'apart' : [withConflict(refusal, decided, results[0]!)]
     }
     if (![...findings.values()].every(isNothing)) await this.#parts.catalog.settle()
-    return result
+    return results
   }
 
   /** Which of those that were lost has happened after all. */
-  async #happened(session: PoolClient, lost: readonly Lost[]): Promise<Result | undefined> {
-    for (const { result, call, versions } of lost) {
+  async #happened(session: PoolClient, lost: readonly Lost[]): Promise<readonly Result[] | undefined> {
+    for (const { results, call, versions } of lost) {
       const values = [call.container, call.bucket, call.gateway, call.batch]
       const { rows } = await session.query({ ...writtenStatement, values })
-      if (isDeepStrictEqual(rows[0].versions, versions)) return result
+      if (isDeepStrictEqual(rows[0].versions, versions)) return results
     }
     return undefined
   }
 
-  #callFor(found: FoundBucket, taken: Taken, batch: number, findings: Map<number, IndexFindings>): Call {
+  #callFor(found: FoundBucket, all: readonly Decided[], batch: number, findings: Map<number, IndexFindings>): Call {
     const { version, indexes } = this.#parts.catalog.indexesOf(found.container)
     const own = findings.get(found.container) ?? noFindings()
     findings.set(found.container, own)
-    const decided = taken.decided.filter(each => each.found === found)
+    const decided = all.filter(each => each.found === found)
     return {
       container: found.container,
       bucket: found.bucket,
@@ -184,23 +204,47 @@ export class Transactions {
   }
 }
 
-function trace(result: Result, calls: readonly Call[], { decided }: Taken): Lost {
-  const [{ found: first }] = decided as readonly [Taken['decided'][number]]
+/** What each transaction comes to, behind those before it. */
+function decideAll(
+  jobs: readonly (readonly Step[])[],
+  buckets: readonly FoundBucket[],
+): { results: Result[]; decided: Decided[] } {
+  const overlay = new Overlay()
+  const results: Result[] = []
+  const decided: Decided[] = []
+  let first = 0
+  for (const job of jobs) {
+    const own = buckets.slice(first, first + job.length)
+    first += job.length
+    try {
+      const taken = overlay.take(job, own)
+      results.push({ answer: taken.answer, policy: own[0]?.policy ?? newPolicy(null) })
+      decided.push(...taken.decided)
+    } catch (thrown) {
+      results.push({ thrown })
+    }
+  }
+  return { results, decided }
+}
+
+export function answerOf(result: Result): TransactAnswer {
+  if ('thrown' in result) throw result.thrown
+  return result.answer
+}
+
+function trace(results: readonly Result[], calls: readonly Call[], decided: readonly Decided[]): Lost {
+  const [{ found: first }] = decided as readonly [Decided]
   const call = calls.find(({ container, bucket }) => container === first.container && bucket === first.bucket)!
-  return { result, call, versions: decided.filter(({ found }) => found === first).map(({ version }) => version) }
+  return { results, call, versions: decided.filter(({ found }) => found === first).map(({ version }) => version) }
 }
 
 /** PostgreSQL found that a unique key is taken, which only it can know. */
-function withConflict(refusal: string, { decided, answer }: Taken): TransactAnswer {
+function withConflict(refusal: string, decided: readonly Decided[], result: Result): Result {
   const [container, bucket, place, letter] = refusal.split(' ')
   assert(outcomes[letter!] === 'conflict', `a step was judged otherwise by PostgreSQL: ${refusal}`)
   const own = decided.filter(({ found }) => found.container === Number(container) && found.bucket === Number(bucket))
   const { step } = own[Number(place) - 1]!
-  const { moment, version } = answer
-  return {
-    moment,
-    version,
-    steps: [...answer.steps.slice(0, step), { outcome: 'conflict' }],
-    refusal: { error: undefined },
-  }
+  const { moment, version, steps } = answerOf(result)
+  const answers: StepAnswer[] = [...steps.slice(0, step), { outcome: 'conflict' }]
+  return { ...result, answer: { moment, version, steps: answers, refusal: { error: undefined } } } as Result
 }

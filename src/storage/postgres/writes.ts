@@ -53,7 +53,11 @@ export class Writes {
     this.#keysOf = parts.keysOf
     this.#gateway = parts.gateway
     this.#transactions = new Transactions({ ...parts, nextBatch: () => ++this.#batches })
-    this.#lanes = new Lanes(parts.connections, (lane, writes, session) => this.#write(lane, writes, session), onFatal)
+    const work = {
+      write: (lane: LaneName, writes: readonly ItemWrite[], session: PoolClient) => this.#write(lane, writes, session),
+      transact: (jobs: readonly (readonly Step[])[]) => this.#transactions.runTogether(jobs),
+    }
+    this.#lanes = new Lanes(parts.connections, work, onFatal)
   }
 
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer> {
@@ -66,6 +70,8 @@ export class Writes {
       const bucket = bucketOf(container.partitionKey, key.epk)
       lanes.set(`${container.number} ${bucket}`, { container, bucket })
     }
+    const [only, ...others] = lanes.values()
+    if (only !== undefined && others.length === 0) return this.#lanes.transact(only, steps)
     return this.#lanes.alone([...lanes.values()], () => this.#transactions.run(steps))
   }
 
@@ -77,9 +83,7 @@ export class Writes {
     const prepared = this.#prepare(lane.container, writes)
     if (prepared !== undefined) return this.#writeGroup(lane, writes, prepared, session)
     session.release()
-    const answers: WriteAnswer[] = []
-    for (const write of writes) answers.push(await this.#transactions.runOne(lane.container, write))
-    return answers
+    return this.#transactions.write(lane.container, writes)
   }
 
   async #writeGroup(

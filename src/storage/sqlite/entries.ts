@@ -59,7 +59,7 @@ export class ContainerEntries {
   readonly #unbuilt: StatementSync
   readonly #present: StatementSync
   readonly #clear: StatementSync
-  #touched: Set<number> | undefined
+  readonly #watching = new Set<Set<number>>()
 
   constructor(db: DatabaseSync, container: number, keysOf: KeyMaker) {
     this.#keysOf = keysOf
@@ -102,7 +102,7 @@ export class ContainerEntries {
    */
   change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
     const { sequence, pk, before, after } = change
-    this.#touched?.add(sequence)
+    for (const touched of this.#watching) touched.add(sequence)
     const definitions = indexes.map(({ definition }) => definition)
     const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
     if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
@@ -141,14 +141,11 @@ export class ContainerEntries {
     for (const key of made!.keys) this.#insert.run(number, key, sequence)
   }
 
-  /** From now on the items that are written are put into the answer. */
-  watch(): ReadonlySet<number> {
-    this.#touched = new Set()
-    return this.#touched
-  }
-
-  unwatch(): void {
-    this.#touched = undefined
+  /** From now on the items that are written are put into the answer, until that is stopped. */
+  watch(): { readonly touched: ReadonlySet<number>; readonly stop: () => void } {
+    const touched = new Set<number>()
+    this.#watching.add(touched)
+    return { touched, stop: () => this.#watching.delete(touched) }
   }
 
   /** Enters sorted entries, but none of these items; answers which of them it met. */

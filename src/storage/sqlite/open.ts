@@ -37,7 +37,7 @@ import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
 import { changeNumber } from './positions.ts'
 import { dataFile, migrate } from './schema.ts'
-import { SortedBuild } from './sorted-build.ts'
+import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
 import { Turns } from './turns.ts'
 import { Views } from './views.ts'
@@ -107,7 +107,7 @@ class SqliteStore implements Store {
   readonly #catalog: Catalog
   readonly #turns: Turns
   readonly #views = new Views()
-  readonly #sortedBuild: SortedBuild | undefined
+  readonly #sortedBuilds: SortedBuilds | undefined
   readonly #log: Log
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
@@ -121,7 +121,7 @@ class SqliteStore implements Store {
     db.exec(pragmas)
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
-    this.#sortedBuild = sortEntries && new SortedBuild(sortEntries)
+    this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)
     this.#log = new Log(db)
     this.#catalog = new Catalog(db, this.#log, keysOf)
     this.#savepoint = {
@@ -318,7 +318,8 @@ class SqliteStore implements Store {
   /** From a sorted range where there is one, otherwise item by item. */
   async buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>): Promise<boolean> {
     const present = this.#catalog.openContainer(container)
-    const sorting = present && this.#sortedBuild?.prepare(present, index, () => this.#catalog.builtTo(container, index))
+    const sorting =
+      present && this.#sortedBuilds?.prepare(present, index, () => this.#catalog.builtTo(container, index))
     if (sorting !== undefined) {
       await sorting
       return false
@@ -328,7 +329,7 @@ class SqliteStore implements Store {
       this.#catalog.buildIndex(container, index, (open, definition, builtTo) => {
         const findings = noFindings()
         const { entries } = open
-        const step = this.#sortedBuild?.rangeOf(definition)?.step(entries, findings)
+        const step = this.#sortedBuilds?.rangeOf(open.record.number, definition)?.step(entries, findings)
         const reached = step === undefined ? entries.build(definition, builtTo, rowsMax, findings) : step.reached
         this.#note(open, findings)
         settle = step?.settle
@@ -336,11 +337,12 @@ class SqliteStore implements Store {
       }),
     )
     settle?.()
-    if (isReady) this.#sortedBuild?.end()
+    if (isReady) this.#sortedBuilds?.end(container.number, index)
     return isReady
   }
 
   dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
+    this.#sortedBuilds?.end(container.number, index)
     return this.#changeCatalog(() => this.#catalog.dropIndex(container, index))
   }
 

@@ -1,5 +1,5 @@
 /**
- * Builds an index from ranges that another thread has sorted, while writes go on.
+ * Builds indexes from ranges that another thread has sorted, while writes go on.
  *
  * Every write keeps up the entries of its item from the moment the index is begun. So of a sorted range only what nobody has
  * written since it was asked for may be brought in: the thread may have seen an older body. Items that were written meanwhile
@@ -22,59 +22,71 @@ interface Step {
   readonly settle: () => void
 }
 
-export class SortedBuild {
+interface Build {
+  readonly definition: IndexDefinition
+  readonly stopWatching: () => void
+  /** undefined while it is being sorted. */
+  range?: SortedRange
+  readonly sorting: Promise<void>
+}
+
+export class SortedBuilds {
   readonly #sort: SortEntries
-  /** One index is built at a time. */
-  #range: SortedRange | undefined
-  #watched: ContainerEntries | undefined
-  #isSorting = false
+  readonly #builds = new Map<string, Build>()
+  /** The thread failed: the next step of any index does without it and still gets somewhere. */
   #hasFailed = false
 
   constructor(sort: SortEntries) {
     this.#sort = sort
   }
 
-  /** Asks for the next range, if there is none and sorting is worth it; undefined when a step can be taken. */
+  /** Waits for the next range, asking for it if nobody has and sorting is worth it; undefined when a step can be taken. */
   prepare({ record, items, entries }: OpenContainer, index: number, builtTo: () => number): Promise<void> | undefined {
     const found = record.indexes.find(({ definition }) => definition.number === index)
     if (found === undefined || found.isReady || items.rows < indexSortRowsMin) return undefined
-    if (this.#isSorting || this.rangeOf(found.definition) !== undefined) return undefined
-    // Without the thread the next step still gets somewhere; the one after it tries again.
+    const begun = this.#builds.get(nameOf(record.number, index))
+    if (begun?.definition === found.definition && begun.range?.isOver !== true) {
+      return begun.range === undefined ? begun.sorting : undefined
+    }
     const hasFailed = this.#hasFailed
     this.#hasFailed = false
-    return hasFailed ? undefined : this.#ask(found.definition, entries, record.number, builtTo())
+    return hasFailed ? undefined : this.#begin(found.definition, entries, record.number, builtTo())
   }
 
   /** The range that is being brought into the index. Another index under its number has another definition. */
-  rangeOf(definition: IndexDefinition): SortedRange | undefined {
-    return this.#range?.definition === definition && !this.#range.isOver ? this.#range : undefined
+  rangeOf(container: number, definition: IndexDefinition): SortedRange | undefined {
+    const build = this.#builds.get(nameOf(container, definition.number))
+    return build?.definition === definition && build.range?.isOver === false ? build.range : undefined
   }
 
   /** The index is ready, or gone. */
-  end(): void {
-    this.#watched?.unwatch()
-    this.#range = undefined
+  end(container: number, index: number): void {
+    this.#builds.get(nameOf(container, index))?.stopWatching()
+    this.#builds.delete(nameOf(container, index))
   }
 
-  async #ask(
-    definition: IndexDefinition,
-    entries: ContainerEntries,
-    container: number,
-    builtTo: number,
-  ): Promise<void> {
-    this.end()
-    this.#isSorting = true
-    this.#watched = entries
-    const touched = entries.watch()
-    try {
-      const sorted = await this.#sort({ container, index: definition.number, builtTo })
-      if (sorted !== undefined) this.#range = new SortedRange(definition, sorted, touched, builtTo)
-    } catch {
-      this.#hasFailed = true
-    } finally {
-      this.#isSorting = false
+  #begin(definition: IndexDefinition, entries: ContainerEntries, container: number, builtTo: number): Promise<void> {
+    const { number: index } = definition
+    this.end(container, index)
+    const { touched, stop } = entries.watch()
+    const sort = async () => {
+      try {
+        const sorted = await this.#sort({ container, index, builtTo })
+        if (sorted !== undefined) build.range = new SortedRange(definition, sorted, touched, builtTo)
+      } catch {
+        this.#hasFailed = true
+      }
+      const isUseless = build.range === undefined && this.#builds.get(nameOf(container, index)) === build
+      if (isUseless) this.end(container, index)
     }
+    const build: Build = { definition, stopWatching: stop, sorting: Promise.resolve().then(sort) }
+    this.#builds.set(nameOf(container, index), build)
+    return build.sorting
   }
+}
+
+function nameOf(container: number, index: number): string {
+  return `${container} ${index}`
 }
 
 class SortedRange {

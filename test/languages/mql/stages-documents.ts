@@ -405,7 +405,7 @@ export const documentStageCases: StageCases = {
     {
       name: 'what is kept is kept whole',
       pipeline: [{ $redact: { $cond: [{ $eq: ['$level', 1] }, '$$KEEP', '$$PRUNE'] } }],
-      documents: [account, { ...account, level: 2 }],
+      documents: [account, { ...account, _id: 2, level: 2 }],
       results: [account],
     },
     {

@@ -1,0 +1,251 @@
+/** The numbered differences of docs/mongo.md, each as it is. */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document } from 'mongodb'
+import { failure, idsOf, startMongo } from './support/fixture.ts'
+
+const { db, client, connect, newCollection, newDatabase } = await startMongo()
+
+const streams: ChangeStream[] = []
+after(async () => {
+  for (const stream of streams) await stream.close()
+})
+
+async function watch(target: Collection<Document> | Db, options: ChangeStreamOptions = {}) {
+  const stream = target.watch([], { maxAwaitTimeMS: 50, ...options }) as ChangeStream<Document, Document>
+  streams.push(stream as never)
+  // The stream is open when its first batch, which is empty, has come.
+  assert.equal(await stream.tryNext(), null)
+  return stream
+}
+
+const refusalOf = async (work: Promise<unknown>) => (await failure(work)).code
+const numbered = (...ids: readonly unknown[]) => ids.map(_id => ({ _id: _id as never }))
+
+const numbers = new Set<string>()
+
+function difference(name: string, check: () => Promise<void>): void {
+  numbers.add(/^D\d+/.exec(name)![0])
+  test(name, check)
+}
+
+difference('D1: Without a sort documents come in the order of their _id', async () => {
+  const collection = newCollection()
+  await collection.insertMany(numbered('b', 3, 'a', 1, null, 2))
+  assert.deepEqual(idsOf(await collection.find().toArray()), [null, 1, 2, 3, 'a', 'b'])
+})
+
+difference('D2: A regular expression has no look-around and no back-reference', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ s: 'ab' })
+  assert.equal(await collection.countDocuments({ s: /^a.$/ }), 1)
+  for (const pattern of ['a(?=b)', 'a(?!c)', '(?<=a)b', '(a)\\1']) {
+    assert.equal(await refusalOf(collection.find({ s: { $regex: pattern } }).toArray()), 51091, pattern)
+  }
+})
+
+difference('D3: $setWindowFields, $densify and $fill are refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  for (const stage of [{ $setWindowFields: { output: {} } }, { $densify: {} }, { $fill: { output: {} } }]) {
+    assert.equal(await refusalOf(collection.aggregate([stage]).toArray()), 238)
+  }
+})
+
+difference('D4: $median, $percentile, $toHashedIndexKey and what runs JavaScript are refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  for (const name of ['$median', '$percentile', '$toHashedIndexKey', '$function', '$accumulator']) {
+    assert.equal(await refusalOf(collection.aggregate([{ $project: { v: { [name]: {} } } }]).toArray()), 238, name)
+  }
+  for (const name of ['$median', '$percentile', '$accumulator']) {
+    const stage = { $group: { _id: null, v: { [name]: {} } } }
+    assert.equal(await refusalOf(collection.aggregate([stage]).toArray()), 15952, name)
+  }
+  assert.equal(await refusalOf(collection.find({ $where: 'true' }).toArray()), 2)
+  assert.equal(await refusalOf(collection.db.command({ mapReduce: 'items' })), 59)
+})
+
+difference('D5: Collations other than simple are refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  const collation = { locale: 'de' }
+  assert.equal(await refusalOf(collection.find({}, { collation }).toArray()), 238)
+  assert.equal(await refusalOf(collection.updateMany({}, { $set: { a: 1 } }, { collation })), 238)
+  assert.equal(await refusalOf(collection.createIndex({ a: 1 }, { collation })), 238)
+  assert.equal((await collection.find({}, { collation: { locale: 'simple' } }).toArray()).length, 1)
+})
+
+difference('D6: Capped, clustered, time series and validated collections and views are refused', async () => {
+  const database = newDatabase()
+  const options: readonly Document[] = [
+    { capped: true, size: 1000 },
+    { clusteredIndex: { key: { _id: 1 }, unique: true } },
+    { timeseries: { timeField: 't' } },
+    { validator: {} },
+    { viewOn: 'items', pipeline: [] },
+  ]
+  for (const each of options) assert.equal(await refusalOf(database.createCollection('c', each)), 238)
+  assert.deepEqual(await database.listCollections().toArray(), [])
+})
+
+difference('D7: There is no text search, no $jsonSchema, and there are no text and 2d indexes', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  assert.equal(await refusalOf(collection.find({ $text: { $search: 'x' } }).toArray()), 27)
+  assert.equal(await refusalOf(collection.find({ $jsonSchema: {} }).toArray()), 224)
+  assert.equal(await refusalOf(collection.createIndex({ a: 'text' })), 67)
+  assert.equal(await refusalOf(collection.createIndex({ a: '2d' })), 67)
+})
+
+difference('D8: A collection has a TTL index on _ts or TTL indexes on dates', async () => {
+  const byTime = newCollection()
+  await byTime.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  assert.equal(await refusalOf(byTime.createIndex({ at: 1 }, { expireAfterSeconds: 10 })), 67)
+  const byDate = newCollection()
+  await byDate.createIndex({ at: 1 }, { expireAfterSeconds: 10 })
+  assert.equal(await refusalOf(byDate.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })), 67)
+})
+
+difference('D9: A transaction reads what others commit meanwhile, and conflicts over what it writes', async () => {
+  const collection = newCollection()
+  await collection.insertMany([
+    { _id: 1 as never, n: 0 },
+    { _id: 2 as never, n: 0 },
+  ])
+  await client.withSession(async session => {
+    session.startTransaction()
+    assert.equal((await collection.findOne({ _id: 1 as never }, { session }))!.n, 0)
+    await collection.updateOne({ _id: 1 as never }, { $set: { n: 5 } })
+    assert.equal((await collection.findOne({ _id: 1 as never }, { session }))!.n, 5)
+    await collection.updateOne({ _id: 2 as never }, { $inc: { n: 1 } }, { session })
+    await collection.updateOne({ _id: 2 as never }, { $inc: { n: 1 } })
+    assert.equal(await refusalOf(session.commitTransaction()), 112)
+  })
+})
+
+difference('D10: A death is an event when it is purged, and is marked as one', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 5 })
+  const stream = await watch(collection)
+  await collection.insertOne({ _id: 1 as never })
+  await db.clock.advance('5s')
+  assert.equal(await collection.findOne({ _id: 1 as never }), null)
+  await db.purge()
+  const events = [await stream.next(), await stream.next()]
+  assert.deepEqual(
+    events.map(({ operationType, mayflyExpired }) => [operationType, mayflyExpired]),
+    [
+      ['insert', undefined],
+      ['delete', true],
+    ],
+  )
+})
+
+difference('D11: What a stream has not delivered of a collection is lost when that is dropped', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 1 as never })
+  const stream = await watch(collection)
+  await collection.insertOne({ _id: 2 as never })
+  await collection.drop()
+  assert.deepEqual([(await stream.next()).operationType, (await stream.next()).operationType], ['drop', 'invalidate'])
+})
+
+difference('D12: Within a second, only the events of one collection are sure to be in order', async () => {
+  const database = newDatabase()
+  const [first, second] = [database.collection<Document>('a'), database.collection<Document>('b')]
+  for (const collection of [first, second]) await collection.insertOne({ _id: 0 as never })
+  const stream = await watch(database)
+  await second.insertOne({ _id: 1 as never })
+  await first.insertOne({ _id: 2 as never })
+  await second.insertOne({ _id: 3 as never })
+  await first.insertOne({ _id: 4 as never })
+  const events: Document[] = []
+  while (events.length < 4) events.push(await stream.next())
+  assert.equal(new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1)
+  const idsIn = (name: string) => events.filter(({ ns }) => ns.coll === name).map(each => each.documentKey._id)
+  assert.deepEqual(
+    [idsIn('a'), idsIn('b')],
+    [
+      [2, 4],
+      [1, 3],
+    ],
+  )
+})
+
+difference('D13: A stream cannot begin before somebody first watched', async () => {
+  const collection = newCollection()
+  const { operationTime } = await client.db('admin').command({ ping: 1 })
+  await db.clock.advance('1s')
+  await collection.insertOne({ _id: 1 as never })
+  const stream = collection.watch([], { startAtOperationTime: operationTime })
+  streams.push(stream as never)
+  assert.equal(await refusalOf(stream.tryNext()), 286)
+})
+
+difference('D14: Images of a change need not be switched on', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 1 as never, a: 1 })
+  const stream = await watch(collection, { fullDocument: 'required', fullDocumentBeforeChange: 'required' })
+  await collection.updateOne({ _id: 1 as never }, { $set: { a: 2 } })
+  const { fullDocument, fullDocumentBeforeChange } = await stream.next()
+  assert.deepEqual([fullDocument.a, fullDocumentBeforeChange.a], [2, 1])
+})
+
+const planOf = async (collection: Collection<Document>, filter: Document, hint?: string) => {
+  const cursor = collection.find(filter)
+  if (hint !== undefined) cursor.hint(hint)
+  return ((await cursor.explain('queryPlanner')) as Document).queryPlanner.winningPlan as Document
+}
+
+difference('D15: A wildcard index serves no query', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ a: 1 })
+  await collection.createIndex({ '$**': 1 })
+  assert.equal((await planOf(collection, { a: 1 })).stage, 'COLLSCAN')
+  assert.equal(await collection.countDocuments({ a: 1 }), 1)
+})
+
+difference('D16: A hint must name an index that is there, and does not decide', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ a: 1, b: 1 })
+  await collection.createIndex({ a: 1 })
+  await collection.createIndex({ b: 1 })
+  assert.equal((await planOf(collection, { a: 1 }, 'b_1')).inputStage.indexName, 'a_1')
+  assert.equal(await refusalOf(collection.find({ a: 1 }).hint('c_1').toArray()), 2)
+})
+
+difference('D17: Sorting by _id downwards reads everything', async () => {
+  const single = connect({ maxPoolSize: 1 })
+  const collection = single.db(newDatabase().databaseName).collection<Document>('items')
+  await collection.insertMany(numbered(...Array(2000).keys()))
+  const cost = async (_id: 1 | -1) => {
+    assert.equal((await collection.find().sort({ _id }).limit(1).toArray()).length, 1)
+    return (await collection.db.command({ getLastRequestStatistics: 1 })).RequestCharge as number
+  }
+  assert.ok((await cost(-1)) > 2 * (await cost(1)))
+})
+
+difference('D18: The shard key of a document cannot be changed', async () => {
+  const collection = newCollection()
+  await client.db('admin').command({ shardCollection: collection.namespace, key: { tenant: 'hashed' } })
+  await collection.insertOne({ _id: 1 as never, tenant: 'a' })
+  assert.equal(await refusalOf(collection.updateOne({ tenant: 'a' }, { $set: { tenant: 'b' } })), 66)
+})
+
+difference('D19: A collection cannot be renamed into another database', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  const to = `${newDatabase().databaseName}.items`
+  assert.equal(await refusalOf(client.db('admin').command({ renameCollection: collection.namespace, to })), 238)
+})
+
+test('The page and these tests have the same differences', () => {
+  const page = readFileSync(new URL('../../../docs/mongo.md', import.meta.url), 'utf8')
+  assert.deepEqual(
+    [...page.matchAll(/^\| (D\d+) \|/gm)].map(([, number]) => number),
+    [...numbers],
+  )
+})
