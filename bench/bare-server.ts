@@ -6,7 +6,7 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Answer } from './connection.ts'
+import type { Answer } from './http.ts'
 
 const { status, headers, body } = JSON.parse(process.argv[2]!) as Answer
 

@@ -1,29 +1,30 @@
-/** One keep-alive connection with one request in flight: as little client as HTTP/1.1 allows. */
+/** One connection with one request in flight: as little client as a protocol allows. */
 
 import { connect, type Socket } from 'node:net'
 
-export interface Answer {
-  readonly status: number
-  /** Name and value by turns, as received. */
-  readonly headers: readonly string[]
-  readonly body: string
+/** What a connection must know of its protocol. One for each connection, which may keep in it what has arrived so far. */
+export interface Framing<Answer> {
+  /** A request leaves: what arrives from now on is its answer. */
+  begin(request: Buffer): void
+  /** Takes what has arrived and says whether the answer is whole. Throws when it is none. */
+  push(chunk: Buffer): boolean
+  /** What is wrong with an answer that is whole; undefined when it is the one that was expected. */
+  fault(): string | undefined
+  parse(answer: Buffer): Answer
 }
 
-type Done = (status: number) => void
+export type Failed = (error: Error) => void
 
-/** Speaks only to servers that send `content-length`; anything else is an error, never a guess. */
-export class Connection {
+export class Connection<Answer> {
   readonly #socket: Socket
-  readonly #failed: (error: Error) => void
-  #done: Done | undefined
+  readonly #framing: Framing<Answer>
+  readonly #failed: Failed
+  #done: (() => void) | undefined
   #keep: Buffer[] | undefined
-  /** The start of an answer whose head has not arrived whole. */
-  #pending: Buffer | undefined
-  #status = 0
-  #missingBytes = -1
 
-  private constructor(socket: Socket, failed: (error: Error) => void) {
+  private constructor(socket: Socket, framing: Framing<Answer>, failed: Failed) {
     this.#socket = socket
+    this.#framing = framing
     this.#failed = failed
     socket.on('data', chunk => this.#receive(chunk))
     socket.on('error', failed)
@@ -33,37 +34,38 @@ export class Connection {
   }
 
   /** `failed` hears of everything that goes wrong after the connection stands. */
-  static open(port: number, failed: (error: Error) => void): Promise<Connection> {
+  static open<Answer>(port: number, framing: Framing<Answer>, failed: Failed): Promise<Connection<Answer>> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       socket.once('error', reject)
       socket.once('connect', () => {
         socket.removeListener('error', reject)
-        resolve(new Connection(socket, failed))
+        resolve(new Connection(socket, framing, failed))
       })
     })
   }
 
-  exchange(request: Buffer, done: Done): void {
+  /** `done` is called when the expected answer is there; any other is a failure. */
+  exchange(request: Buffer, done: () => void): void {
+    // Otherwise it would wait for ever: the end of the connection was told when nobody listened.
+    if (this.#socket.destroyed) this.#failed(new Error('The server had closed an idle connection.'))
     this.#done = done
+    this.#framing.begin(request)
     this.#socket.write(request)
   }
 
-  /** The whole answer, for everything that is not the measured load. */
+  /** The whole answer, whatever it says, for everything that is not the measured load. */
   ask(request: Buffer): Promise<Answer> {
     const kept: Buffer[] = []
     this.#keep = kept
-    return new Promise(resolve => {
-      this.exchange(request, status => {
+    return new Promise((resolve, reject) => {
+      this.exchange(request, () => {
         this.#keep = undefined
-        const text = Buffer.concat(kept).toString()
-        const headEnd = text.indexOf('\r\n\r\n')
-        const headers = text
-          .slice(0, headEnd)
-          .split('\r\n')
-          .slice(1)
-          .flatMap(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()])
-        resolve({ status, headers, body: text.slice(headEnd + 4) })
+        try {
+          resolve(this.#framing.parse(Buffer.concat(kept)))
+        } catch (error) {
+          reject(error)
+        }
       })
     })
   }
@@ -74,44 +76,19 @@ export class Connection {
 
   #receive(chunk: Buffer): void {
     this.#keep?.push(chunk)
-    if (this.#missingBytes >= 0) {
-      this.#missingBytes -= chunk.length
-    } else {
-      const data = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk])
-      const headEnd = data.indexOf('\r\n\r\n')
-      if (headEnd < 0) {
-        this.#pending = data
-        return
-      }
-      this.#pending = undefined
-      const head = data.toString('latin1', 0, headEnd)
-      const length = /\r\ncontent-length: *(\d+)/i.exec(head)
-      this.#status = Number(head.slice(9, 12))
-      if (length === null && this.#status !== 204) {
-        this.#failed(new Error(`An answer without content-length: ${head}`))
-        return
-      }
-      this.#missingBytes = headEnd + 4 + Number(length?.[1] ?? 0) - data.length
+    try {
+      if (!this.#framing.push(chunk)) return
+    } catch (error) {
+      this.#failed(error as Error)
+      return
     }
-    if (this.#missingBytes > 0) return
-    if (this.#missingBytes < 0) {
-      this.#failed(new Error(`${-this.#missingBytes} bytes more than announced.`))
+    const fault = this.#keep === undefined ? this.#framing.fault() : undefined
+    if (fault !== undefined) {
+      this.#failed(new Error(fault))
       return
     }
     const done = this.#done
     this.#done = undefined
-    this.#missingBytes = -1
-    done?.(this.#status)
-  }
-}
-
-/** One question on a connection of its own. */
-export async function ask(port: number, request: Buffer): Promise<Answer> {
-  const { promise: failure, reject } = Promise.withResolvers<never>()
-  const connection = await Connection.open(port, reject)
-  try {
-    return await Promise.race([connection.ask(request), failure])
-  } finally {
-    connection.close()
+    done?.()
   }
 }

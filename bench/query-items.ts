@@ -1,7 +1,7 @@
 /** Items with something to query, and queries over them as signed requests. */
 
 import { machine } from '../src/base/clock.ts'
-import { type Answer, Connection } from './connection.ts'
+import { type Answer, type HttpConnection, openHttp } from './http.ts'
 import { DATABASE, signedRequest } from './requests.ts'
 
 const CONNECTIONS = 32
@@ -54,10 +54,10 @@ export function queryRequest(container: string, query: string, partitionKey?: st
 
 /** A few connections that ask and wait, for everything that is not a storm of requests. */
 export class Clients implements Disposable {
-  readonly #connections: readonly Connection[]
+  readonly #connections: readonly HttpConnection[]
   readonly #failure: Promise<never>
 
-  private constructor(connections: readonly Connection[], failure: Promise<never>) {
+  private constructor(connections: readonly HttpConnection[], failure: Promise<never>) {
     this.#connections = connections
     this.#failure = failure
   }
@@ -65,7 +65,7 @@ export class Clients implements Disposable {
   static async open(port: number): Promise<Clients> {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => {})
-    const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(port, reject)))
+    const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => openHttp(port, reject)))
     return new Clients(connections, promise)
   }
 

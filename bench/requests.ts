@@ -91,18 +91,26 @@ export type RequestSource = (connection: number) => Buffer
 
 /** Reads of `items` different items, each with its own signature, in a shuffled order that goes round. */
 export function readSource(container: string, items: number): RequestSource {
-  const requests = Array.from({ length: items }, (_, item) => readRequest(container, item))
+  return takingTurns(shuffled(Array.from({ length: items }, (_, item) => readRequest(container, item))))
+}
+
+/** In place, and the same way every time. */
+export function shuffled<T>(list: T[]): T[] {
   let random = 1
-  for (let i = items - 1; i > 0; i--) {
+  for (let i = list.length - 1; i > 0; i--) {
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
     const j = random % (i + 1)
-    const swapped = requests[i]!
-    requests[i] = requests[j]!
-    requests[j] = swapped
+    const swapped = list[i]!
+    list[i] = list[j]!
+    list[j] = swapped
   }
+  return list
+}
+
+export function takingTurns(requests: readonly Buffer[]): RequestSource {
   let next = 0
   return () => {
-    if (next === items) next = 0
+    if (next === requests.length) next = 0
     return requests[next++]!
   }
 }

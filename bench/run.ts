@@ -1,5 +1,5 @@
 /**
- * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [workload ...]`.
+ * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [--store postgres] [workload ...]`.
  *
  * Everything that is compared runs in the same run by turns, because a figure alone says more about the machine than
  * about the server. A figure out of bounds is printed and fails nothing; only a benchmark that could not run does.
@@ -11,22 +11,47 @@ import { Load } from './processes.ts'
 import { print } from './report.ts'
 import { installPeer } from './targets.ts'
 import type { Workload } from './workload.ts'
+import { batch } from './workloads/batch.ts'
+import { bulk } from './workloads/bulk.ts'
+import { changeFeed } from './workloads/change-feed.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
+import { mongoFindIndexed } from './workloads/mongo-find-indexed.ts'
+import { mongoFindOne } from './workloads/mongo-find-one.ts'
+import { mongoInsertMany } from './workloads/mongo-insert-many.ts'
+import { mongoInsertOne } from './workloads/mongo-insert-one.ts'
+import { mongoScan } from './workloads/mongo-scan.ts'
 import { pointRead } from './workloads/point-read.ts'
+import { postgresWorkloads } from './workloads/postgres.ts'
 import { purge } from './workloads/purge.ts'
 import { queryLarge } from './workloads/query-large.ts'
 import { querySmall } from './workloads/query-small.ts'
 import { startUp } from './workloads/start-up.ts'
 
-const WORKLOADS: readonly Workload[] = [pointRead, create, startUp, defaultChange, purge, querySmall, queryLarge]
+const WORKLOADS: readonly Workload[] = [
+  pointRead,
+  create,
+  startUp,
+  defaultChange,
+  purge,
+  querySmall,
+  queryLarge,
+  batch,
+  bulk,
+  changeFeed,
+  mongoFindOne,
+  mongoInsertOne,
+  mongoInsertMany,
+  mongoScan,
+  mongoFindIndexed,
+]
 
-function select(names: readonly string[]): readonly Workload[] {
-  const unknown = names.filter(name => !WORKLOADS.some(workload => workload.name === name))
+function select(all: readonly Workload[], names: readonly string[]): readonly Workload[] {
+  const unknown = names.filter(name => !all.some(workload => workload.name === name))
   if (unknown.length > 0) {
-    throw new Error(`No workload ${unknown.join(', ')}. There are: ${WORKLOADS.map(({ name }) => name).join(', ')}.`)
+    throw new Error(`No workload ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}.`)
   }
-  return names.length === 0 ? WORKLOADS : WORKLOADS.filter(({ name }) => names.includes(name))
+  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
 }
 
 function loadAverage(): string {
@@ -35,12 +60,15 @@ function loadAverage(): string {
 }
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false } },
+  options: { quick: { type: 'boolean', default: false }, store: { type: 'string' } },
   allowPositionals: true,
 })
-const selected = select(positionals)
-const peer = installPeer()
+if (values.store !== undefined && values.store !== 'postgres') throw new Error('--store takes postgres.')
+const isPostgres = values.store === 'postgres'
+const selected = select(isPostgres ? postgresWorkloads : WORKLOADS, positionals)
+const peer = isPostgres ? { installed: true as const } : installPeer()
 const peerMissing = peer.installed ? undefined : `peer: not compared, its installation failed: ${peer.reason}`
+const flags = `${values.quick ? '--quick ' : ''}${isPostgres ? '--store postgres ' : ''}`
 console.log(`node ${process.version}, ${cpus()[0]?.model ?? 'unknown processor'}, ${loadAverage()} at the start`)
 
 for (const workload of selected) {
@@ -48,7 +76,7 @@ for (const workload of selected) {
   await using load = new Load()
   try {
     const report = await workload.run({ load, quick: values.quick, peerMissing })
-    print(report, `npm run bench -- ${values.quick ? '--quick ' : ''}${workload.name}`)
+    print(report, `npm run bench -- ${flags}${workload.name}`)
   } catch (error) {
     process.exitCode = 1
     console.log(`\n== ${workload.name}: could not run\n\n${error instanceof Error ? error.message : error}`)

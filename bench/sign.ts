@@ -3,7 +3,7 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 
 /** The well-known key of the Microsoft emulator, which is also Mayfly's default on loopback. */
-const MASTER_KEY = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
+export const MASTER_KEY = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 
 const key = createSecretKey(Buffer.from(MASTER_KEY, 'base64'))
 

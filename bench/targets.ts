@@ -1,9 +1,9 @@
-/** The servers that are compared: Mayfly, the bare limit, and the peer. */
+/** The servers that are compared: Mayfly, the bare limits, and the peer; and what else is installed to compare with. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Answer, ask } from './connection.ts'
+import { type Answer, ask } from './http.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { DATABASE, rawRequest, signedRequest } from './requests.ts'
 
@@ -16,10 +16,15 @@ const DATA_FOLDER = join(import.meta.dirname, 'mayfly-data')
 
 export const PEER_NAME = `${PEER_PACKAGE} ${PEER_VERSION}`
 
-function portOfJson(line: string): number {
+function portIn(line: string, name: 'endpoint' | 'mongoUri'): number {
   if (!line.startsWith('{')) return 0
-  const { ready, endpoint } = JSON.parse(line) as { ready?: boolean; endpoint?: string }
-  return ready === true && endpoint !== undefined ? Number(new URL(endpoint).port) : 0
+  const ready = JSON.parse(line) as { ready?: boolean; endpoint?: string; mongoUri?: string }
+  const url = ready[name]
+  return ready.ready === true && url !== undefined ? Number(new URL(url).port) : 0
+}
+
+function portOfJson(line: string): number {
+  return portIn(line, 'endpoint')
 }
 
 /** A new folder on disk that goes away with its scope. */
@@ -33,6 +38,19 @@ export function startMayfly(data: string, ...more: readonly string[]): Promise<S
   if (!existsSync(MAYFLY)) throw new Error('bin/mayfly.js is not there.')
   const flags = ['--port', '0', '--no-mongo', '--data', data, '--json', '--log-level', 'error']
   return startServer([MAYFLY, ...flags, ...more], portOfJson)
+}
+
+/** Mayfly, with the port of its Mongo side. */
+export function startMayflyMongo(data: string): Promise<ServerProcess> {
+  if (!existsSync(MAYFLY)) throw new Error('bin/mayfly.js is not there.')
+  const flags = ['--port', '0', '--mongo-port', '0', '--data', data, '--json', '--log-level', 'error']
+  return startServer([MAYFLY, ...flags], line => portIn(line, 'mongoUri'))
+}
+
+/** The bare server of the Mongo side says `reply` to everything. */
+export function startBareMongo(reply: Buffer): Promise<ServerProcess> {
+  const script = join(import.meta.dirname, 'bare-mongo-server.ts')
+  return startServer([script, reply.toString('base64')], portOfJson)
 }
 
 /** The bare server says `answer` to everything, with the headers node adds itself left to node. */
@@ -53,15 +71,22 @@ export function startBareNode(): Promise<ServerProcess> {
   return startServer(['--input-type=commonjs', '--eval', script], portOfJson)
 }
 
-/** Installs the peer on first use, outside our own dependencies. Says why when it cannot. */
-export function installPeer(): { readonly installed: true } | { readonly installed: false; readonly reason: string } {
-  if (existsSync(join(PEER_FOLDER, 'node_modules', PEER_PACKAGE, 'package.json'))) return { installed: true }
+export type Installed = { readonly installed: true } | { readonly installed: false; readonly reason: string }
+
+export function installPeer(): Installed {
+  return install(PEER_PACKAGE, PEER_VERSION)
+}
+
+/** Installs a package on first use, outside our own dependencies. Says why when it cannot. */
+export function install(name: string, version: string): Installed {
+  if (existsSync(join(packageFolder(name), 'package.json'))) return { installed: true }
   mkdirSync(PEER_FOLDER, { recursive: true })
-  writeFileSync(join(PEER_FOLDER, 'package.json'), '{ "private": true }\n')
-  console.log(`Installing ${PEER_NAME} into bench/.peer for comparison ...`)
+  const manifest = join(PEER_FOLDER, 'package.json')
+  if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n')
+  console.log(`Installing ${name} ${version} into bench/.peer for comparison ...`)
   const { status, error, stderr } = spawnSync(
     'npm',
-    ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PEER_PACKAGE}@${PEER_VERSION}`],
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`],
     { cwd: PEER_FOLDER, encoding: 'utf8', shell: process.platform === 'win32' },
   )
   if (status === 0) return { installed: true }
@@ -69,14 +94,18 @@ export function installPeer(): { readonly installed: true } | { readonly install
   return { installed: false, reason: error?.message ?? complaint ?? `npm ended with ${status}` }
 }
 
+/** Where an installed package is. */
+export function packageFolder(name: string): string {
+  return join(PEER_FOLDER, 'node_modules', name)
+}
+
 export function startPeer(): Promise<ServerProcess> {
-  const packageFolder = join(PEER_FOLDER, 'node_modules', PEER_PACKAGE)
-  return startServer([join(import.meta.dirname, 'peer-server.ts'), packageFolder], portOfJson)
+  return startServer([join(import.meta.dirname, 'peer-server.ts'), packageFolder(PEER_PACKAGE)], portOfJson)
 }
 
 /** The peer as its users start it. */
 export function startPeerCommand(): Promise<ServerProcess> {
-  const command = join(PEER_FOLDER, 'node_modules', PEER_PACKAGE, 'lib', 'cli.js')
+  const command = join(packageFolder(PEER_PACKAGE), 'lib', 'cli.js')
   return startServer([command, '--no-ssl', '--host', '127.0.0.1', '--port', '0'], line =>
     Number(/:(\d+)$/.exec(line)?.[1] ?? 0),
   )

@@ -22,11 +22,13 @@ interface Round {
 
 export type Rounds = ReadonlyMap<string, readonly Round[]>
 
-type OrderFor = (target: Target) => Omit<LoadOrder, 'connections' | 'port'>
+type Order = Omit<LoadOrder, 'connections' | 'port'> & { readonly connections?: number }
+
+type OrderFor = (target: Target) => Order
 
 /** Runs one order and reads the CPU time of both sides around it. */
-async function measure(load: Load, { server }: Target, order: ReturnType<OrderFor>): Promise<Round & { done: number }> {
-  await load.prepare({ ...order, port: server.port, connections: CONNECTIONS })
+export async function measure(load: Load, { server }: Target, order: Order): Promise<Round & { done: number }> {
+  await load.prepare({ connections: CONNECTIONS, ...order, port: server.port })
   const pids = [server.pid, load.pid]
   const before = pids.map(cpuUs)
   const { completed, elapsedMs, p50Ms, p99Ms } = await load.run()
@@ -69,7 +71,7 @@ export async function fill(
       port: server.port,
       connections: CONNECTIONS,
       requests: { kind: 'create', container, firstItem, bytes },
-      status: 201,
+      answers: { status: 201 },
       atMost: { count: Math.min(part, count - firstItem) },
     })
     await load.run()
@@ -94,13 +96,14 @@ export function throughputRows(measured: Rounds): string[][] {
   })
 }
 
-/** `a` to `b` in operations per second, with its bound, and in CPU time per operation beside it. */
-export function compare(measured: Rounds, a: string, b: string, atLeast: number): Finding[] {
+/** `a` to `b` in operations per second, with its bound if it has one, and in CPU time per operation beside it. */
+export function compare(measured: Rounds, a: string, b: string, atLeast?: number): Finding[] {
   const roundsA = measured.get(a)
   const roundsB = measured.get(b)
   const text = `${a} / ${b}`
+  const bound = atLeast === undefined ? {} : { bound: { atLeast } }
   if (roundsA === undefined || roundsB === undefined) {
-    return [{ text: `${text}, op/s`, value: undefined, bound: { atLeast } }]
+    return [{ text: `${text}, op/s`, value: undefined, ...bound }]
   }
   const single = roundsA.map((round, i) => round.opsPerSecond / roundsB[i]!.opsPerSecond)
   const [cpuA, cpuB] = [roundsA, roundsB].map(rounds => medianOfKnown(rounds.map(round => round.cpuUsPerOp)))
@@ -109,7 +112,7 @@ export function compare(measured: Rounds, a: string, b: string, atLeast: number)
       text: `${text}, op/s`,
       value: median(roundsA.map(round => round.opsPerSecond)) / median(roundsB.map(round => round.opsPerSecond)),
       range: [Math.min(...single), Math.max(...single)],
-      bound: { atLeast },
+      ...bound,
     },
     { text: `${text}, per CPU second`, value: quotient(cpuB, cpuA) },
   ]

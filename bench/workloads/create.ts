@@ -1,6 +1,6 @@
 /** Creates items durably: beside a server that only reads the body and answers, and beside the peer. */
 
-import { ask } from '../connection.ts'
+import { ask } from '../http.ts'
 import { createSource } from '../requests.ts'
 import {
   createContainer,
@@ -44,7 +44,7 @@ export const create: Workload = {
       rounds,
       target => ({
         requests: { kind: 'create', container: CONTAINER, firstItem: nextItem.get(target)!, bytes: ITEM_BYTES },
-        status: 201,
+        answers: { status: 201 },
         atMost: { ms },
       }),
       (target, count) => nextItem.set(target, nextItem.get(target)! + count),

@@ -1,7 +1,7 @@
 /** Changes a container's default time to live: it must cost the same for a thousand items and for a million. */
 
 import { machine } from '../../src/base/clock.ts'
-import { ask, Connection } from '../connection.ts'
+import { ask, openHttp } from '../http.ts'
 import { writtenBytes } from '../processes.ts'
 import { difference, figure, median, medianOfKnown } from '../report.ts'
 import { DATABASE, readRequest, signedRequest } from '../requests.ts'
@@ -51,7 +51,7 @@ export const defaultChange: Workload = {
 
     const before = await Promise.all(containers.map(({ name, count }) => versions(server.port, name, count)))
     const { promise: failure, reject } = Promise.withResolvers<never>()
-    const connection = await Connection.open(server.port, reject)
+    const connection = await openHttp(server.port, reject)
     const change = async (container: string, defaultTtl: number | undefined): Promise<Change> => {
       const request = signedRequest({
         method: 'PUT',

@@ -1,6 +1,6 @@
 /** Reads single items by id: beside a server that only answers, and beside the peer. */
 
-import { ask } from '../connection.ts'
+import { ask } from '../http.ts'
 import { readRequest } from '../requests.ts'
 import {
   createContainer,
@@ -41,7 +41,7 @@ export const pointRead: Workload = {
 
     const measured = await interleave(load, targets, rounds, () => ({
       requests: { kind: 'read', container: CONTAINER, items },
-      status: 200,
+      answers: { status: 200 },
       atMost: { ms },
     }))
     return {

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { machine } from '../../src/base/clock.ts'
-import { ask } from '../connection.ts'
+import { ask } from '../http.ts'
 import { residentBytes, type ServerProcess } from '../processes.ts'
 import { figure, median, medianOfKnown } from '../report.ts'
 import { rawRequest } from '../requests.ts'

@@ -1,0 +1,54 @@
+/** The limit a batch of inserts can reach: nothing but SQLite with a table like the server's, in this process. */
+
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { machine } from '../src/base/clock.ts'
+import { createItemTableSql, itemTable } from '../src/storage/sqlite/schema.ts'
+
+const CONTAINER = 1
+const TS = 1_700_000_000
+
+export interface BareRow {
+  readonly id: string
+  readonly body: Uint8Array
+}
+
+export class BareInserts implements Disposable {
+  readonly #db: DatabaseSync
+  readonly #insert: StatementSync
+  #sequence = 0
+
+  constructor(folder: string) {
+    this.#db = new DatabaseSync(join(folder, 'bare.db'))
+    // The server's own settings (src/storage/sqlite/open.ts).
+    this.#db.exec(`
+      PRAGMA page_size = 8192;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 1000;
+      PRAGMA cache_size = -262144;
+    `)
+    this.#db.exec(createItemTableSql(CONTAINER, 1))
+    this.#insert = this.#db.prepare(`INSERT INTO ${itemTable(CONTAINER)} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  }
+
+  /** One transaction for each `perTransaction` rows. */
+  run(rows: readonly BareRow[], perTransaction: number): { readonly ms: number; readonly cpuUs: number } {
+    const startMs = machine.monotonicMs()
+    const cpuBefore = process.cpuUsage()
+    for (let at = 0; at < rows.length; at += perTransaction) {
+      this.#db.exec('BEGIN IMMEDIATE')
+      for (const { id, body } of rows.slice(at, at + perTransaction)) {
+        const sequence = ++this.#sequence
+        this.#insert.run(sequence, '00', '', id, TS, null, sequence, body)
+      }
+      this.#db.exec('COMMIT')
+    }
+    const { user, system } = process.cpuUsage(cpuBefore)
+    return { ms: machine.monotonicMs() - startMs, cpuUs: user + system }
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+}
