@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
-import { updated } from '../tools/query-page.ts'
+import { readPage, updated } from '../tools/generated-page.ts'
+import { mongoPage } from '../tools/mongo-page.ts'
+import { queryPage } from '../tools/query-page.ts'
 
 const root = join(import.meta.dirname, '..')
 const sources = globSync('src/**/*.ts', { cwd: root }).map(path => normalize(path).replaceAll('\\', '/'))
@@ -100,7 +102,6 @@ test('no file is called after nothing in particular, and nothing is exported by 
   assert.deepEqual({ vague, defaults }, { vague: [], defaults: [] })
 })
 
-test('the page about queries lists the functions there are', () => {
-  const page = readFileSync(join(root, 'docs/query.md'), 'utf8')
-  assert.equal(page, updated(page), 'run "npm run docs"')
+test('the pages about queries and about Mongo list the functions, commands and operators there are', () => {
+  for (const page of [queryPage, mongoPage]) assert.equal(readPage(page), updated(page), 'run "npm run docs"')
 })

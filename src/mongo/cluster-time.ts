@@ -2,7 +2,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { binary, int64, type TimestampValue, timestamp } from '../document/bson/value.ts'
-import type { Fields } from './fields.ts'
+import { encodeFields } from './fields.ts'
 
 const signature = { hash: binary(new Uint8Array(20)), keyId: int64(0n) }
 
@@ -11,7 +11,25 @@ export function timestampOf(epochSeconds: number): TimestampValue {
   return timestamp((BigInt(epochSeconds) << 32n) | 1n)
 }
 
-export function clusterTimeOf(clock: Clock): Fields {
-  const now = timestampOf(clock.now())
-  return { $clusterTime: { clusterTime: now, signature }, operationTime: now }
+/** What every answer says of the time, made once a second. */
+export class ClusterTime {
+  readonly #clock: Clock
+  #second = -1
+  #elements: Buffer = Buffer.alloc(0)
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** As elements of a document. */
+  elements(): Buffer {
+    const second = this.#clock.now()
+    if (second !== this.#second) {
+      const now = timestampOf(second)
+      this.#second = second
+      const document = encodeFields({ $clusterTime: { clusterTime: now, signature }, operationTime: now })
+      this.#elements = document.subarray(4, -1)
+    }
+    return this.#elements
+  }
 }

@@ -10,7 +10,6 @@ import { mongoMessageBytesMax, mongoStrangerMessageBytesMax, mongoWaitingMessage
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import type { Client } from './client.ts'
-import { clusterTimeOf } from './cluster-time.ts'
 import { dispatch } from './dispatch.ts'
 import { asMongoError, errorAnswer, noCircumstances } from './error-map.ts'
 import { CutConnection } from './fail-points.ts'
@@ -22,6 +21,9 @@ import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
 
 const room = Buffer.alloc(answerStart)
+
+/** Of a document of about a KB and what stands around it: larger answers make room for themselves. */
+const answerBytesExpected = 2048
 
 export class Connection {
   readonly #service: MongoService
@@ -153,11 +155,14 @@ export class Connection {
   }
 
   #encode(answer: Fields): Buffer {
-    const writer = new BsonWriter(1024)
+    const writer = new BsonWriter(answerBytesExpected)
     writer.raw(room, 0, answerStart)
     const start = writer.open()
     writeFields(writer, answer)
-    if (this.#client.isLoggedIn) writeFields(writer, clusterTimeOf(this.#service.clock))
+    if (this.#client.isLoggedIn) {
+      const time = this.#service.clusterTime.elements()
+      writer.raw(time, 0, time.length)
+    }
     writer.close(start)
     return writer.bytes()
   }

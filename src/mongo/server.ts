@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts'
 import { Replacements } from './change-streams/replacements.ts'
 import { ChangeSignal } from './change-streams/signal.ts'
 import { Client } from './client.ts'
+import { ClusterTime } from './cluster-time.ts'
 import { Connection } from './connection.ts'
 import { CursorRegistry } from './cursors.ts'
 import { FailPoints } from './fail-points.ts'
@@ -45,6 +46,7 @@ export class MongoServer {
       sessions: new Sessions(),
       cursors: new CursorRegistry(),
       operations: new Operations(),
+      clusterTime: new ClusterTime(options.clock),
       changes: new ChangeSignal(),
       replacements: new Replacements(),
       failPoints: new FailPoints(),

@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Replacements } from './change-streams/replacements.ts'
 import type { ChangeSignal } from './change-streams/signal.ts'
+import type { ClusterTime } from './cluster-time.ts'
 import type { CursorRegistry } from './cursors.ts'
 import type { FailPoints } from './fail-points.ts'
 import type { Operations } from './operations.ts'
@@ -29,6 +30,7 @@ export interface MongoService {
   readonly sessions: Sessions
   readonly cursors: CursorRegistry
   readonly operations: Operations
+  readonly clusterTime: ClusterTime
   readonly changes: ChangeSignal
   readonly replacements: Replacements
   readonly failPoints: FailPoints

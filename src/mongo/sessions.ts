@@ -14,6 +14,8 @@ import type { RetryRecord } from './retry-record.ts'
 import type { Transaction } from './transaction.ts'
 
 const idleMsMax = mongoSessionMinutes * 60_000
+/** A session moves up among the others no more often than this: every command has one. */
+const touchMs = 10_000
 
 export class Session {
   /** The id as text, unique for each user. */
@@ -62,9 +64,12 @@ export class Sessions {
     const id = sessionId(lsid)
     const session = this.#sessions.get(keyOf(id))
     if (session === undefined) return this.begin(id)
-    this.#sessions.delete(session.key)
-    session.usedMs = machine.monotonicMs()
-    this.#sessions.set(session.key, session)
+    const nowMs = machine.monotonicMs()
+    if (nowMs - session.usedMs > touchMs) {
+      this.#sessions.delete(session.key)
+      session.usedMs = nowMs
+      this.#sessions.set(session.key, session)
+    }
     return session
   }
 

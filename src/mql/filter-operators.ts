@@ -282,6 +282,8 @@ const parsers: Readonly<Record<string, ConditionParser>> = {
   $bitsAnyClear: bits(true, false),
 }
 
+export const conditionOperators: readonly string[] = Object.keys(parsers)
+
 export function isTruthy(value: Value): boolean {
   if (value.type === bsonType.bool) return value.value
   if (isNumberType(value.type)) return !isZeroValue(value as NumericValue)

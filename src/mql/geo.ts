@@ -38,10 +38,17 @@ export type Region =
 /** Metres. */
 const earthRadius = 6_378_100
 
-const names = new Set(['$geoWithin', '$within', '$geoIntersects', '$near', '$nearSphere', '$geoNear'])
+export const geoOperators: ReadonlySet<string> = new Set([
+  '$geoWithin',
+  '$within',
+  '$geoIntersects',
+  '$near',
+  '$nearSphere',
+  '$geoNear',
+])
 
 export function isGeoOperator(name: string): boolean {
-  return names.has(name)
+  return geoOperators.has(name)
 }
 
 /** Reads a document that begins with such an operator. */

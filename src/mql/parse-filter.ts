@@ -47,6 +47,13 @@ function refused(error: MongoError): OperatorParser {
   }
 }
 
+/** Known to MongoDB and not to us. */
+export const unsupportedFilterOperators: Readonly<Record<string, OperatorParser>> = {
+  $where: refused(badValue('$where is not allowed in this context')),
+  $text: refused(new MongoError(27, 'text index required for $text query')),
+  $jsonSchema: refused(new MongoError(224, '$jsonSchema is not allowed in this context')),
+}
+
 /** `filterOperators` has the same names. */
 const operators: Readonly<Record<string, OperatorParser>> = {
   $and: list,
@@ -62,9 +69,7 @@ const operators: Readonly<Record<string, OperatorParser>> = {
   $ref: reference,
   $id: reference,
   $db: reference,
-  $where: refused(badValue('$where is not allowed in this context')),
-  $text: refused(new MongoError(27, 'text index required for $text query')),
-  $jsonSchema: refused(new MongoError(224, '$jsonSchema is not allowed in this context')),
+  ...unsupportedFilterOperators,
 }
 
 function parseOperator(name: string, value: Value, context: FilterContext): Filter | undefined {

@@ -19,6 +19,8 @@ export interface MongoListenerOptions {
   readonly port: number
   /** Called when the first client comes: many servers never see one, and its code is a tenth of the memory of an idle process. */
   readonly load: () => Promise<MongoServer>
+  /** There are collections already, and perhaps something that the last run left unfinished. */
+  readonly isNeeded: boolean
   readonly certificate: () => Promise<Certificate>
   readonly log: Log
   readonly holdsProcess: boolean
@@ -28,7 +30,7 @@ export interface MongoListenerOptions {
 const sniffedBytes = 3
 
 export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
-  const { host, port, load, certificate, log, holdsProcess } = options
+  const { host, port, load, isNeeded, certificate, log, holdsProcess } = options
   let loading: Promise<MongoServer> | undefined
   const serverWhenLoaded = () => {
     loading ??= load()
@@ -39,6 +41,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     context ??= certificate().then(({ key, cert }) => createSecureContext({ key, cert }))
     return context
   }
+  if (isNeeded) await serverWhenLoaded()
   const sockets = new Set<Socket>()
   /** Connections that have not said anything yet. */
   const silent = new Set<Socket>()

@@ -132,7 +132,12 @@ export async function startServer(
     const wire =
       config.mongoPort === undefined
         ? undefined
-        : await listenMongo({ ...common, port: config.mongoPort, load: loadMongo })
+        : await listenMongo({
+            ...common,
+            port: config.mongoPort,
+            load: loadMongo,
+            isNeeded: await hasCollections(store),
+          })
     if (wire !== undefined) listeners.push(wire)
     const name = host.includes(':') ? `[${host}]` : host
     return {
@@ -148,6 +153,13 @@ export async function startServer(
     await close()
     throw error
   }
+}
+
+async function hasCollections(store: Store): Promise<boolean> {
+  for (const database of await store.databases()) {
+    if ((await store.containers(database)).some(({ encoding }) => encoding === 'bson')) return true
+  }
+  return false
 }
 
 /** Only a file can be read over a second connection. */

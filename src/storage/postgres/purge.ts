@@ -1,5 +1,6 @@
 /** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
 
+import { randomInt } from 'node:crypto'
 import type { Census, Cohort, ContainerRecord } from '../port.ts'
 import type { Connections } from './connections.ts'
 import { required } from './items.ts'
@@ -62,6 +63,7 @@ export class Purge {
   readonly #views: Views
   /** Buckets that were found to have something to remove, by container. */
   readonly #dead = new Map<number, number[]>()
+  readonly #firstBucket = randomInt(bucketCount)
   #sweeps = 0
 
   constructor(connections: Connections, moments: Moments, views: Views) {
@@ -150,7 +152,10 @@ export class Purge {
     const values = [container.number, ...this.#heldBack(container)]
     const rows = await this.#connections.readLong<{ bucket: number | null }>(deadStatement, values)
     required(rows, container)
-    return rows.flatMap(({ bucket }) => (bucket === null ? [] : [bucket]))
+    const dead = rows.flatMap(({ bucket }) => (bucket === null ? [] : [bucket]))
+    // Gateways begin at different places, or they would be in each other's way all the time.
+    const first = dead.findIndex(bucket => bucket >= this.#firstBucket)
+    return first === -1 ? dead : [...dead.slice(first), ...dead.slice(0, first)]
   }
 
   /** Must not be repeated blindly: it would remove more than it may. */

@@ -26,6 +26,25 @@ import type { Participant } from './turns.ts'
 
 type Row = { sequence: number; version: number; ts: EpochSeconds; deadline: number | null }
 
+/** What stands at a key, alive or dead, with its body if that was looked at as well. */
+export type Present = Row & { readonly body?: Body }
+
+/**
+ * A statement that gives rows as arrays where Node can (22.16 and newer): a point read costs a seventh less than with an object
+ * that is made by name.
+ */
+function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReturnArrays?.(true)
+  return statement
+}
+
+function rowOf(cells: unknown): Row & { body: Body } {
+  if (!Array.isArray(cells)) return cells as Row & { body: Body }
+  const [sequence, version, ts, deadline, body] = cells
+  return { sequence, version, ts, deadline, body }
+}
+
 /** Kept beside the container's row and stored by every transaction that changes them. */
 export interface Counters {
   version: number
@@ -73,8 +92,8 @@ export class ContainerItems implements Participant {
     this.#committed = counters
     this.#counters = { ...counters }
     const where = 'WHERE epk = ? AND pk = ? AND id = ?'
-    this.#find = db.prepare(`SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
-    this.#read = db.prepare(`SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
+    this.#find = prepareArrays(db, `SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
+    this.#read = prepareArrays(db, `SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
     this.#body = db.prepare(`SELECT body FROM ${table} WHERE sequence = ?`)
     this.#insert = db.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
@@ -108,17 +127,33 @@ export class ContainerItems implements Participant {
   }
 
   read(key: ItemKey, living: Living): StoredItem | undefined {
-    const row = this.#read.get(key.epk, key.pk, key.id) as StoredItem | undefined
+    const row = this.look(key)
     return row !== undefined && isAlive(living, row) ? row : undefined
   }
 
-  inspect(key: ItemKey): Row | undefined {
-    return this.#find.get(key.epk, key.pk, key.id) as Row | undefined
+  /** Whatever is at the key, alive or dead. */
+  look(key: ItemKey): (Row & { body: Body }) | undefined {
+    const cells = this.#read.get(key.epk, key.pk, key.id)
+    return cells === undefined ? undefined : rowOf(cells)
   }
 
-  /** Must run inside the writer's transaction. */
-  write(key: ItemKey, change: ItemChange, living: Living, moment: EpochSeconds, consequences: Consequences): Written {
-    const present = this.#find.get(key.epk, key.pk, key.id) as Row | undefined
+  /** The same without its body. */
+  inspect(key: ItemKey): Row | undefined {
+    const cells = this.#find.get(key.epk, key.pk, key.id)
+    if (cells === undefined) return undefined
+    const { sequence, version, ts, deadline } = rowOf(cells)
+    return { sequence, version, ts, deadline }
+  }
+
+  /** Must run inside the writer's transaction, in which `present` was found at the key. */
+  write(
+    key: ItemKey,
+    present: Present | undefined,
+    change: ItemChange,
+    living: Living,
+    moment: EpochSeconds,
+    consequences: Consequences,
+  ): Written {
     const alive = present !== undefined && isAlive(living, present) ? present : undefined
     const refuse = (outcome: Written['outcome']) => ({ outcome, version: this.#counters.version })
 
@@ -137,7 +172,7 @@ export class ContainerItems implements Participant {
     const { sequence } = alive ?? { sequence: version }
     const stamp = { sequence, version, ts: moment }
     const body = fill(change.draft, stamp)
-    const before = alive === undefined ? undefined : () => this.#bodyOf(sequence)
+    const before = alive === undefined ? undefined : () => this.#bodyOf(alive)
     const previous = alive !== undefined && isLogged ? { version: alive.version, body: before!() } : undefined
     if (!consequences.enter({ sequence, pk: key.pk, before, after: body })) return refuse('conflict')
     if (alive === undefined && present !== undefined) this.#remove('expire', key, present, moment, consequences)
@@ -158,11 +193,12 @@ export class ContainerItems implements Participant {
   #remove(
     kind: 'delete' | 'expire',
     key: ItemKey,
-    { sequence, version: before }: Row,
+    present: Present,
     moment: EpochSeconds,
     consequences: Consequences,
   ): void {
-    const body = () => this.#bodyOf(sequence)
+    const { sequence, version: before } = present
+    const body = () => this.#bodyOf(present)
     const version = kind === 'delete' || consequences.log !== undefined ? ++this.#counters.version : before
     consequences.log?.({
       kind,
@@ -227,8 +263,8 @@ export class ContainerItems implements Participant {
     return rows as Iterable<ItemKey & Row & { body: Body | null }>
   }
 
-  #bodyOf(sequence: number): Body {
-    return (this.#body.get(sequence) as { body: Body }).body
+  #bodyOf({ sequence, body }: Present): Body {
+    return body ?? (this.#body.get(sequence) as { body: Body }).body
   }
 
   /** Rows were removed by a sweep in the same transaction, which may have given versions to their deaths. */

@@ -8,7 +8,7 @@ import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
-import { livingAt } from '../../ttl/living.ts'
+import { isAlive, livingAt } from '../../ttl/living.ts'
 import type {
   ChangeRange,
   ChangesAnswer,
@@ -32,7 +32,7 @@ import type {
 import { Catalog, type OpenContainer } from './catalog.ts'
 import { translate } from './errors.ts'
 import { type IndexFindings, noFindings } from './index-findings.ts'
-import type { Consequences, Slice } from './items.ts'
+import type { Consequences, Present, Slice } from './items.ts'
 import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
 import { changeNumber } from './positions.ts'
@@ -193,7 +193,13 @@ class SqliteStore implements Store {
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
-    return this.#turns.write(moment => this.#write(container, write.key, write, moment))
+    return this.#turns.write(moment => {
+      const open = this.#require(container)
+      const { policy } = open.record
+      const { key } = write
+      const written = this.#write(open, livingAt(policy, moment), key, open.items.inspect(key), write, moment)
+      return { moment, policy, ...written }
+    })
   }
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
@@ -221,8 +227,11 @@ class SqliteStore implements Store {
     const answers: StepAnswer[] = []
     let version = 0
     for (const { container, key, decide, isBlind } of steps) {
-      const { record, items } = this.#require(container)
-      const found = isBlind === true ? undefined : items.read(key, livingAt(record.policy, moment))
+      const open = this.#require(container)
+      const { items } = open
+      const living = livingAt(open.record.policy, moment)
+      const look = isBlind === true ? undefined : items.look(key)
+      const found = look !== undefined && isAlive(living, look) ? look : undefined
       version = items.pendingVersion
       let change: ItemChange | undefined
       try {
@@ -235,7 +244,8 @@ class SqliteStore implements Store {
         answers.push(found === undefined ? { outcome: 'missing' } : { outcome: 'found', item: found })
         continue
       }
-      const { outcome, item, version: made } = this.#write(container, key, change, moment)
+      const present = isBlind === true ? items.inspect(key) : look
+      const { outcome, item, version: made } = this.#write(open, living, key, present, change, moment)
       version = made
       answers.push(item === undefined ? { outcome } : { outcome, item })
       if (item === undefined && outcome !== 'deleted') {
@@ -246,15 +256,18 @@ class SqliteStore implements Store {
   }
 
   /** Must run inside the writer's transaction. */
-  #write(container: ContainerRecord, key: ItemKey, change: ItemChange, moment: EpochSeconds) {
-    const open = this.#require(container)
-    const { policy } = open.record
-    const living = livingAt(policy, moment)
+  #write(
+    open: OpenContainer,
+    living: Living,
+    key: ItemKey,
+    present: Present | undefined,
+    change: ItemChange,
+    moment: EpochSeconds,
+  ) {
     this.#turns.join(open.items)
-    const written = this.#withConsequences(open, living, consequences =>
-      open.items.write(key, change, living, moment, consequences),
+    return this.#withConsequences(open, living, consequences =>
+      open.items.write(key, present, change, living, moment, consequences),
     )
-    return { moment, policy, ...written }
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {

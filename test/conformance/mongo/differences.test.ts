@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document } from 'mongodb'
+import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, FindOptions } from 'mongodb'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
 
 const { db, client, connect, newCollection, newDatabase } = await startMongo()
@@ -24,17 +24,17 @@ async function watch(target: Collection<Document> | Db, options: ChangeStreamOpt
 const refusalOf = async (work: Promise<unknown>) => (await failure(work)).code
 const numbered = (...ids: readonly unknown[]) => ids.map(_id => ({ _id: _id as never }))
 
-const numbers = new Set<string>()
+const names: string[] = []
 
 function difference(name: string, check: () => Promise<void>): void {
-  numbers.add(/^D\d+/.exec(name)![0])
+  names.push(name)
   test(name, check)
 }
 
 difference('D1: Without a sort documents come in the order of their _id', async () => {
   const collection = newCollection()
-  await collection.insertMany(numbered('b', 3, 'a', 1, null, 2))
-  assert.deepEqual(idsOf(await collection.find().toArray()), [null, 1, 2, 3, 'a', 'b'])
+  await collection.insertMany(numbered('b', 3, 'a', 1, true, 2))
+  assert.deepEqual(idsOf(await collection.find().toArray()), [1, 2, 3, 'a', 'b', true])
 })
 
 difference('D2: A regular expression has no look-around and no back-reference', async () => {
@@ -200,10 +200,14 @@ const planOf = async (collection: Collection<Document>, filter: Document, hint?:
   return ((await cursor.explain('queryPlanner')) as Document).queryPlanner.winningPlan as Document
 }
 
-difference('D15: A wildcard index serves no query', async () => {
+difference('D15: A wildcard or 2dsphere index serves no query', async () => {
   const collection = newCollection()
-  await collection.insertOne({ a: 1 })
+  await collection.insertOne({ a: 1, p: { type: 'Point', coordinates: [1, 1] } })
   await collection.createIndex({ '$**': 1 })
+  await collection.createIndex({ p: '2dsphere' })
+  const near = { p: { $geoWithin: { $centerSphere: [[1, 1], 0.1] } } }
+  assert.equal((await planOf(collection, near)).stage, 'COLLSCAN')
+  assert.equal(await collection.countDocuments(near), 1)
   assert.equal((await planOf(collection, { a: 1 })).stage, 'COLLSCAN')
   assert.equal(await collection.countDocuments({ a: 1 }), 1)
 })
@@ -217,14 +221,18 @@ difference('D16: A hint must name an index that is there, and does not decide', 
   assert.equal(await refusalOf(collection.find({ a: 1 }).hint('c_1').toArray()), 2)
 })
 
+/** What a find that gives one document costs. */
+async function costOfOne({ namespace }: Collection<Document>, filter: Document, options: FindOptions = {}) {
+  const [database, name] = namespace.split('.') as [string, string]
+  const single = connect({ maxPoolSize: 1 }).db(database)
+  assert.equal((await single.collection(name).find(filter, options).toArray()).length, 1)
+  return (await single.command({ getLastRequestStatistics: 1 })).RequestCharge as number
+}
+
 difference('D17: Sorting by _id downwards reads everything', async () => {
-  const single = connect({ maxPoolSize: 1 })
-  const collection = single.db(newDatabase().databaseName).collection<Document>('items')
+  const collection = newCollection()
   await collection.insertMany(numbered(...Array(2000).keys()))
-  const cost = async (_id: 1 | -1) => {
-    assert.equal((await collection.find().sort({ _id }).limit(1).toArray()).length, 1)
-    return (await collection.db.command({ getLastRequestStatistics: 1 })).RequestCharge as number
-  }
+  const cost = (_id: 1 | -1) => costOfOne(collection, {}, { sort: { _id }, limit: 1 })
   assert.ok((await cost(-1)) > 2 * (await cost(1)))
 })
 
@@ -242,10 +250,26 @@ difference('D19: A collection cannot be renamed into another database', async ()
   assert.equal(await refusalOf(client.db('admin').command({ renameCollection: collection.namespace, to })), 238)
 })
 
-test('The page and these tests have the same differences', () => {
+difference('D20: A query that names the shard key reads all shards, unless an index serves it', async () => {
+  const collection = newCollection()
+  await client.db('admin').command({ shardCollection: collection.namespace, key: { tenant: 'hashed' } })
+  const documents = Array.from({ length: 2000 }, (_, tenant) => ({ tenant, other: tenant }))
+  await collection.insertMany(documents)
+  const scan = await costOfOne(collection, { other: 5 })
+  assert.ok((await costOfOne(collection, { tenant: 5 })) >= scan)
+  await collection.createIndex({ tenant: 1 })
+  assert.ok((await costOfOne(collection, { tenant: 5 })) < scan / 2)
+})
+
+test('The page and these tests have the same differences, in the same words', () => {
   const page = readFileSync(new URL('../../../docs/mongo.md', import.meta.url), 'utf8')
+  const rows = page.matchAll(/^\| (D\d+) \| (.*?) \|/gm)
   assert.deepEqual(
-    [...page.matchAll(/^\| (D\d+) \|/gm)].map(([, number]) => number),
-    [...numbers],
+    [...rows].map(([, number, words]) => `${number}: ${words!.replaceAll('`', '')}`),
+    names,
+  )
+  assert.deepEqual(
+    names.map(name => name.slice(0, name.indexOf(':'))),
+    names.map((_, at) => `D${at + 1}`),
   )
 })
