@@ -8,6 +8,7 @@ import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/resource
 import { withContract } from '../../src/storage/contract.ts'
 import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, StampGap, Store } from '../../src/storage/port.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { faultyProxy } from '../support/faulty-proxy.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
@@ -105,6 +106,28 @@ test('a store that cannot be reached is unavailable, and serves again when it ca
   assert.equal((await store.write(container, put('create', keyOf('b')))).outcome, 'created')
   await store[Symbol.asyncDispose]()
   await proxy[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+test('what was made is found at once, also while others are looking and their answers are late', async () => {
+  const url = await server.createDatabase()
+  await using proxy = await faultyProxy(url, 7)
+  const store = await openGateway(proxy.url, new ManualClock(start))
+  proxy.trouble({ delay: 0.5, cut: 0, reset: 0, delayMsMax: 15 })
+  let isOver = false
+  const looking = [1, 2, 3].map(async () => {
+    while (!isOver) {
+      await store.findDatabase('nobody')
+      await new Promise(resolve => setTimeout(resolve, Math.random() * 3))
+    }
+  })
+  for (let n = 0; n < 25; n++) {
+    await store.createDatabase({ id: `d${n}`, rid: n, throughput: null })
+    assert.notEqual(await store.findDatabase(`d${n}`), undefined, `d${n}`)
+  }
+  isOver = true
+  await Promise.all(looking)
+  await store[Symbol.asyncDispose]()
   await server.dropDatabase(url)
 })
 

@@ -63,6 +63,8 @@ export class CatalogCopy {
   #records = new Map<string, DatabaseRecord | ContainerRecord>()
   #check: Promise<Contents> | undefined
   #leaseEndMs = Number.NEGATIVE_INFINITY
+  /** What was asked before this is known to be out of date, whenever it is answered. */
+  #changedMs = Number.NEGATIVE_INFINITY
   #signOnMs = Number.NEGATIVE_INFINITY
   #gateways = 1
 
@@ -95,13 +97,13 @@ export class CatalogCopy {
   }
 
   async refresh(): Promise<void> {
-    this.#leaseEndMs = Number.NEGATIVE_INFINITY
+    this.#disbelieve()
     await this.present()
   }
 
   /** After a change, before it is answered: waits until nobody believes in what was before. */
   async settle(): Promise<void> {
-    this.#leaseEndMs = Number.NEGATIVE_INFINITY
+    this.#disbelieve()
     let others = 1
     try {
       const [row] = await this.#connections.read<{ others: number }>(othersStatement, [this.#gateway])
@@ -130,11 +132,14 @@ export class CatalogCopy {
     this.#gateways = Math.max(1, row!.gateways)
     const contents = row!.version === this.#contents.version ? this.#contents : await this.#load()
     // Answers may overtake each other.
-    if (contents.version >= this.#contents.version) {
-      this.#contents = contents
-      this.#leaseEndMs = Math.max(this.#leaseEndMs, askedMs + postgresLeaseMs)
-    }
+    if (contents.version >= this.#contents.version) this.#contents = contents
+    if (contents === this.#contents && askedMs >= this.#changedMs) this.#leaseEndMs = askedMs + postgresLeaseMs
     return contents
+  }
+
+  #disbelieve(): void {
+    this.#leaseEndMs = Number.NEGATIVE_INFINITY
+    this.#changedMs = machine.monotonicMs()
   }
 
   #load(): Promise<Contents> {

@@ -229,7 +229,8 @@ class PostgresStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes[Symbol.asyncDispose]()
-    await this.#copy.signOff()
+    // Who cannot be told will notice.
+    await this.#copy.signOff().catch(() => {})
     await this.#connections[Symbol.asyncDispose]()
   }
 }
