@@ -32,7 +32,11 @@ const json = (value: unknown): Answer => ({ type: 'application/json', body: JSON
 
 const pages: Readonly<Record<string, Page>> = {
   '/alive': async () => json({ alive: true }),
-  '/ready': async () => json({ ready: true }),
+  '/ready': async ({ engine }) => {
+    // A store that is away fails here, with 503.
+    await engine.store.moment()
+    return json({ ready: true })
+  },
   '/status': async (options, req) => {
     checkAdmin(req, options)
     return json(await status(options))

@@ -6,6 +6,7 @@ import { type Container, CosmosClient } from '@azure/cosmos'
 import { type Mayfly, mayfly } from '../../src/index.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { startPostgres, type TestServer } from '../support/postgres.ts'
+import { call } from '../support/signed-request.ts'
 import { pathOf, testServer } from '../support/start-server.ts'
 
 let postgres: TestServer
@@ -96,7 +97,10 @@ test('while PostgreSQL is away requests are told to come again, and they are ser
     assert.match(answer.json.message, /PostgreSQL/)
   }
   assert.equal((await server.admin('GET', 'clock')).status, 503)
+  assert.equal((await call(db.endpoint, 'GET', '/ready')).status, 503)
+  assert.equal((await call(db.endpoint, 'GET', '/alive')).status, 200)
   proxy.refuse(false)
+  assert.equal((await call(db.endpoint, 'GET', '/ready')).status, 200)
   assert.equal((await server.send({ path: pathOf(container, 'docs', 'a'), headers })).status, 200)
   assert.equal((await container.items.upsert(body)).statusCode, 200)
 })

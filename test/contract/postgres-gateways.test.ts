@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { CapacityError } from '../../src/base/error.ts'
+import { textOf } from '../../src/document/body.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
-import type { ContainerRecord, Store, WriteAnswer } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemKey, Step, Store, WriteAnswer } from '../../src/storage/port.ts'
 import { changeDefault } from '../../src/ttl/lifespan.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
@@ -104,6 +105,46 @@ describe('two gateways to one PostgreSQL', () => {
       }
     }
     assert.ok(died > 0 && saved > 0, `${died} died and ${saved} were saved: both sides of the race were met`)
+  })
+
+  test('time does not go on past a write that was judged and is not committed', async () => {
+    await using world = await gateways()
+    const [one, other] = world.stores
+    const container = await makeContainer(one, -1)
+    await other.write(container, put('create', keyOf('a'), { ttl: 1 }))
+    const slow = `CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
+      CREATE TRIGGER slow BEFORE UPDATE ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()`
+    await server.query(world.url, slow)
+    const writing = other.write(container, put('replace', keyOf('a'), { ttl: 1000 }))
+    await new Promise(resolve => setTimeout(resolve, 100))
+    world.clocks[0].advance(1)
+    const { item, moment } = await one.read(container, keyOf('a'))
+    const written = await writing
+    assert.deepEqual([written.outcome, written.moment, moment], ['replaced', start, start + 1])
+    assert.equal(item?.version, written.version, 'it was not seen dead while it was being replaced')
+    await server.query(world.url, 'DROP FUNCTION public.slow CASCADE')
+  })
+
+  test('transactions of both that read and write the same items lose no update', async () => {
+    await using world = await gateways()
+    const container = await makeContainer(world.stores[0], null)
+    const keys = [keyOf('a', 'p'), keyOf('b', 'q')]
+    const count = (item: { body: string | Uint8Array } | undefined) =>
+      item === undefined ? 0 : (JSON.parse(textOf(item.body)).n as number)
+    const increment = (key: ItemKey): Step => ({
+      container,
+      key,
+      decide: found => put('upsert', key, { content: { n: count(found) + 1 } }),
+    })
+    const counting = world.stores.flatMap(store =>
+      Array.from({ length: 20 }, async (_, n) => {
+        const steps = n % 2 === 0 ? keys.map(increment) : [increment(keys[0]!)]
+        assert.equal((await store.transact(steps)).refusal, undefined)
+      }),
+    )
+    await Promise.all(counting)
+    const found = await Promise.all(keys.map(async key => count((await world.stores[0].read(container, key)).item)))
+    assert.deepEqual(found, [40, 20])
   })
 
   test('answers that straddle a tick come in the order of their moments', async () => {

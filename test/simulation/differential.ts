@@ -25,7 +25,10 @@ let reported = 0
 const met = new Map<string, number>()
 
 function count(history: readonly Operation[]): void {
-  for (const operation of history) operations += operation.op === 'together' ? operation.steps.length : 1
+  for (const operation of history) {
+    if (operation.op === 'together') operations += operation.steps.length
+    else operations += operation.op === 'transact' ? operation.writes.length : 1
+  }
   if (operations - reported < reportEvery) return
   reported = operations
   process.stdout.write(`${operations} of ${wanted} operations agreed\n`)

@@ -41,6 +41,8 @@ export type Operation =
   /** Asked for in one turn of the event loop; time may pass before the turn ends, and its commit may fail. */
   | { readonly op: 'together'; readonly steps: readonly Step[]; readonly advanceMs: number; readonly isLost: boolean }
   | Page
+  /** All of them or none. */
+  | { readonly op: 'transact'; readonly writes: readonly Write[] }
   | { readonly op: 'advance'; readonly ms: number }
   /** The wall clock is set; the monotonic one does not notice. */
   | { readonly op: 'set wall'; readonly byMs: number }
@@ -126,6 +128,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       bytesMax: fc.constant(1_000_000),
     }),
     weight: 12,
+  },
+  {
+    arbitrary: fc.record({
+      op: fc.constant('transact' as const),
+      writes: fc.array(write, { minLength: 1, maxLength: 4, size: 'max' }),
+    }),
+    weight: 5,
   },
   { arbitrary: fc.record({ op: fc.constant('advance' as const), ms: elapsedMs }), weight: 15 },
   {

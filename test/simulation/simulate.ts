@@ -34,6 +34,7 @@ export const toMeet: readonly string[] = [
   ...['created', 'created over the dead', 'replaced', 'deleted', 'exists', 'missing', 'changed'],
   ...['a read', 'a read of a dead item', 'a scan resumed', 'several at once', 'a lost commit'],
   ...['a sweep that removed', 'a sweep in vain', 'a scan of an index'],
+  ...['a transaction', 'a refused transaction'],
 ]
 
 /** What the caller of the tests asks for: more histories, or one of them again. */

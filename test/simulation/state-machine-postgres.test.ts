@@ -14,7 +14,13 @@ const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
 test('in PostgreSQL, a container that is swept, closed and reopened answers as an embedded one that is not', async () => {
-  const simulation = asked(60)
-  const met = await simulate(postgresSubjects(server), simulation)
-  if (simulation.path === undefined) assert.deepEqual([...met].sort(), [...toMeet, 'a crash'].sort())
+  const simulation = asked(35)
+  const met = new Set<string>()
+  const isWhole = () => [...toMeet, 'a crash'].every(what => met.has(what))
+  // So few histories may miss something; a second round will hardly miss the same.
+  for (let round = 0; round < 4 && !isWhole(); round++) {
+    for (const what of await simulate(postgresSubjects(server), simulation)) met.add(what)
+    if (simulation.path !== undefined) return
+  }
+  assert.deepEqual([...met].sort(), [...toMeet, 'a crash'].sort())
 })

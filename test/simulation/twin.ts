@@ -42,11 +42,12 @@ export class Twin {
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
+    return this.store.write(container, this.translated(write))
+  }
+
+  translated(write: ItemWrite): ItemWrite {
     const { ifVersion } = write
-    return this.store.write(container, {
-      ...write,
-      ...(ifVersion === undefined ? {} : { ifVersion: this.#numberOf(ifVersion) }),
-    })
+    return ifVersion === undefined ? write : { ...write, ifVersion: this.#numberOf(ifVersion) }
   }
 
   /** An item of the store under test, as the twin has it. */

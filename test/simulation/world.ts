@@ -25,6 +25,7 @@ import { cursorCount, keyCount, type Operation, type Page, type Step, type Write
 import type { Subject } from './subject.ts'
 import { survey } from './survey.ts'
 import { type Happened, inOrder, momentOf } from './together.ts'
+import { transact } from './transact.ts'
 import { Twin } from './twin.ts'
 
 /** Two partition keys share an effective one, and ids repeat, so that each part of the key matters. */
@@ -102,6 +103,8 @@ export class World implements AsyncDisposable {
         return this.#together(operation)
       case 'page':
         return this.#page(operation)
+      case 'transact':
+        return transact(this, operation.writes)
       case 'advance':
         return this.#advance(operation.ms)
       case 'set wall':
@@ -196,7 +199,7 @@ export class World implements AsyncDisposable {
     if (step.op === 'default') {
       return { defaultTtl: step.defaultTtl, record: setDefault(this.store, this.handle, step.defaultTtl) }
     }
-    const write = this.#toWrite(step)
+    const write = this.toWrite(step)
     return { write, answer: this.store.write(this.handle, write) }
   }
 
@@ -220,7 +223,7 @@ export class World implements AsyncDisposable {
     if ('write' in happened) {
       const { write, answer } = happened
       this.observe(answer.moment, wallMs)
-      this.#check(write, answer)
+      this.check(write, answer)
       const theirs = await this.twin.write(this.handle, write)
       this.twin.learn(answer.item, theirs.item)
       this.twin.compare(answer, theirs)
@@ -233,7 +236,7 @@ export class World implements AsyncDisposable {
     }
   }
 
-  #toWrite({ op: kind, key: n, ttl, condition, bodyChars, content }: Write): ItemWrite {
+  toWrite({ op: kind, key: n, ttl, condition, bodyChars, content }: Write): ItemWrite {
     const key = keys[n]!
     const versions = this.#versions.get(nameOf(key)) ?? []
     const named = { none: undefined, newest: versions.at(-1) ?? -1, oldest: versions[0] ?? -1, unknown: -1 }
@@ -244,7 +247,7 @@ export class World implements AsyncDisposable {
   }
 
   /** What came of a write, against what the model expects; then the model follows. */
-  #check(write: ItemWrite, answer: WriteAnswer): void {
+  check(write: ItemWrite, answer: WriteAnswer): void {
     const { outcome, item, moment } = answer
     const name = nameOf(write.key)
     const before = this.model.items.get(name)
@@ -255,15 +258,9 @@ export class World implements AsyncDisposable {
     else assert.ok(answer.version > this.#newestOf(write.key), 'versions increase')
     this.#newest.set(this.#countedWith(write.key), answer.version)
     if (item !== undefined) {
-      const versions = this.#versions.get(name) ?? []
       assert.equal(item.version, answer.version)
-      this.#versions.set(name, [...versions, item.version])
+      this.know(write.key, item, outcome === 'replaced' ? before!.sequence : undefined)
       assert.equal(item.ts, moment)
-      assert.deepEqual(JSON.parse(textOf(item.body)).stamps, [item.sequence, item.version, item.ts])
-      const isKnown = this.#incarnations.has(item.sequence)
-      if (outcome === 'replaced') assert.equal(item.sequence, before!.sequence, 'a replaced item stays itself')
-      else assert.ok(!isKnown, 'a created item is a new one')
-      this.#incarnations.add(item.sequence)
     }
     this.meet(outcome === 'created' && before !== undefined ? 'created over the dead' : outcome)
     this.model.apply(write, answer)
@@ -338,6 +335,25 @@ export class World implements AsyncDisposable {
     this.#versions = new Map()
     this.#incarnations = new Set()
     this.#newest = new Map()
+  }
+
+  /** An item was written; `sequence`: of the one that it replaced. */
+  know(key: ItemKey, item: StoredItem, sequence: number | undefined): void {
+    const name = nameOf(key)
+    this.#versions.set(name, [...(this.#versions.get(name) ?? []), item.version])
+    assert.deepEqual(JSON.parse(textOf(item.body)).stamps, [item.sequence, item.version, item.ts])
+    if (sequence !== undefined) assert.equal(item.sequence, sequence, 'a replaced item stays itself')
+    else assert.ok(!this.#incarnations.has(item.sequence), 'a created item is a new one')
+    this.#incarnations.add(item.sequence)
+  }
+
+  /** Something was written with these keys that does not tell all its versions. */
+  async relearnNewest(written: readonly ItemKey[]): Promise<void> {
+    for (const key of written) {
+      const { version } = await this.store.read(this.handle, key)
+      assert.ok(version >= this.#newestOf(key), 'versions increase')
+      this.#newest.set(this.#countedWith(key), version)
+    }
   }
 
   #newestOf(key: ItemKey): number {
