@@ -197,7 +197,10 @@ class SqliteStore implements Store {
       const open = this.#require(container)
       const { policy } = open.record
       const { key } = write
-      const written = this.#write(open, livingAt(policy, moment), key, open.items.inspect(key), write, moment)
+      // Where there are indexes, what is replaced is asked for its keys: its body comes with the first look.
+      const needsBody = open.record.indexes.length > 0 && write.kind !== 'create'
+      const present = needsBody ? open.items.look(key) : open.items.inspect(key)
+      const written = this.#write(open, livingAt(policy, moment), key, present, write, moment)
       return { moment, policy, ...written }
     })
   }
