@@ -173,7 +173,7 @@ export const queryJoinsMax = 10
 export const queryCountMax = 4_294_967_295
 
 /** Items a query reads at a time: fewer than a millisecond's worth, so that a slice can end between two batches. */
-export const scanItemsMax = 250
+export const scanItemsMax = 500
 export const scanBytesMax = 1 * MiB
 
 /**

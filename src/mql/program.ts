@@ -47,7 +47,8 @@ export function findProgram({ matcher, sort, skip = 0, limit, projection }: Find
 }
 
 function rowMaker(matcher: Matcher, projection: Projection | undefined): (document: Uint8Array) => Uint8Array {
-  if (projection === undefined) return document => document
+  // Its bytes may be a window onto all that was read with it, which would be kept as long as the row.
+  if (projection === undefined) return document => new Uint8Array(document)
   if (!projection.isPositional) return projection.project
   return document => projection.project(document, matcher.position(document))
 }

@@ -81,15 +81,14 @@ class PageUnderWay {
   async inSourceOrder(): Promise<Page> {
     const { source, program, at, position, rowsMax, bytesMax } = this.#request
     let passed = position?.passed ?? 0
-    let behind = position?.after
+    let after = position?.after
     const within = new Map(position?.within)
-    let after = behind
     let itemsMax = firstBatch(rowsMax)
     while (passed < program.end) {
       const batch = await source.read(after, at, itemsMax)
-      itemsMax = scanItemsMax
+      itemsMax = nextBatch(itemsMax)
       this.#note(batch)
-      for (const { item, position: itemPosition } of batch.items) {
+      for (const [index, item] of batch.items.entries()) {
         const skip = within.get(item.sequence) ?? 0
         let rowsOfItem = 0
         let isStopped = false
@@ -109,16 +108,15 @@ class PageUnderWay {
         })
         if (isStopped) {
           within.set(item.sequence, rowsOfItem)
+          const behind = index === 0 ? after : batch.positionOf(index - 1)
           return this.#end({ passed, ...(behind && { after: behind }), ...withinPosition(within) })
         }
         if (passed >= program.end) return this.#end(undefined)
         within.delete(item.sequence)
-        behind = itemPosition
         if (this.#isSliceOver()) await this.#turn()
       }
       if (batch.next === undefined) return this.#end(undefined)
       after = batch.next
-      behind = batch.next
       const isFull = this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax
       if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) {
         return this.#end({ passed, after, ...withinPosition(within) })
@@ -156,9 +154,9 @@ class PageUnderWay {
     let isMore = !isEnough()
     while (isMore) {
       const batch = await source.read(after, at, itemsMax)
-      itemsMax = scanItemsMax
+      itemsMax = nextBatch(itemsMax)
       this.#note(batch)
-      for (const { item } of batch.items) {
+      for (const item of batch.items) {
         bytesOfItem = item.body.length
         program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
@@ -213,7 +211,7 @@ class PageUnderWay {
   #note({ version, items }: SourceBatch): void {
     this.#version = version
     this.#itemsRead += items.length
-    for (const { item } of items) this.#bytesRead += item.body.length
+    for (const item of items) this.#bytesRead += item.body.length
   }
 
   #isSliceOver(): boolean {
@@ -250,4 +248,9 @@ function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition,
 /** Where items come in the order of rows, a small page needs few; if they do not make enough rows, full batches follow. */
 function firstBatch(rows: number): number {
   return Math.min(scanItemsMax, rows + 1)
+}
+
+/** A page that needs a little more than it thought reads a little more. */
+function nextBatch(itemsMax: number): number {
+  return Math.min(scanItemsMax, 2 * itemsMax)
 }

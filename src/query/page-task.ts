@@ -81,7 +81,7 @@ export async function makePage(
   return { ...(await executePage({ ...task, program, source: items, slicesMax })), isCounted: false }
 }
 
-const nothing: Source = batchSource({ version: 0, items: [], next: undefined })
+const nothing: Source = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })
 
 /** Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all. */
 async function countLiving(

@@ -18,7 +18,9 @@ export type SourcePosition = readonly (string | number)[]
 
 export interface SourceBatch {
   readonly version: number
-  readonly items: readonly { readonly item: StoredItem; readonly position: SourcePosition }[]
+  readonly items: readonly StoredItem[]
+  /** Of the item at this place of the batch. Made on demand: a page asks for one, if any. */
+  positionOf(at: number): SourcePosition
   /** Where the next batch begins; undefined when there is none. */
   readonly next: SourcePosition | undefined
 }
@@ -82,7 +84,8 @@ function readRows(
   const page = { itemsMax, bytesMax: scanBytesMax }
   return andThen(reader.scanRows(after?.[0] as number | undefined, at, page), ({ version, items, last }) => ({
     version,
-    items: items.map(item => ({ item, position: [item.sequence] })),
+    items,
+    positionOf: at => [items[at]!.sequence],
     next: last === undefined ? undefined : [last],
   }))
 }
@@ -93,8 +96,9 @@ function scanSource(reader: ContainerReader, range: ScanRange): Source {
     read: (after, at, itemsMax) =>
       andThen(reader.scan({ ...range, after: keyOf(after), at }, { itemsMax, bytesMax: scanBytesMax }), answer => ({
         version: answer.version,
-        items: answer.items.map(item => ({ item, position: positionOf(item.key) })),
-        next: answer.last === undefined ? undefined : positionOf(answer.last),
+        items: answer.items,
+        positionOf: at => keyPosition(answer.items[at]!.key),
+        next: answer.last === undefined ? undefined : keyPosition(answer.last),
       })),
   }
 }
@@ -109,14 +113,17 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): Source 
         behind === undefined
           ? ordered
           : ordered.filter(({ id }) => Buffer.compare(Buffer.from(id), Buffer.from(behind.id)) > 0)
-      const items: { item: StoredItem; position: SourcePosition }[] = []
+      const items: StoredItem[] = []
+      const found: ItemKey[] = []
       let version = 0
       for (const key of rest) {
         const answer = await reader.read(key, at)
         version = answer.version
-        if (answer.item !== undefined) items.push({ item: answer.item, position: positionOf(key) })
+        if (answer.item === undefined) continue
+        items.push(answer.item)
+        found.push(key)
       }
-      return { version, items, next: undefined }
+      return { version, items, positionOf: at => keyPosition(found[at]!), next: undefined }
     },
   }
 }
@@ -135,7 +142,8 @@ function indexSource(
       const range = { index, keys, isReverse, isDistinct, after: entryOf(after), within: { ...within, at } }
       return andThen(reader.scanIndex(range, { itemsMax, bytesMax: scanBytesMax }), answer => ({
         version: answer.version,
-        items: answer.items.map(item => ({ item, position: entryPosition(item.indexKey, item.sequence) })),
+        items: answer.items,
+        positionOf: at => entryPosition(answer.items[at]!.indexKey, answer.items[at]!.sequence),
         next: answer.last === undefined ? undefined : entryPosition(answer.last.key, answer.last.sequence),
       }))
     },
@@ -158,7 +166,7 @@ function entryOf(position: SourcePosition | undefined): IndexPosition | undefine
   return { key: Buffer.from(key as string, 'base64'), sequence: sequence as number }
 }
 
-function positionOf({ epk, pk, id }: ItemKey): SourcePosition {
+function keyPosition({ epk, pk, id }: ItemKey): SourcePosition {
   return [epk, pk, id]
 }
 

@@ -75,14 +75,14 @@ export function withContract(store: Store): Store {
     changes: (container: ContainerRecord, range: ChangeRange, page: PageSize) =>
       andThen(store.changes(container, range, page), answer => {
         assert(answer.items.length <= page.itemsMax, 'P12: a page is no larger than asked for')
-        for (const item of answer.items) checkItem(answer, item)
+        checkItems(answer, answer.items)
         return answer
       }),
 
     scanIndex: (container: ContainerRecord, range: IndexRange, page: PageSize) =>
       andThen(store.scanIndex(container, range, page), answer => {
         assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
-        for (const item of answer.items) checkItem(answer, item)
+        checkItems(answer, answer.items)
         return answer
       }),
 
@@ -90,7 +90,7 @@ export function withContract(store: Store): Store {
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
         assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
-        for (const item of answer.items) checkItem(answer, item)
+        checkItems(answer, answer.items)
         return answer
       }),
 
@@ -105,7 +105,7 @@ export function withContract(store: Store): Store {
 /** The same for one container as another thread reads it. */
 export function withReaderContract(reader: ContainerReader): ContainerReader {
   const checked = <T extends Answer & { readonly items: readonly StoredItem[] }>(answer: T): T => {
-    for (const item of answer.items) checkItem(answer, item)
+    checkItems(answer, answer.items)
     return answer
   }
   return {
@@ -125,9 +125,17 @@ export function withReaderContract(reader: ContainerReader): ContainerReader {
   }
 }
 
-function checkItem({ moment, policy, version }: Answer, item: StoredItem): void {
-  assert(isAlive(livingAt(policy, moment), item), `P1: an item written at ${item.ts} is dead at ${moment}`)
-  assert(item.version <= version, `P7: version ${item.version} is beyond ${version}`)
+function checkItem(answer: Answer, item: StoredItem): void {
+  checkItems(answer, [item])
+}
+
+/** Messages are made only for what failed: a scan comes here with every item. */
+function checkItems({ moment, policy, version }: Answer, items: readonly StoredItem[]): void {
+  const living = livingAt(policy, moment)
+  for (const item of items) {
+    if (!isAlive(living, item)) assert(false, `P1: an item written at ${item.ts} is dead at ${moment}`)
+    if (item.version > version) assert(false, `P7: version ${item.version} is beyond ${version}`)
+  }
 }
 
 /** Methods of a class instance do not spread; each is bound here, and a new one in the port must be named. */

@@ -10,6 +10,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { querySnapshotsMax, sliceRowsMax, snapshotContainersMax } from '../../base/limits.ts'
+import type { Encoding } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type {
@@ -35,9 +36,6 @@ import { ContainerItems } from './items.ts'
 import { ContainerPurge } from './purge.ts'
 import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
-
-/** Few enough that even the largest items fit into memory. */
-const rowsAtOnce = 50
 
 /** A page reads little twice; what it reads, the operating system has. */
 const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'
@@ -101,6 +99,7 @@ interface OpenContainer {
 interface ContainerRow {
   readonly number: number
   readonly partitionCount: number
+  readonly encoding: Encoding
   readonly version: number
   readonly rows: number
 }
@@ -121,7 +120,7 @@ class Connection implements Disposable {
     this.#begin = db.prepare('BEGIN')
     this.#end = db.prepare('COMMIT')
     this.#find = db.prepare(`
-      SELECT number, partition_count AS partitionCount, item_version AS version, item_rows AS rows
+      SELECT number, partition_count AS partitionCount, encoding, item_version AS version, item_rows AS rows
       FROM containers WHERE number = ?`)
   }
 
@@ -205,21 +204,21 @@ export class Snapshot implements ContainerReader {
     const items: StoredItem[] = []
     let bytes = 0
     let last = after ?? 0
-    let looked = 0
-    while (items.length < page.itemsMax && bytes < page.bytesMax) {
-      const rowsMax = Math.min(rowsAtOnce, page.itemsMax - items.length)
-      const rows = this.#open.items.rowsBehind(last, living, rowsMax)
-      for (const row of rows) {
-        if (row.body === null) continue
-        items.push(row as StoredItem)
-        bytes += row.body.length
+    while (true) {
+      const room = {
+        itemsMax: page.itemsMax - items.length,
+        bytesMax: page.bytesMax - bytes,
+        isEmpty: items.length === 0,
       }
-      if (rows.length < rowsMax) return { ...this.#answer(at), items, last: undefined }
-      last = rows.at(-1)!.sequence
-      looked += rows.length
-      if (looked % sliceRowsMax === 0) await turn()
+      const asked = Math.min(room.itemsMax, sliceRowsMax)
+      const batch = this.#open.items.rowsBehind(last, living, room, asked)
+      for (const item of batch.items) items.push(item)
+      bytes += batch.bytes
+      if (batch.isFull) return { ...this.#answer(at), items, last: items.at(-1)!.sequence }
+      if (batch.looked < asked) return { ...this.#answer(at), items, last: undefined }
+      last = batch.last!.sequence
+      await turn()
     }
-    return { ...this.#answer(at), items, last }
   }
 
   scanIndex(range: IndexRange, page: PageSize): IndexScanAnswer {
