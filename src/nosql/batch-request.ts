@@ -1,11 +1,11 @@
 /** The operations of a batch or bulk request, as JSON carries them. */
 
 import { RequestError } from '../base/error.ts'
-import { batchOperationsMax } from '../base/limits.ts'
+import { batchOperationsMax, nestingDepthMax } from '../base/limits.ts'
 import { fieldOf, invalidInputText, isJsonObject, type JsonObject, malformed } from './definition-input.ts'
-import { parseJson } from './item-body.ts'
+import { parseAnyDepth, tooDeep } from './item-body.ts'
 import type { ItemOperation } from './item-operation.ts'
-import { JsonTree } from './json-tree.ts'
+import { memberTexts } from './json-text.ts'
 
 /** An operation before anybody knows whether it can be done. */
 export interface BatchOperation {
@@ -24,14 +24,12 @@ export interface BatchOperation {
 const kinds = ['create', 'upsert', 'replace', 'delete', 'read', 'patch'] as const
 
 export function parseBatch(text: string): BatchOperation[] {
-  const parsed = parseJson(text)
+  const parsed = parseAnyDepth(text)
   if (!Array.isArray(parsed)) malformed(invalidInputText)
   checkCount(parsed.length)
-  const { elements } = new JsonTree(text)
-  return parsed.map((operation, at) => {
-    if (!isJsonObject(operation)) malformed(invalidInputText)
-    return readOperation(operation, elements[at]!)
-  })
+  if (!parsed.every(isJsonObject)) malformed(invalidInputText)
+  const bodies = memberTexts(text, 'resourceBody', nestingDepthMax) ?? tooDeep()
+  return parsed.map((operation, at) => readOperation(operation, bodies[at]))
 }
 
 export function checkCount(operations: number): void {
@@ -39,7 +37,7 @@ export function checkCount(operations: number): void {
   if (operations > batchOperationsMax) malformed('Batch request has more operations than what is supported.')
 }
 
-function readOperation(input: JsonObject, tree: JsonTree): BatchOperation {
+function readOperation(input: JsonObject, body: string | undefined): BatchOperation {
   const word = textIn(input, 'operationType')?.toLowerCase()
   const kind = kinds.find(each => each === word)
   if (kind === undefined) malformed(invalidInputText)
@@ -48,7 +46,7 @@ function readOperation(input: JsonObject, tree: JsonTree): BatchOperation {
     kind,
     id: textIn(input, 'id'),
     partitionKey: textIn(input, 'partitionKey'),
-    body: parsed === undefined ? undefined : { parsed, text: tree.get('resourceBody')!.toString() },
+    body: parsed === undefined ? undefined : { parsed, text: body! },
     ifMatch: textIn(input, 'ifMatch'),
     ifNoneMatch: textIn(input, 'ifNoneMatch'),
     isMinimal: fieldOf(input, 'minimalReturnPreference') === true,

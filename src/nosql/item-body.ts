@@ -49,6 +49,11 @@ export function readItemText(text: string, parsed: unknown, bytes: number, optio
 /** JSON of any kind, its depth bounded so that nothing that walks it later can run out of stack. */
 export function parseJson(text: string): unknown {
   checkDepth(text)
+  return parseAnyDepth(text)
+}
+
+/** For those who mind the depth themselves. */
+export function parseAnyDepth(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -112,7 +117,10 @@ function own(properties: Record<string, unknown>, name: string): unknown {
 
 /** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
 function checkDepth(text: string): void {
-  if (!mayBeTooDeep(text) || depthOf(text, nestingDepthMax) <= nestingDepthMax) return
+  if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) tooDeep()
+}
+
+export function tooDeep(): never {
   throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
 }
 

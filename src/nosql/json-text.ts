@@ -74,3 +74,51 @@ export function membersOf(text: string): Member[] {
     return { name: JSON.parse(part.slice(start, end)), text: part, valueStart: part.indexOf(':', end) + 1 }
   })
 }
+
+/**
+ * One member of every object in an array of objects, as its value is written, in one walk that also minds the depth: undefined
+ * when the text has more levels than allowed. Of a name that stands twice the last one counts.
+ */
+export function memberTexts(text: string, name: string, depthMax: number): (string | undefined)[] | undefined {
+  const found: (string | undefined)[] = []
+  let depth = 0
+  let value: string | undefined
+  /** Where the value of a member of this name began; -1 outside of one. */
+  let valueStart = -1
+  let isName = false
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === quote) {
+      const end = endOfString(text, at)
+      if (isName) {
+        const isAsked = isNamed(text, at, end, name)
+        at = text.indexOf(':', end)
+        if (isAsked) valueStart = at + 1
+        isName = false
+      } else {
+        at = end - 1
+      }
+    } else if (unit === openBrace || unit === openBracket) {
+      if (++depth > depthMax) return undefined
+      isName = depth === 2
+    } else if (unit === closeBrace || unit === closeBracket || unit === comma) {
+      if (depth === 2) {
+        if (valueStart !== -1) value = text.slice(valueStart, at)
+        valueStart = -1
+        isName = unit === comma
+      }
+      if (unit === comma) continue
+      if (depth-- !== 2) continue
+      found.push(value)
+      value = undefined
+      isName = false
+    }
+  }
+  return found
+}
+
+function isNamed(text: string, start: number, end: number, name: string): boolean {
+  if (end - start - 2 === name.length) return text.startsWith(name, start + 1)
+  const written = text.slice(start, end)
+  return written.includes('\\') && JSON.parse(written) === name
+}
