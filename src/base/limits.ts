@@ -74,6 +74,9 @@ export const partitionsMax = 100
 export const headersTimeoutMs = 10_000
 export const requestTimeoutMs = 30_000
 
+/** A body that has not arrived by then is left to node:http, which watches over slow connections. */
+export const bodyArrivalMsMax = 1000
+
 /** Bytes of headers a request may have: node's default, stated. */
 export const headerBytesMax = 16 * KiB
 

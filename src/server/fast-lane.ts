@@ -1,18 +1,18 @@
 /**
  * The fast lane: connections whose requests are all plain are served without node:http.
  *
- * One request at a time. The first chunk that is not exactly one plain request (request-parser.ts) moves the connection to
- * node:http for good, with the chunk put back, so nothing is read twice or lost. Bytes that arrive while an answer is being
- * made are kept and looked at afterwards.
+ * One request at a time. The first chunk that is not exactly one plain request (request-parser.ts), or the beginning of one
+ * with a long body, moves the connection to node:http for good, with all that was read put back, so nothing is read twice or
+ * lost. Bytes that arrive while an answer is being made are kept and looked at afterwards.
  */
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
-import { keepAliveMs } from '../base/limits.ts'
+import { bodyArrivalMsMax, keepAliveMs } from '../base/limits.ts'
 import type { NosqlServer } from '../nosql/server.ts'
 import type { HttpAnswer } from '../nosql/transport.ts'
-import { parsePlainRequest } from './request-parser.ts'
+import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer
@@ -20,6 +20,15 @@ export interface FastLaneOptions {
   readonly isProtocolPath: (url: string) => boolean
   /** Takes over a connection; its unread bytes are put back before. */
   readonly handOver: (socket: Socket) => void
+}
+
+/** A plain request whose body has not arrived whole. */
+interface Begun {
+  readonly plain: PlainRequest
+  /** All that was read of it. */
+  readonly chunks: Buffer[]
+  missingBytes: number
+  readonly limit: NodeJS.Timeout
 }
 
 export class FastLane {
@@ -42,11 +51,13 @@ export class FastLane {
   serve(socket: Socket, first: Buffer): void {
     const { nosql, isProtocolPath, handOver } = this.#options
     let waiting: Buffer | undefined
+    let begun: Begun | undefined
     let isBusy = false
     /** The client will say nothing more; it still listens. */
     let hasEnded = false
 
     const onClose = () => {
+      if (begun !== undefined) machine.clearTimeout(begun.limit)
       this.#busy.delete(socket)
       this.#idle.delete(socket)
     }
@@ -56,6 +67,7 @@ export class FastLane {
 
     const onEnd = () => {
       hasEnded = true
+      if (begun !== undefined) socket.destroy()
       // Behind an answer that is about to leave.
       if (!isBusy) machine.setImmediate(() => socket.end())
     }
@@ -101,15 +113,41 @@ export class FastLane {
         return
       }
       if (socket.isPaused()) socket.resume()
+      if (begun !== undefined) {
+        goOn(begun, chunk)
+        return
+      }
       const plain = parsePlainRequest(chunk)
       if (plain === undefined || !isProtocolPath(plain.url)) {
         leave(chunk)
         return
       }
-      isBusy = true
       this.#idle.delete(socket)
       this.#busy.add(socket)
-      const { method, url, headers, body } = plain
+      if (plain.missingBytes === 0) {
+        handle(plain, plain.body)
+        return
+      }
+      const chunks = [chunk]
+      const limit = machine.setTimeout(() => leave(Buffer.concat(chunks)), bodyArrivalMsMax).unref()
+      begun = { plain, chunks, missingBytes: plain.missingBytes, limit }
+    }
+
+    const goOn = (from: Begun, chunk: Buffer) => {
+      from.chunks.push(chunk)
+      from.missingBytes -= chunk.length
+      if (from.missingBytes > 0) return
+      if (from.missingBytes < 0) {
+        leave(Buffer.concat(from.chunks))
+        return
+      }
+      begun = undefined
+      machine.clearTimeout(from.limit)
+      handle(from.plain, Buffer.concat([from.plain.body, ...from.chunks.slice(1)]))
+    }
+
+    const handle = ({ method, url, headers }: PlainRequest, body: Buffer) => {
+      isBusy = true
       const request = { method, url, headers, body, origin: `http://${headers.host}` }
       nosql.handle(request, reply => answer(reply, method === 'HEAD'))
     }

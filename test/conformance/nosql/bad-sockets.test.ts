@@ -167,6 +167,34 @@ test('A request may arrive in pieces of any size', async () => {
   assert.equal((await container.item('pieces', 'a').read()).resource?.s, '日本語')
 })
 
+test('A body may arrive in pieces, and the next request with the last of them', async () => {
+  const bytes = Buffer.from(requestText('POST', docs, { body: `{"id":"long","pk":"a","s":"${'é'.repeat(100_000)}"}` }))
+  const behind = Buffer.from(requestText('GET', '/dbs', { connection: 'close' }))
+  for (const [last, statuses] of [
+    [Buffer.alloc(0), ['201', '200']],
+    [behind, ['409', '200']],
+  ] as const) {
+    const socket = await open()
+    let heard = ''
+    socket.on('data', chunk => {
+      heard += chunk
+    })
+    const middle = bytes.length - 100_000
+    for (const piece of [bytes.subarray(0, 1000), bytes.subarray(1000, middle)]) {
+      socket.write(piece)
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    socket.write(Buffer.concat([bytes.subarray(middle), last]))
+    if (last.length === 0) {
+      await once(socket, 'data')
+      socket.write(behind)
+    }
+    await once(socket, 'close')
+    assert.deepEqual(statusesIn(heard), statuses)
+  }
+  assert.equal((await container.item('long', 'a').read()).resource?.s, 'é'.repeat(100_000))
+})
+
 test('A connection serves plain and odd requests in turn', async () => {
   const socket = await open()
   const chunked = `transfer-encoding: chunked\r\n\r\n15\r\n{"id":"odd","pk":"a"}\r\n0\r\n\r\n`
