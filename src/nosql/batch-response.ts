@@ -35,7 +35,9 @@ export function isOperationError(error: unknown): error is MayflyError {
 
 /** The names and their order are those of the service (xo/dbimp, cosmos-196); `message` is what the JavaScript SDK looks for besides. */
 export function printResults(results: readonly BatchResult[]): string {
-  return `[${results.map(printResult).join(',')}]`
+  let text = ''
+  for (const result of results) text += text === '' ? printResult(result) : `,${printResult(result)}`
+  return `[${text}]`
 }
 
 function printResult({ status, chargeRu, etag, body, substatus, message, retryAfterMs }: BatchResult): string {
