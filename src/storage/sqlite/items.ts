@@ -38,6 +38,8 @@ export interface Counters {
   rows: number
 }
 
+type Creation = Exclude<ItemChange, { readonly kind: 'delete' }>
+
 export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
 
 /** What goes along with a write, in its transaction. */
@@ -62,6 +64,7 @@ export class ContainerItems implements Participant {
   readonly #read: StatementSync
   readonly #body: StatementSync
   readonly #insert: StatementSync
+  readonly #insertIfFree: StatementSync
   readonly #update: StatementSync
   readonly #delete: StatementSync
   readonly #ofRange: RowBatches
@@ -86,7 +89,9 @@ export class ContainerItems implements Participant {
     this.#find = prepareArrays(db, `SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
     this.#read = prepareArrays(db, `SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
     this.#body = db.prepare(`SELECT body FROM ${table} WHERE sequence = ?`)
-    this.#insert = db.prepare(`INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+    const insert = `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+    this.#insert = db.prepare(insert)
+    this.#insertIfFree = db.prepare(`${insert} ON CONFLICT DO NOTHING`)
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
@@ -130,6 +135,22 @@ export class ContainerItems implements Participant {
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline] = cells
     return { sequence, version, ts, deadline }
+  }
+
+  /**
+   * Makes an item that has no consequences without a look at its key, whose index says itself when it is taken. undefined:
+   * something is there, alive or dead, and nothing was done. Must run inside the writer's transaction.
+   */
+  createIfFree(key: ItemKey, { draft, ttl, until }: Creation, moment: EpochSeconds): Written | undefined {
+    const version = this.#counters.version + 1
+    const stamp = { sequence: version, version, ts: moment }
+    const body = fill(draft, stamp)
+    const deadline = ownDeadline(ttl, moment, until)
+    const { changes } = this.#insertIfFree.run(version, key.epk, key.pk, key.id, moment, deadline, version, body)
+    if (changes === 0) return undefined
+    this.#counters.version = version
+    this.#counters.rows++
+    return { outcome: 'created', version, item: { ...stamp, deadline, body } }
   }
 
   /** Must run inside the writer's transaction, in which `present` was found at the key. */

@@ -32,7 +32,7 @@ import type {
 import { Catalog, type OpenContainer } from './catalog.ts'
 import { translate } from './errors.ts'
 import { type IndexFindings, noFindings } from './index-findings.ts'
-import type { Consequences, Present, Slice } from './items.ts'
+import type { Consequences, Present, Slice, Written } from './items.ts'
 import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
 import { changeNumber } from './positions.ts'
@@ -196,12 +196,7 @@ class SqliteStore implements Store {
     return this.#turns.write(moment => {
       const open = this.#require(container)
       const { policy } = open.record
-      const { key } = write
-      // Where there are indexes, what is replaced is asked for its keys: its body comes with the first look.
-      const needsBody = open.record.indexes.length > 0 && write.kind !== 'create'
-      const present = needsBody ? open.items.look(key) : open.items.inspect(key)
-      const written = this.#write(open, livingAt(policy, moment), key, present, write, moment)
-      return { moment, policy, ...written }
+      return { moment, policy, ...this.#writeBlindly(open, livingAt(policy, moment), write.key, write, moment) }
     })
   }
 
@@ -247,8 +242,13 @@ class SqliteStore implements Store {
         answers.push(found === undefined ? { outcome: 'missing' } : { outcome: 'found', item: found })
         continue
       }
-      const present = isBlind === true ? items.inspect(key) : look
-      const { outcome, item, version: made } = this.#write(open, living, key, present, change, moment)
+      const {
+        outcome,
+        item,
+        version: made,
+      } = isBlind === true
+        ? this.#writeBlindly(open, living, key, change, moment)
+        : this.#write(open, living, key, look, change, moment)
       version = made
       answers.push(item === undefined ? { outcome } : { outcome, item })
       if (item === undefined && outcome !== 'deleted') {
@@ -256,6 +256,20 @@ class SqliteStore implements Store {
       }
     }
     return { moment, version, steps: answers }
+  }
+
+  /** Of somebody who has not looked at the key. Must run inside the writer's transaction. */
+  #writeBlindly(open: OpenContainer, living: Living, key: ItemKey, change: ItemChange, moment: EpochSeconds): Written {
+    const { items, record } = open
+    const isIndexed = record.indexes.length > 0
+    if (change.kind === 'create' && !isIndexed && record.logSeconds === null) {
+      this.#turns.join(items)
+      const created = items.createIfFree(key, change, moment)
+      if (created !== undefined) return created
+    }
+    // Where there are indexes, what is replaced is asked for its keys: its body comes with the first look.
+    const present = isIndexed && change.kind !== 'create' ? items.look(key) : items.inspect(key)
+    return this.#write(open, living, key, present, change, moment)
   }
 
   /** Must run inside the writer's transaction. */
