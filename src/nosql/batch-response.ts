@@ -2,6 +2,7 @@
 
 import { CapacityError, MayflyError } from '../base/error.ts'
 import { errorMap, publicError } from './error-map.ts'
+import { listBody } from './list-body.ts'
 
 export interface BatchResult {
   readonly status: number
@@ -34,10 +35,8 @@ export function isOperationError(error: unknown): error is MayflyError {
 }
 
 /** The names and their order are those of the service (xo/dbimp, cosmos-196); `message` is what the JavaScript SDK looks for besides. */
-export function printResults(results: readonly BatchResult[]): string {
-  let text = ''
-  for (const result of results) text += text === '' ? printResult(result) : `,${printResult(result)}`
-  return `[${text}]`
+export function printResults(results: readonly BatchResult[]): string | Buffer {
+  return listBody('[', results.map(printResult), ']')
 }
 
 function printResult({ status, chargeRu, etag, body, substatus, message, retryAfterMs }: BatchResult): string {

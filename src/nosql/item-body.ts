@@ -6,7 +6,7 @@
  * reorder integer-like names and lose what a double cannot hold.
  */
 
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { RequestError } from '../base/error.ts'
 import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
 import type { StampGap, TextDraft } from '../storage/port.ts'
@@ -62,6 +62,8 @@ export function parseAnyDepth(text: string): unknown {
 }
 
 export function decodeJson(body: Buffer): string {
+  // A fourth of the time for what is most common.
+  if (isAscii(body)) return body.toString('latin1')
   if (!isUtf8(body)) throw new RequestError('malformed', invalidJson)
   return body.toString('utf8')
 }

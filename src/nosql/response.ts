@@ -5,8 +5,9 @@ import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
   readonly status: number
-  /** JSON text, bytes for clients that sent bytes, or undefined for none. */
+  /** JSON, as text or as its bytes, unless it is binary; undefined for none. */
   readonly body?: string | Buffer | undefined
+  readonly isBinary?: boolean
   readonly chargeRu: number
   /** Further headers: name, value, name, value… */
   readonly headers?: readonly string[]
@@ -23,11 +24,9 @@ const constantHeaders = [
 ]
 
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
-  const { status, chargeRu, headers } = response
-  const isText = !Buffer.isBuffer(response.body)
-  const body = Buffer.isBuffer(response.body) ? response.body.toString('latin1') : (response.body ?? '')
-  const bodyBytes = isText ? Buffer.byteLength(body) : body.length
-  const type = isText ? 'application/json' : 'application/octet-stream'
+  const { status, chargeRu, headers, body = '', isBinary = false } = response
+  const bodyBytes = Buffer.byteLength(body)
+  const type = isBinary ? 'application/octet-stream' : 'application/json'
   const list = [
     ...(hasNoBody(status) ? [] : ['content-type', type, 'content-length', String(bodyBytes)]),
     'x-ms-request-charge',

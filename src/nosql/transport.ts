@@ -18,7 +18,7 @@ export type Reply = (answer: HttpAnswer) => void
 export interface HttpAnswer {
   readonly status: number
   readonly headers: string[]
-  readonly body: string
-  /** When it equals the body's length in characters, each of them is one byte: ASCII, or bytes as they are. */
+  readonly body: string | Buffer
+  /** When it equals the length of a text, all of that is ASCII. */
   readonly bodyBytes: number
 }

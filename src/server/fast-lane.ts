@@ -38,8 +38,7 @@ export class FastLane {
   #outgoing: {
     readonly socket: Socket
     readonly head: string
-    readonly body: string
-    readonly bodyBytes: number
+    readonly body: string | Buffer
     readonly encoding: 'latin1' | 'utf8'
     readonly isLast: boolean
   }[] = []
@@ -94,7 +93,7 @@ export class FastLane {
       // ASCII is written as it is stored in memory, without a look at every character.
       const encoding = bodyBytes === body.length ? 'latin1' : 'utf8'
       const head = headText(status, headers, isLast)
-      this.#outgoing.push({ socket, head, body: isHead ? '' : body, bodyBytes, encoding, isLast })
+      this.#outgoing.push({ socket, head, body: isHead ? '' : body, encoding, isLast })
       if (this.#outgoing.length === 1) machine.setImmediate(() => this.#writeOut())
       if (isLast) return
       this.#busy.delete(socket)
@@ -170,15 +169,16 @@ export class FastLane {
   #writeOut(): void {
     const answers = this.#outgoing
     this.#outgoing = []
-    for (const { socket, head, body, bodyBytes, encoding, isLast } of answers) {
+    for (const { socket, head, body, encoding, isLast } of answers) {
       if (socket.destroyed) continue
-      if (body.length <= joinedCharsMax) {
+      if (typeof body === 'string') {
         socket.write(head + body, encoding)
       } else {
-        const bytes = Buffer.allocUnsafeSlow(head.length + bodyBytes)
-        bytes.write(head, 'latin1')
-        bytes.write(body, head.length, encoding)
-        socket.write(bytes)
+        // Two buffers leave in one call, uncopied; a text among them would cost a copy of all (measured: 0.3 ms for 130 KB).
+        socket.cork()
+        socket.write(Buffer.from(head, 'latin1'))
+        socket.write(body)
+        socket.uncork()
       }
       if (isLast) socket.end()
     }
@@ -191,9 +191,6 @@ export class FastLane {
     for (const socket of this.#idle) socket.end()
   }
 }
-
-/** Joining a longer body to its head would copy it once more; handed over in two pieces, node took 0.3 ms for 130 KB (measured). */
-const joinedCharsMax = 16_384
 
 function headText(status: number, headers: readonly string[], isLast: boolean): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`

@@ -268,5 +268,5 @@ function answer(
   if (substatus !== undefined) headers.push('x-ms-substatus', String(substatus))
   const chargeRu = Math.round(results.reduce((sum, result) => sum + result.chargeRu, 0) * 100) / 100
   const body = isBinary ? printBinaryResults(results) : printResults(results)
-  return { status: isWhole ? 200 : 207, body, chargeRu, headers }
+  return { status: isWhole ? 200 : 207, body, isBinary, chargeRu, headers }
 }

@@ -19,6 +19,7 @@ import { type ContainerView, sessionToken, viewOf } from '../container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { malformed } from '../definition-input.ts'
 import { pageSize } from '../feed.ts'
+import { documentList } from '../list-body.ts'
 import { headerOf, type NosqlRequest } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
 import { rangeOf } from './item-feed.ts'
@@ -155,8 +156,7 @@ function answer(feed: Feed, { documents, bookmark, version, chargeRu }: Page): N
     view.path,
   ]
   if (documents.length === 0) return { status: 304, chargeRu, headers }
-  const body = `{"_rid":"${view.rid}","Documents":[${documents.join(',')}],"_count":${documents.length}}`
-  return { status: 200, body, chargeRu, headers }
+  return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
 }
 
 /** Whether a request for items is one for changes. */

@@ -3,12 +3,14 @@
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { ContainerRecord, ItemKey, ScanRange } from '../../storage/port.ts'
 import { type ContainerView, namedPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { pageSize } from '../feed.ts'
+import { documentList } from '../list-body.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import type { NosqlResponse } from '../response.ts'
 
@@ -37,9 +39,8 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
       view.rid,
     ]
     if (last !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, last))
-    const documents = items.map(({ body }) => body).join(',')
-    const body = `{"_rid":"${view.rid}","Documents":[${documents}],"_count":${items.length}}`
-    return { status: 200, body, chargeRu, headers }
+    const documents = items.map(({ body }) => textOf(body))
+    return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
   })
 }
 

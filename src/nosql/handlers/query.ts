@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax, requestBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
@@ -27,6 +28,7 @@ import { readObject, readString } from '../definition-input.ts'
 import { CrossPartitionError } from '../error-map.ts'
 import { pageSize } from '../feed.ts'
 import { isPathIndexed } from '../indexed-paths.ts'
+import { documentList } from '../list-body.ts'
 import { withFunctions } from '../query-functions.ts'
 import { indexUtilization, indexUtilizationV1, queryMetrics } from '../query-metrics.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
@@ -151,8 +153,7 @@ async function queryPage(
   } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
     headers.push('x-ms-cosmos-index-utilization', indexUtilizationV1(page.indexUse))
   }
-  const body = `{"_rid":"${view.rid}","Documents":[${page.rows.join(',')}],"_count":${page.rows.length}}`
-  return { status: 200, body, chargeRu: page.chargeRu, headers }
+  return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }
 
 /** A token belongs to one query, its parameters, one container and one part of it. */
