@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { machine } from '../src/base/clock.ts'
+import { createItemTableSql, itemTable } from '../src/storage/sqlite/schema.ts'
 
 // The server's own settings (src/storage/sqlite/open.ts).
 const PRAGMAS = `
@@ -13,14 +14,7 @@ const PRAGMAS = `
   PRAGMA cache_size = -262144;
 `
 
-/** A table as the server makes it for the items of a container, indexes included. */
-const SCHEMA = `
-  CREATE TABLE items (
-    sequence INTEGER PRIMARY KEY, epk TEXT NOT NULL, pk TEXT NOT NULL, id TEXT NOT NULL,
-    ts INTEGER NOT NULL, deadline INTEGER, version INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
-  CREATE UNIQUE INDEX items_key ON items (pk, id, epk);
-  CREATE INDEX items_ts ON items (ts) WHERE deadline IS NULL;
-`
+const CONTAINER = 1
 
 export interface BareRow {
   readonly pk: string
@@ -28,7 +22,7 @@ export interface BareRow {
   readonly body: string
 }
 
-/** Inserts rows in transactions of their own, durably, and says how long each took. */
+/** Inserts rows into a table of the server's own making, in transactions of their own, durably, and says how long each took. */
 export class BareWriter implements Disposable {
   readonly #database: DatabaseSync
   readonly #insert
@@ -36,8 +30,8 @@ export class BareWriter implements Disposable {
 
   constructor(folder: string) {
     this.#database = new DatabaseSync(join(folder, 'bare.db'))
-    this.#database.exec(PRAGMAS + SCHEMA)
-    this.#insert = this.#database.prepare('INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#database.exec(PRAGMAS + createItemTableSql(CONTAINER, 1))
+    this.#insert = this.#database.prepare(`INSERT INTO ${itemTable(CONTAINER)} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
   }
 
   write(rows: readonly BareRow[]): number {

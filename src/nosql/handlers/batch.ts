@@ -56,13 +56,15 @@ export async function postBatch(request: NosqlRequest, container: ContainerRecor
   if (hasFlag(request, 'x-ms-cosmos-batch-atomic')) {
     const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
     checkSameKey(view, operations, components)
-    const tasks = operations.map(asked => prepare(request, view, asked, components))
+    const place = placeOf(container, components)
+    const tasks = operations.map(asked => prepare(request, view, asked, place))
     return answer(view, tasks, await doTogether(request, container, tasks), isBinary)
   }
   // Whoever names a partition key for all of them may be allowed no other.
   if (named !== undefined) checkSameKey(view, operations, named)
   physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
-  const tasks = operations.map(asked => prepare(request, view, asked, named))
+  const place = named && placeOf(container, named)
+  const tasks = operations.map(asked => prepare(request, view, asked, place))
   // Only a client that says so stops at the first failure.
   const stops = headerOf(request, 'x-ms-cosmos-batch-continue-on-error')?.toLowerCase() === 'false'
   const done = stops ? await doUntilFailure(request, container, tasks) : await doAll(request, container, tasks)
@@ -86,17 +88,14 @@ function checkSameKey(
 }
 
 /** An operation that cannot be done fails where it stands among the others: what comes before it may fail first. */
-function prepare(
-  request: NosqlRequest,
-  view: ContainerView,
-  asked: BatchOperation,
-  named: readonly PartitionKeyComponent[] | undefined,
-): Task {
+function prepare(request: NosqlRequest, view: ContainerView, asked: BatchOperation, named: Place | undefined): Task {
   const { partitionKey, kind } = asked
   try {
-    const components =
-      partitionKey === undefined && named !== undefined ? named : requirePartitionKey(view, partitionKey)
-    return { asked, operation: toOperation(request, view, asked, components) }
+    const place =
+      partitionKey === undefined && named !== undefined
+        ? named
+        : placeOf(view.record, requirePartitionKey(view, partitionKey))
+    return { asked, operation: toOperation(request, view, asked, place) }
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     const decide = () => {
@@ -106,6 +105,17 @@ function prepare(
   }
 }
 
+/** A partition key and where its items are: the same for most operations of a request, and hashed once for them. */
+interface Place {
+  readonly components: readonly PartitionKeyComponent[]
+  readonly keyOf: (id: string) => ItemKey
+}
+
+function placeOf(container: ContainerRecord, components: readonly PartitionKeyComponent[]): Place {
+  const { epk, pk } = itemKey(container, components, '')
+  return { components, keyOf: id => ({ epk, pk, id }) }
+}
+
 /** No item is here: ids are not empty. */
 const nowhere: ItemKey = { epk: '', pk: '', id: '' }
 
@@ -113,19 +123,19 @@ function toOperation(
   request: NosqlRequest,
   view: ContainerView,
   asked: BatchOperation,
-  components: readonly PartitionKeyComponent[],
+  { components, keyOf }: Place,
 ): ItemOperation {
   const { record } = view
   const { strict } = request.service
   const { kind, body, ifMatch } = asked
   const ifVersion = ifMatch === undefined ? undefined : versionOfEtag(ifMatch, record.rid)
-  if (kind === 'read') return readOperation(itemKey(record, components, checkItemId(asked.id)))
-  if (kind === 'delete') return deleteOperation(itemKey(record, components, checkItemId(asked.id)), ifVersion)
+  if (kind === 'read') return readOperation(keyOf(checkItemId(asked.id)))
+  if (kind === 'delete') return deleteOperation(keyOf(checkItemId(asked.id)), ifVersion)
   if (body === undefined) throw missingBody()
   const bytes = Buffer.byteLength(body.text)
   if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
   if (kind === 'patch') {
-    const key = itemKey(record, components, checkItemId(asked.id))
+    const key = keyOf(checkItemId(asked.id))
     return patchOperation(view, key, readPatch(body.text, body.parsed), { ifVersion, bytes, strict })
   }
   const item = readItemText(body.text, body.parsed, bytes, { strict })
@@ -133,7 +143,7 @@ function toOperation(
     malformed('The id of the document and the id in the path are not the same.')
   }
   checkPartitionKey(view, components, item.properties)
-  return writeOperation(view, kind, itemKey(record, components, item.id), item, ifVersion)
+  return writeOperation(view, kind, keyOf(item.id), item, ifVersion)
 }
 
 interface Done {
