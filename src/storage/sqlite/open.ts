@@ -59,7 +59,8 @@ export interface SqliteOptions {
  * Pages of 8 KiB: creates of 1 KB cost a tenth less than with 4 KiB, at equal reads (16 KiB gain nothing more).
  *
  * 256 MB of them when they are needed; a checkpoint every 1000 pages has the best bounded tail (max 9 ms measured). A log that
- * grew behind a long page of a query is cut back to 64 MB.
+ * grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
+ * batches of a hundred items made a temporary file for it.
  */
 const pragmas = `
   PRAGMA page_size = 8192;
@@ -68,6 +69,7 @@ const pragmas = `
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;
   PRAGMA cache_size = -262144;
+  PRAGMA temp_store = MEMORY;
   PRAGMA foreign_keys = ON;
   PRAGMA trusted_schema = OFF;
 `
