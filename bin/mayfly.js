@@ -9,7 +9,7 @@ const compiled = new URL('../dist/cli/main.js', import.meta.url)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const runsSource = existsSync(source)
 // Sources need a Node that strips types; the published package needs node:sqlite.
-const needed = runsSource ? [22, 18] : [22, 16]
+const needed = runsSource ? [22, 18] : [22, 13]
 
 if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
   process.stderr.write(

@@ -27,6 +27,8 @@ export interface MayflyOptions {
   readonly key?: string
   readonly rateLimit?: boolean
   readonly strict?: boolean
+  /** When a feed of all versions tells of a death: when it is removed (the default), or at its deadline. */
+  readonly feedDeaths?: 'purge' | 'deadline'
   /** Physical partitions of new containers. */
   readonly partitions?: number
 }
@@ -66,7 +68,7 @@ export interface Mayfly extends AsyncDisposable {
 
 export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
   const { clock: clockMode, data, store: storeUrl, port, mongoPort, mongoDocumentTtl, key } = options
-  const { rateLimit, strict, partitions } = options
+  const { rateLimit, strict, feedDeaths, partitions } = options
   const config = parseConfig(
     settings(
       {
@@ -77,6 +79,7 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         clock: clockMode ?? 'system',
         rateLimit: rateLimit === true ? 'on' : 'off',
         strict: strict ?? false,
+        feedDeaths: feedDeaths ?? 'purge',
         logLevel: 'silent',
         ...(data === undefined ? { memory: true } : { data }),
         ...(key === undefined ? {} : { key }),

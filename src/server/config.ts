@@ -26,6 +26,8 @@ export interface Config {
   readonly clock: 'system' | 'manual'
   readonly rateLimit: boolean
   readonly strict: boolean
+  /** When feeds of all versions and change streams tell of a death. */
+  readonly feedDeaths: 'purge' | 'deadline'
   /** undefined: by throughput. */
   readonly partitions: number | undefined
   readonly logLevel: LogLevel
@@ -72,6 +74,11 @@ export const serverFlags = {
   clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when told', default: 'system' },
   rateLimit: { flags: '--rate-limit <on|off>', help: 'enforce provisioned throughput', default: 'off' },
   strict: { flags: '--strict', help: 'where the documents and today’s Azure differ, answer as Azure' },
+  feedDeaths: {
+    flags: '--feed-deaths <purge|deadline>',
+    help: 'when a feed of all versions tells of a death: when it is removed, or at once',
+    default: 'purge',
+  },
   partitions: {
     flags: '--partitions <number>',
     help: 'physical partitions of new containers (default: by throughput)',
@@ -134,6 +141,7 @@ export function parseConfig(values: FlagValues): Config {
     clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
     rateLimit: oneOf(values.rateLimit, ['on', 'off'], '--rate-limit') === 'on',
     strict: isOn(values.strict, '--strict'),
+    feedDeaths: oneOf(values.feedDeaths, ['purge', 'deadline'], '--feed-deaths'),
     partitions:
       values.partitions === undefined ? undefined : wholeNumber(values.partitions, '--partitions', 1, partitionsMax),
     logLevel: oneOf(values.logLevel === 'quiet' ? 'silent' : values.logLevel, logLevels, '--log-level'),

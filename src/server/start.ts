@@ -13,6 +13,7 @@ import { nosqlServer } from '../nosql/server.ts'
 import { withContract } from '../storage/contract.ts'
 import type { Store } from '../storage/port.ts'
 import { openSqlite } from '../storage/sqlite/open.ts'
+import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
 import { type Listener, listen } from './listener.ts'
@@ -60,7 +61,8 @@ export async function startServer(
     failed.resolve(error)
   }
   const queries = queryThread(config, log)
-  const store = withContract(await openStore(config, makeClock, onFatal, queries))
+  const opened = withContract(await openStore(config, makeClock, onFatal, queries))
+  const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, key, strict, host } = config
   const engine = new Engine({
     store,

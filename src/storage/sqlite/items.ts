@@ -23,7 +23,7 @@ import type { BodyChange } from './entries.ts'
 import type { LogDraft } from './log.ts'
 import { type Room, type RowBatch, RowBatches } from './row-batches.ts'
 import { itemTable } from './schema.ts'
-import { prepareArrays } from './statements.ts'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
 import type { Participant } from './turns.ts'
 
 type Row = { sequence: number; version: number; ts: EpochSeconds; deadline: number | null }
@@ -60,8 +60,8 @@ export interface Slice {
 }
 
 export class ContainerItems implements Participant {
-  readonly #find: StatementSync
-  readonly #read: StatementSync
+  readonly #find: ArrayStatement<Cells>
+  readonly #read: ArrayStatement<[...Cells, Body]>
   readonly #body: StatementSync
   readonly #insert: StatementSync
   readonly #insertIfFree: StatementSync
@@ -123,7 +123,7 @@ export class ContainerItems implements Participant {
 
   /** Whatever is at the key, alive or dead. */
   look(key: ItemKey): (Row & { body: Body }) | undefined {
-    const cells = this.#read.get(key.epk, key.pk, key.id) as unknown as [...Cells, Body] | undefined
+    const cells = this.#read.get(key.epk, key.pk, key.id)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline, body] = cells
     return { sequence, version, ts, deadline, body }
@@ -131,7 +131,7 @@ export class ContainerItems implements Participant {
 
   /** The same without its body. */
   inspect(key: ItemKey): Row | undefined {
-    const cells = this.#find.get(key.epk, key.pk, key.id) as unknown as Cells | undefined
+    const cells = this.#find.get(key.epk, key.pk, key.id)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline] = cells
     return { sequence, version, ts, deadline }

@@ -382,7 +382,6 @@ class SqliteStore implements Store {
     return this.#turns.write(moment => {
       const open = this.#require(container)
       const { record, items, purge } = open
-      this.#turns.join(items)
       const living = this.#views.heldBack(record.number, livingAt(record.policy, moment))
       let deaths = 0
       const swept = this.#withConsequences(open, living, consequences => {
@@ -396,7 +395,11 @@ class SqliteStore implements Store {
           consequences.enter({ sequence, pk: key.pk, before: () => body, after: undefined })
         })
       })
-      items.forget(swept.removed, deaths)
+      // A sweep that finds nothing writes nothing.
+      if (swept.removed > 0) {
+        this.#turns.join(items)
+        items.forget(swept.removed, deaths)
+      }
       if (record.logSeconds === null) return swept
       const forgotten = this.#log.forget(record.number, moment - record.logSeconds, rowsMax)
       return { ...swept, done: swept.done && forgotten < rowsMax }

@@ -8,6 +8,7 @@ import type { Census, Cohort, ItemKey, Living } from '../port.ts'
 import { entryTable, itemTable } from './schema.ts'
 
 type Lifespan = Cohort['lifespan']
+type Thresholds = Readonly<Record<Lifespan, number>>
 const column = { inherited: 'ts', own: 'deadline' } as const
 const condition = { inherited: 'deadline IS NULL', own: 'deadline IS NOT NULL' } as const
 
@@ -18,6 +19,9 @@ export interface Victim {
   readonly version: number
   readonly body: Body
 }
+
+/** `at`: when its life began, if it inherits; when it ended, if it had its own. */
+type VictimRow = ItemKey & Omit<Victim, 'key'> & { readonly at: number }
 
 export type Attend = (victim: Victim) => void
 
@@ -40,7 +44,7 @@ export class ContainerPurge {
     const dead = (columns: string, lifespan: Lifespan, by: string) =>
       `SELECT ${columns} FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?`
     this.#remove = both((lifespan, by) => `DELETE FROM ${table} WHERE sequence IN (${dead('sequence', lifespan, by)})`)
-    this.#victims = both((lifespan, by) => dead('sequence, version, epk, pk, id, body', lifespan, by))
+    this.#victims = both((lifespan, by) => dead(`sequence, version, epk, pk, id, body, ${by} AS at`, lifespan, by))
     this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
     this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
@@ -58,24 +62,36 @@ export class ContainerPurge {
    */
   sweep(living: Living, rowsMax: number, attend: Attend | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
-    // Both kinds take turns at being first, so that a steady stream of one never starves the other.
+    const removed =
+      attend === undefined ? this.#removeByTurns(threshold, rowsMax) : this.#removeInOrder(threshold, rowsMax, attend)
+    const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
+    return { removed, done: removed < rowsMax || !(isLeft('inherited') || isLeft('own')) }
+  }
+
+  /** Both kinds take turns at being first, so that a steady stream of one never starves the other. */
+  #removeByTurns(threshold: Thresholds, rowsMax: number): number {
     const first = this.#first
     const second = first === 'inherited' ? 'own' : 'inherited'
     this.#first = second
-    let removed = this.#removeDead(first, threshold[first], rowsMax, attend)
-    if (removed < rowsMax) removed += this.#removeDead(second, threshold[second], rowsMax - removed, attend)
-    const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
-    return { removed, done: removed < rowsMax || !(isLeft(first) || isLeft(second)) }
+    const remove = (lifespan: Lifespan, most: number) =>
+      Number(this.#remove[lifespan].run(threshold[lifespan], most).changes)
+    const removed = remove(first, rowsMax)
+    return removed < rowsMax ? removed + remove(second, rowsMax - removed) : removed
   }
 
-  #removeDead(lifespan: Lifespan, threshold: number, rowsMax: number, attend: Attend | undefined): number {
-    if (attend === undefined) return Number(this.#remove[lifespan].run(threshold, rowsMax).changes)
-    const victims = this.#victims[lifespan].all(threshold, rowsMax) as unknown as (ItemKey & Omit<Victim, 'key'>)[]
-    for (const { epk, pk, id, sequence, version, body } of victims) {
+  /** Those who are dead longest come first, whatever ended their life: it is the order in which a log tells of them. */
+  #removeInOrder(threshold: Thresholds, rowsMax: number, attend: Attend): number {
+    const victims = (['inherited', 'own'] as const).flatMap(lifespan => {
+      const rows = this.#victims[lifespan].all(threshold[lifespan], rowsMax) as unknown as VictimRow[]
+      return rows.map(row => ({ row, deadForSeconds: threshold[lifespan] - row.at }))
+    })
+    const first = victims.sort((a, b) => b.deadForSeconds - a.deadForSeconds).slice(0, rowsMax)
+    for (const { row } of first) {
+      const { epk, pk, id, sequence, version, body } = row
       attend({ key: { epk, pk, id }, sequence, version, body })
       this.#removeOne.run(sequence)
     }
-    return victims.length
+    return first.length
   }
 
   earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn'> {

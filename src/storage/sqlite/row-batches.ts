@@ -5,11 +5,11 @@
  * row one by one, 1.5 like this; 10 and 4 for JSON beyond ASCII. Knowing the lengths first keeps large bodies from filling the memory.
  */
 
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body, Encoding } from '../../document/body.ts'
 import type { ItemKey, Living, PageSize, ScannedItem } from '../port.ts'
-import { prepareArrays } from './statements.ts'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
 
 type Head = readonly [
   ...[epk: string, pk: string, id: string],
@@ -37,8 +37,8 @@ export interface RowBatch {
 const isAlive = 'CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END'
 
 export class RowBatches {
-  readonly #heads: StatementSync
-  readonly #bodies: StatementSync
+  readonly #heads: ArrayStatement<Head>
+  readonly #bodies: ArrayStatement<[Uint8Array]>
   readonly #isText: boolean
 
   /** `where` and `order` as SQL; its parameters are given to each `read`. */
@@ -60,7 +60,7 @@ export class RowBatches {
   read(where: Record<string, SQLInputValue>, living: Living, room: Room, rowsMax: number): RowBatch {
     const { inheritedAfter, ownAfter } = living
     const bind = { ...where, inheritedAfter, ownAfter, rowsMax: Math.min(rowsMax, room.itemsMax) }
-    const heads = this.#heads.all(bind) as unknown as readonly Head[]
+    const heads = this.#heads.all(bind)
     let bytes = 0
     let fitting = 0
     let looked = heads.length
@@ -87,7 +87,7 @@ export class RowBatches {
   }
 
   #items(heads: readonly Head[], bind: Record<string, SQLInputValue> & { readonly rowsMax: number }): ScannedItem[] {
-    const [blob] = this.#bodies.get(bind) as unknown as [Uint8Array]
+    const [blob] = this.#bodies.get(bind)!
     const bodies = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
     const items: ScannedItem[] = []
     let at = 0

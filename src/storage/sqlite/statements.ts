@@ -1,10 +1,32 @@
-/** How statements of hot paths give their rows. */
+/** Statements whose rows are arrays: a point read costs a seventh less than with an object that is made by name. */
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
-/** Rows as arrays: a point read costs a seventh less than with an object that is made by name. */
-export function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
+export interface ArrayStatement<Row extends readonly unknown[]> {
+  get(...values: SQLInputValue[]): Row | undefined
+  get(named: Record<string, SQLInputValue>): Row | undefined
+  all(named: Record<string, SQLInputValue>): Row[]
+}
+
+export function prepareArrays<Row extends readonly unknown[]>(db: DatabaseSync, sql: string): ArrayStatement<Row> {
   const statement = db.prepare(sql)
+  if (!givesArrays(statement)) return viaObjects(statement)
   statement.setReturnArrays(true)
-  return statement
+  return statement as unknown as ArrayStatement<Row>
+}
+
+/** Node can do it from 22.16 on. */
+function givesArrays(statement: Partial<StatementSync>): statement is StatementSync {
+  return statement.setReturnArrays !== undefined
+}
+
+function viaObjects<Row extends readonly unknown[]>(statement: StatementSync): ArrayStatement<Row> {
+  const cells = (row: object) => Object.values(row) as unknown as Row
+  return {
+    get: (...values: never[]) => {
+      const row = statement.get(...values)
+      return row && cells(row)
+    },
+    all: named => statement.all(named).map(cells),
+  }
 }

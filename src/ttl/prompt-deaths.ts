@@ -1,0 +1,47 @@
+/**
+ * Tells deaths at their deadlines: where a log is kept, whatever is dead is removed before anything is written or the log is read.
+ *
+ * Without this a death enters the log when the purger comes by, as the service documents it, and later changes may come before it.
+ * The last sweep is asked for together with the write, so that an embedded store takes both in one transaction at one moment; what dies
+ * in the very second of a write may come behind it.
+ */
+
+import { sweepRowsMax } from '../base/limits.ts'
+import type { ContainerRecord, Store } from '../storage/port.ts'
+
+/** `store` must be an object whose methods need no `this`, as `withContract` makes it. */
+export function withPromptDeaths(store: Store): Store {
+  const bury = async (containers: Iterable<ContainerRecord>): Promise<void> => {
+    for (const container of containers) {
+      let isDone = container.logSeconds === null
+      while (!isDone) isDone = (await store.sweep(container, sweepRowsMax)).done
+    }
+  }
+
+  const behindDeaths = async <T>(containers: readonly ContainerRecord[], write: () => Promise<T>): Promise<T> => {
+    const logging = new Set(containers.filter(({ logSeconds }) => logSeconds !== null))
+    if (logging.size === 0) return write()
+    await bury(logging)
+    const sweeps = [...logging].map(container => store.sweep(container, sweepRowsMax))
+    const [answer] = await Promise.all([write(), ...sweeps])
+    return answer
+  }
+
+  return {
+    ...store,
+    write: (container, write) => behindDeaths([container], async () => store.write(container, write)),
+    transact: steps =>
+      behindDeaths(
+        steps.map(({ container }) => container),
+        async () => store.transact(steps),
+      ),
+    log: async (container, range, page) => {
+      await bury([container])
+      return store.log(container, range, page)
+    },
+    logNow: async container => {
+      await bury([container])
+      return store.logNow(container)
+    },
+  }
+}

@@ -1,0 +1,99 @@
+/** The change feed of all versions with deaths told at their deadlines: nobody purges, and still they come in order. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import {
+  ChangeFeedMode,
+  ChangeFeedPolicy,
+  type ChangeFeedPullModelIterator,
+  ChangeFeedRetentionTimeSpan,
+  ChangeFeedStartFrom,
+  type Container,
+} from '@azure/cosmos'
+import { startServer } from '../../support/start-server.ts'
+
+const server = await startServer({ feedDeaths: 'deadline' })
+await server.admin('POST', 'purge', { pause: true })
+
+interface Change {
+  current: { id?: string }
+  metadata: { operationType: string; id?: string; timeToLiveExpired?: boolean }
+}
+
+const logged = (defaultTtl: number) =>
+  server.newContainer({
+    defaultTtl,
+    changeFeedPolicy: new ChangeFeedPolicy(ChangeFeedRetentionTimeSpan.fromMinutes(5)),
+  })
+
+function changesFromNow(container: Container): ChangeFeedPullModelIterator<Change> {
+  return container.items.getChangeFeedIterator<Change>({
+    changeFeedStartFrom: ChangeFeedStartFrom.Now(),
+    changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
+  })
+}
+
+async function told(iterator: ChangeFeedPullModelIterator<Change>): Promise<string[]> {
+  const changes: Change[] = []
+  while (true) {
+    const { statusCode, result } = await iterator.readNext()
+    if (statusCode === 304) break
+    changes.push(...result)
+  }
+  return changes.map(({ current, metadata: { operationType, id, timeToLiveExpired } }) =>
+    timeToLiveExpired === true ? `expire ${id}` : `${operationType} ${current.id ?? id}`,
+  )
+}
+
+test('A death is told at its deadline, to whoever asks', async () => {
+  const container = await logged(-1)
+  const iterator = changesFromNow(container)
+  await told(iterator)
+  await container.items.create({ id: 'short', pk: 'a', ttl: 10 })
+  await server.db.clock.advance('9s')
+  assert.deepEqual(await told(iterator), ['create short'])
+  await server.db.clock.advance('1s')
+  assert.deepEqual(await told(iterator), ['expire short'])
+})
+
+test('A write comes behind every death before it, whichever way it is made', async () => {
+  const container = await logged(-1)
+  const iterator = changesFromNow(container)
+  await told(iterator)
+  const writes = [
+    () => container.items.upsert({ id: 'by write', pk: 'a' }),
+    () => container.items.batch([{ operationType: 'Create', resourceBody: { id: 'by batch', pk: 'a' } }], 'a'),
+    () => container.item('by write', 'a').patch([{ op: 'add', path: '/n', value: 1 }]),
+    () => container.item('by batch', 'a').delete(),
+  ]
+  for (const [index, write] of writes.entries()) {
+    await container.items.create({ id: `dies ${index}`, pk: 'a', ttl: 5 })
+    await server.db.clock.advance('5s')
+    await write()
+  }
+  assert.deepEqual(await told(iterator), [
+    ...['create dies 0', 'expire dies 0', 'create by write'],
+    ...['create dies 1', 'expire dies 1', 'create by batch'],
+    ...['create dies 2', 'expire dies 2', 'replace by write'],
+    ...['create dies 3', 'expire dies 3', 'delete by batch'],
+  ])
+})
+
+test('More deaths than one sweep takes are all told before the write', async () => {
+  const container = await logged(60)
+  const iterator = changesFromNow(container)
+  await told(iterator)
+  const ids = Array.from({ length: 250 }, (_, n) => `many ${n}`)
+  for (let from = 0; from < ids.length; from += 50) {
+    const creates = ids
+      .slice(from, from + 50)
+      .map(id => ({ operationType: 'Create' as const, resourceBody: { id, pk: 'a' } }))
+    await container.items.batch(creates, 'a')
+  }
+  await server.db.clock.advance('60s')
+  await container.items.create({ id: 'after', pk: 'a' })
+  const changes = await told(iterator)
+  assert.equal(changes.length, 501)
+  assert.equal(changes.at(-1), 'create after')
+  assert.deepEqual(new Set(changes.slice(250, 500)), new Set(ids.map(id => `expire ${id}`)))
+})
