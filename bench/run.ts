@@ -26,6 +26,7 @@ import { postgresWorkloads } from './workloads/postgres.ts'
 import { purge } from './workloads/purge.ts'
 import { queryLarge } from './workloads/query-large.ts'
 import { querySmall } from './workloads/query-small.ts'
+import { scriptAttacks } from './workloads/script-attacks.ts'
 import { startUp } from './workloads/start-up.ts'
 
 const WORKLOADS: readonly Workload[] = [
@@ -39,6 +40,7 @@ const WORKLOADS: readonly Workload[] = [
   batch,
   bulk,
   changeFeed,
+  scriptAttacks,
   mongoFindOne,
   mongoInsertOne,
   mongoInsertMany,
