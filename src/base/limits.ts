@@ -359,11 +359,17 @@ export const scriptCallCharsMax = 4 * MiB
 export const scriptCallsWaitingMax = 10_000
 export const scriptCallsWaitingCharsMax = 16 * MiB
 
+/** Of these, how many are sent to the server's thread before the first is answered: it hears all that have arrived in one turn. */
+export const scriptCallsSentMax = 100
+
 /** The log of a script travels in a header, and clients refuse answers with more than 16 KB of headers. */
 export const scriptLogEncodedCharsMax = 8 * KiB
 
 /** How much of an error that a script throws is passed on. */
 export const scriptErrorCharsMax = 8 * KiB
+
+/** How long the calls of a script may hold the event loop before others get a turn: thousands of them can wait. */
+export const scriptSliceMsMax = 2
 
 /** Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait for one. */
 export const scriptThreadsMax = 2

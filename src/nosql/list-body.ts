@@ -16,6 +16,11 @@ export function listBody(before: string, elements: readonly string[], after: str
     : joined(before, elements, after)
 }
 
+/** One text, as it is or as its bytes. */
+export function textBody(text: string): string | Buffer {
+  return text.length > longChars ? listBody(text, [], '') : text
+}
+
 /** The form of every feed of items. */
 export function documentList(rid: string, documents: readonly string[]): string | Buffer {
   return listBody(`{"_rid":"${rid}","Documents":[`, documents, `],"_count":${documents.length}}`)

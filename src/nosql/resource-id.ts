@@ -83,6 +83,12 @@ export function etagForm(rid: number): StampForm {
   return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }
 }
 
+/** Finds whatever looks like the `_rid` or the etag of an item of the container. */
+export function itemNames(container: ContainerRecord): RegExp {
+  const ridStart = itemRid(container, 0).slice(0, 10).replaceAll('+', '\\+')
+  return new RegExp(`${ridStart}[\\w+-]{12}==|${etagForm(container.rid).before}[\\da-f]{12}`, 'g')
+}
+
 /** No item ever has this version. */
 const neverVersion = -1
 

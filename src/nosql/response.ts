@@ -1,6 +1,7 @@
 /** A result and its charge to status, headers and body. */
 
 import { errorBody, type PublicError } from './error-map.ts'
+import { textBody } from './list-body.ts'
 import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
@@ -24,7 +25,8 @@ const constantHeaders = [
 ]
 
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
-  const { status, chargeRu, headers, body = '', isBinary = false } = response
+  const { status, chargeRu, headers, isBinary = false } = response
+  const body = typeof response.body === 'string' ? textBody(response.body) : (response.body ?? '')
   const bodyBytes = Buffer.byteLength(body)
   const type = isBinary ? 'application/octet-stream' : 'application/json'
   const list = [

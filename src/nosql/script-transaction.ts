@@ -22,7 +22,7 @@ import { deleteRu, readRu, writeRu } from '../units/cost.ts'
 import { type ContainerView, checkPartitionKey } from './container-view.ts'
 import { type ItemBody, itemDraft } from './item-body.ts'
 import { outcomeError, refusalError } from './outcome-error.ts'
-import { etagOf, itemRid } from './resource-id.ts'
+import { etagOf, itemNames, itemRid } from './resource-id.ts'
 
 /** An item as the script sees it. */
 export interface SeenItem {
@@ -210,19 +210,17 @@ export class ScriptTransaction {
     return error === stale
   }
 
-  /** A text that the script made, with the real `_rid`s and `_etag`s of what it wrote. */
+  /** A text that the script made, with the real `_rid`s and `_etag`s of what it wrote: in one pass, however many there are. */
   real(text: string, stored: ReadonlyMap<string, StoredItem>): string {
     const { record } = this.#view
-    let result = text
+    const real = new Map<string, string>()
     for (const [id, { now }] of this.#places) {
       const item = stored.get(id)
       if (now === undefined || now === untouched || item === undefined) continue
-      result = result.replaceAll(etagOf(record.rid, now.version), etagOf(record.rid, item.version))
-      if (now.sequence !== undefined) {
-        result = result.replaceAll(itemRid(record, now.sequence), itemRid(record, item.sequence))
-      }
+      real.set(etagOf(record.rid, now.version), etagOf(record.rid, item.version))
+      if (now.sequence !== undefined) real.set(itemRid(record, now.sequence), itemRid(record, item.sequence))
     }
-    return result
+    return real.size === 0 ? text : text.replace(itemNames(record), name => real.get(name) ?? name)
   }
 
   async #place(id: string): Promise<Place> {

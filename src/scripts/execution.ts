@@ -8,6 +8,7 @@ import { machine } from '../base/clock.ts'
 import {
   scriptAcceptShare,
   scriptCallCharsMax,
+  scriptCallsSentMax,
   scriptCallsWaitingCharsMax,
   scriptCallsWaitingMax,
   scriptLogEncodedCharsMax,
@@ -26,6 +27,8 @@ export class Execution {
   readonly #context: EngineContext
   readonly #send: (call: HostCall) => void
   readonly #waitingChars: number[] = []
+  /** Those of the waiting calls that the server has not heard of yet. */
+  readonly #unsent: HostCall[] = []
   #waitingCharsSum = 0
   #doors: readonly GuestFunction[] = []
   #log = ''
@@ -61,6 +64,8 @@ export class Execution {
 
   answer({ body, options, error, isBudgetSpent }: ToThread & { readonly kind: 'answer' }): RunEnd | undefined {
     this.#waitingCharsSum -= this.#waitingChars.shift() ?? 0
+    const next = this.#unsent.shift()
+    if (next !== undefined) this.#send(next)
     this.#isBudgetSpent ||= isBudgetSpent
     return this.#guarded(() => this.#enter(this.#doors[1]!, body, options, error))
   }
@@ -142,7 +147,8 @@ export class Execution {
     if (call === undefined) throw new TypeError('The call is malformed.')
     this.#waitingChars.push(payload.length)
     this.#waitingCharsSum += payload.length
-    this.#send(call)
+    if (this.#waitingChars.length <= scriptCallsSentMax) this.#send(call)
+    else this.#unsent.push(call)
     return true
   }
 

@@ -7,7 +7,7 @@
 import type { Worker } from 'node:worker_threads'
 import { machine } from '../base/clock.ts'
 import { InvariantError } from '../base/error.ts'
-import { scriptKillMsMax } from '../base/limits.ts'
+import { scriptKillMsMax, scriptSliceMsMax } from '../base/limits.ts'
 import type { HostCall, ScriptHost } from './host.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 import { startThread } from './start-thread.ts'
@@ -60,8 +60,9 @@ class Run {
   readonly #host: ScriptHost
   #isThreadLost = false
   #isOver = false
-  /** The host's work, call after call. */
-  #calls = Promise.resolve()
+  readonly #waiting: HostCall[] = []
+  /** The host's work, call after call, while there is any. */
+  #answering: Promise<void> | undefined
 
   constructor(thread: Worker, number: number, host: ScriptHost) {
     this.#thread = thread
@@ -81,7 +82,7 @@ class Run {
     } finally {
       this.#isOver = true
       thread.unref()
-      await this.#calls
+      await this.#answering
     }
   }
 
@@ -96,7 +97,8 @@ class Run {
     const hear = (said: FromThread): void => {
       if (said.kind === 'ready' || said.run !== this.#number) return
       if (said.kind === 'call') {
-        this.#calls = this.#calls.then(() => this.#call(said.call)).catch(error => this.#drop(error, reject))
+        this.#waiting.push(said.call)
+        this.#answering ??= this.#answer(reject)
       } else {
         this.#isThreadLost ||= said.isEngineLost
         if (said.end?.kind === 'done') resolve(said.end)
@@ -112,8 +114,23 @@ class Run {
     })
   }
 
+  /** Messages arrive a thousand in a turn, so that answering each at once would keep everybody else waiting for all of them. */
+  async #answer(reject: (error: unknown) => void): Promise<void> {
+    let sliceStartMs = machine.monotonicMs()
+    for (let call = this.#waiting.shift(); call !== undefined && !this.#isOver; call = this.#waiting.shift()) {
+      try {
+        await this.#call(call)
+      } catch (error) {
+        this.#drop(error, reject)
+      }
+      if (machine.monotonicMs() - sliceStartMs < scriptSliceMsMax) continue
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      sliceStartMs = machine.monotonicMs()
+    }
+    this.#answering = undefined
+  }
+
   async #call(call: HostCall): Promise<void> {
-    if (this.#isOver) return
     const answer = await this.#host.call(call)
     if (this.#isOver) return
     const run = this.#number

@@ -3,9 +3,12 @@ import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
-import { scriptThreadsMax } from '../base/limits.ts'
+import { scriptCallsSentMax, scriptSliceMsMax, scriptThreadsMax } from '../base/limits.ts'
+import type { HostAnswer } from './host.ts'
 import { ScriptError } from './script-error.ts'
 import { ScriptRunner } from './script-runner.ts'
+import { startThread } from './start-thread.ts'
+import type { FromThread } from './thread-messages.ts'
 
 const runner = new ScriptRunner()
 after(() => runner[Symbol.asyncDispose]())
@@ -96,6 +99,49 @@ test('attacks end within their limits, and the server has its turns meanwhile', 
   await Promise.all(Array.from({ length: scriptThreadsMax }, attacker))
   isOver = true
   assert.equal(await outcomeOf('__.response.setBody("fine")'), 'fine')
+})
+
+test('calls that wait do not keep others from their turns', async () => {
+  let calls = 0
+  let callsThisTurn = 0
+  let callsInOneTurn = 0
+  let isOver = false
+  const count = (): void => {
+    callsThisTurn = 0
+    if (!isOver) machine.setImmediate(count)
+  }
+  count()
+  const call = async (): Promise<HostAnswer> => {
+    const startMs = machine.monotonicMs()
+    while (machine.monotonicMs() - startMs < scriptSliceMsMax / 4);
+    calls += 1
+    callsThisTurn += 1
+    callsInOneTurn = Math.max(callsInOneTurn, callsThisTurn)
+    return { ok: { body: '{}', options: {} } }
+  }
+  const body = '() => { for (let i = 0; i < 1000; i++) if (!__.readDocument(__.getAltLink() + "/docs/a")) throw i }'
+  const run = { id: 'p', body, links: testLinks, epochMs: 0, args: '[]', msMax: patienceMs }
+  await runner.runStoredProcedure({ ...run, host: { call } })
+  isOver = true
+  assert.equal(calls, 1000)
+  // The one that ends a slice, and the first of a message that came in the same turn.
+  assert.ok(callsInOneTurn <= 6, `${callsInOneTurn} calls in one turn`)
+})
+
+test('a script sends no more calls than the server can hear in one turn', async () => {
+  const thread = startThread('script-thread')
+  let heard = 0
+  const { promise: ended, resolve: end } = Promise.withResolvers<FromThread>()
+  thread.on('message', (said: FromThread) => {
+    if (said.kind === 'call') heard += 1
+    else if (said.kind === 'end') end(said)
+  })
+  const settings = JSON.stringify({ args: '[]', request: { body: '[]', values: {} }, links: testLinks, epochMs: 0 })
+  const body = '() => { for (let i = 0; i < 1000; i++) __.readDocument(__.getAltLink() + "/docs/a"); throw "enough" }'
+  thread.postMessage({ kind: 'run', run: 1, body, fileName: 'p.js', settings, msMax: patienceMs })
+  assert.match(JSON.stringify(await ended), /enough/)
+  await thread.terminate()
+  assert.equal(heard, scriptCallsSentMax)
 })
 
 describe('there is no way out', () => {
