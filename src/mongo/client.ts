@@ -4,6 +4,8 @@ import type { ScramConversation } from './scram.ts'
 
 export interface RequestStatistics {
   readonly command: string
+  /** Of the operation; later ones have higher numbers. */
+  readonly number: number
   readonly chargeRu: number
   readonly elapsedMs: number
 }
@@ -19,7 +21,7 @@ export class Client {
   login:
     | { readonly conversation: ScramConversation; readonly skipsEmptyExchange: boolean; isProven: boolean }
     | undefined
-  /** What the last command cost, for `getLastRequestStatistics`. */
+  /** What the last command on documents cost, for `getLastRequestStatistics`. */
   last: RequestStatistics | undefined
 
   constructor(details: Pick<Client, 'connectionId' | 'serverAddress' | 'clientAddress'>) {

@@ -42,6 +42,12 @@ const byName = new Map<string, Command>(
     .map(command => [command.name, command]),
 )
 
+/** Those that users mean when they ask what their last one cost. */
+export const documentCommands: ReadonlySet<Command> = new Set<Command>([
+  ...commandFamilies.reading,
+  ...commandFamilies.writing,
+])
+
 export function findCommand(name: string): Command | undefined {
   return byName.get(name)
 }

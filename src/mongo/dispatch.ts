@@ -6,7 +6,7 @@ import { Arguments } from './arguments.ts'
 import type { Client } from './client.ts'
 import { type Call, type Command, genericFields } from './command.ts'
 import { CommandError } from './command-error.ts'
-import { findCommand } from './commands.ts'
+import { documentCommands, findCommand } from './commands.ts'
 import { errorCodes } from './error-codes.ts'
 import { asMongoError, type Circumstances, errorAnswer } from './error-map.ts'
 import { CutConnection } from './fail-points.ts'
@@ -148,10 +148,19 @@ function checkFields(command: Command, args: Arguments, sequences: readonly Docu
 }
 
 function end(call: Call, code: number): void {
-  const { service, client, command, operation, chargeRu } = call
+  const { service, client, session, command, operation, chargeRu } = call
   service.operations.end(operation)
   service.onAnswer(code, chargeRu)
-  if (command.name !== 'getLastRequestStatistics') {
-    client.last = { command: command.name, chargeRu, elapsedMs: operation.elapsedMs }
-  }
+  if (chargeRu === 0 && !isOnDocuments(call)) return
+  const last = { command: command.name, number: operation.id, chargeRu, elapsedMs: operation.elapsedMs }
+  client.last = last
+  if (session !== undefined) session.last = last
+}
+
+/**
+ * What drivers and shells say beside what their user asked for shall not hide what that cost: they end cursors and sessions, ask for
+ * names, and mongosh looks for a collection of `admin` while its user is already typing.
+ */
+function isOnDocuments({ command, database }: Call): boolean {
+  return database !== 'admin' && documentCommands.has(command)
 }

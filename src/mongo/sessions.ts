@@ -9,6 +9,7 @@ import { machine } from '../base/clock.ts'
 import { mongoSessionMinutes, mongoSessionsMax } from '../base/limits.ts'
 import { bsonType } from '../document/bson/types.ts'
 import type { BsonDocument } from '../document/bson/value.ts'
+import type { RequestStatistics } from './client.ts'
 import { CommandError } from './command-error.ts'
 import type { RetryRecord } from './retry-record.ts'
 import type { Transaction } from './transaction.ts'
@@ -30,6 +31,8 @@ export class Session {
   record: RetryRecord | undefined
   /** What is stored of it. */
   stored: RetryRecord | undefined
+  /** What the last command on documents cost: of a client with several connections this is what it knows of its own. */
+  last: RequestStatistics | undefined
   /** Whether it is known what is stored. */
   isLoaded = false
   #turn: Promise<unknown> = Promise.resolve()

@@ -170,10 +170,11 @@ async function serverStatus({ service, client }: Call): Promise<Fields> {
   }
 }
 
-/** What the last command on this connection cost, in Cosmos's words. */
-function getLastRequestStatistics({ client }: Call): Fields {
-  const { last } = client
+/** What the last command of this session or on this connection cost, whichever came later, in Cosmos's words. */
+function getLastRequestStatistics({ client, session }: Call): Fields {
+  const last = (session?.last?.number ?? 0) > (client.last?.number ?? 0) ? session!.last : client.last
   return {
+    _t: 'GetRequestStatisticsResponse',
     CommandName: last?.command ?? '',
     RequestCharge: double(last?.chargeRu ?? 0),
     RequestDurationInMilliSeconds: double(Math.round(last?.elapsedMs ?? 0)),

@@ -39,17 +39,18 @@ async function explain(call: Call): Promise<Fields> {
     throw new CommandError('BadValue', "verbosity must be 'queryPlanner', 'executionStats' or 'allPlansExecution'")
   }
   const inner: Call = { ...call, args }
-  if (args.name === 'aggregate') {
-    return explainPipeline(inner, namespaceOf(inner), args.requiredArray('pipeline'), verbosity)
-  }
+  const answer = await explainCall(inner, verbosity)
+  call.chargeRu = inner.chargeRu
+  return answer
+}
+
+function explainCall(call: Call, verbosity: Verbosity): Promise<Fields> {
+  const { args } = call
+  const namespace = namespaceOf(call)
+  if (args.name === 'aggregate') return explainPipeline(call, namespace, args.requiredArray('pipeline'), verbosity)
   const filter = filterOf(args)
-  const matcher = compileCallFilter(inner, filter, { allowsNear: true })
-  return explained(
-    inner,
-    namespaceOf(inner),
-    { matcher, filter, sort: compileFindSort(args.document('sort')) },
-    verbosity,
-  )
+  const matcher = compileCallFilter(call, filter, { allowsNear: true })
+  return explained(call, namespace, { matcher, filter, sort: compileFindSort(args.document('sort')) }, verbosity)
 }
 
 /** Where each command has its filter. */

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Long } from 'mongodb'
+import { Long, UUID } from 'mongodb'
 import { failure, startMongo } from './support/fixture.ts'
+import { RawClient } from './support/raw-client.ts'
 
-const { client, connect, newCollection, db } = await startMongo()
+const { client, connect, newCollection, newDatabase, db, uri } = await startMongo()
 const admin = client.db('admin')
 
 test('Every question about the server has an answer', async () => {
@@ -130,4 +131,46 @@ test('An operation that takes long can be killed', async () => {
     break
   }
   assert.equal((await slow).code, 11601)
+})
+
+test('The last command on documents tells what it cost, whatever a driver says after it', async () => {
+  const database = newDatabase()
+  const collection = database.collection<{ _id: number; n?: number }>('c')
+  const last = async (options = {}) => {
+    const statistics = await database.command({ getLastRequestStatistics: 1 }, options)
+    assert.equal(statistics._t, 'GetRequestStatisticsResponse')
+    assert.ok(statistics.RequestDurationInMilliSeconds >= 0)
+    return [statistics.CommandName, statistics.RequestCharge]
+  }
+  await collection.insertOne({ _id: 1, n: 1 })
+  assert.deepEqual(await last(), ['insert', 5])
+  await collection.insertMany([{ _id: 2 }, { _id: 3 }])
+  for await (const _ of collection.find().batchSize(1)) break
+  const [name, charge] = await last()
+  assert.equal(name, 'find')
+  assert.ok(charge > 2)
+  await database.listCollections().toArray()
+  await database.command({ ping: 1 })
+  await client.db('admin').collection('atlascli').aggregate([]).toArray()
+  assert.deepEqual(await last(), ['find', charge])
+  await collection.find({ n: 1 }).explain('executionStats')
+  assert.deepEqual(await last(), ['explain', 2.03])
+  await database.collection('nowhere').findOne()
+  assert.deepEqual(await last(), ['find', 0])
+})
+
+test('The last command of a session tells what it cost over another connection', async () => {
+  const database = newDatabase()
+  const collection = database.collection<{ _id: number; n?: number }>('c')
+  const lsid = { id: new UUID() }
+  const [first, second] = [await RawClient.loggedIn(uri), await RawClient.loggedIn(uri)]
+  await collection.insertOne({ _id: 1 })
+  const $db = database.databaseName
+  await second.command({ find: 'c', filter: { _id: 1 }, $db })
+  await first.command({ insert: 'c', documents: [{ _id: 2 }], lsid, $db })
+  const ofSession = await second.command({ getLastRequestStatistics: 1, lsid, $db })
+  assert.deepEqual([ofSession.CommandName, ofSession.RequestCharge], ['insert', 5])
+  const ofConnection = await second.command({ getLastRequestStatistics: 1, $db })
+  assert.deepEqual([ofConnection.CommandName, ofConnection.RequestCharge], ['find', 1])
+  for (const { socket } of [first, second]) socket.destroy()
 })
