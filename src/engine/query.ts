@@ -164,13 +164,13 @@ function chooseSource(
   program: Program,
 ): Chosen {
   if (isBound(position, program)) {
-    if (position.index === undefined) return idsWithin(range, demands) ?? scan
+    if (position.index === undefined) return idsWithin(container, range, demands) ?? scan
     const bound = container.indexes.filter(index => digestOf(index) === position.index)
     const again = fromIndex(bound, demands)
     if (again !== undefined) return again
     throw new RequestError('malformed', 'Invalid Continuation Token: the index it belongs to is gone. Query again.')
   }
-  return idsWithin(range, demands) ?? fromIndex(container.indexes, demands) ?? scan
+  return idsWithin(container, range, demands) ?? fromIndex(container.indexes, demands) ?? scan
 }
 
 function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | undefined {
@@ -202,8 +202,9 @@ async function smallPartition(
 
 const idPath: IndexPath = ['id']
 
-/** Within one partition key an id names an item. */
-function idsWithin({ pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
+/** Within one partition key an id names an item. In BSON `id` is a field like any other. */
+function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
+  if (encoding !== 'json') return undefined
   const bounds = demands.find(({ path }) => isSamePath(path, idPath))?.bounds
   if (pk === undefined || bounds === undefined) return undefined
   const ids = new Set<string>()

@@ -82,6 +82,7 @@ function component(value: Value | undefined): PartitionKeyComponent {
   if (value === undefined) return undefinedComponent
   switch (value.type) {
     case bsonType.string:
+    case bsonType.symbol:
       return value.value
     case bsonType.bool:
       return value.value

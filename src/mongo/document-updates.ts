@@ -2,7 +2,7 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { RequestError } from '../base/error.ts'
-import { groupBytesMax, mongoRacesMax, mongoWriteStepsMax } from '../base/limits.ts'
+import { groupBytesMax, mongoRacesMax, mongoWriteStepsMax, pageBytesMax } from '../base/limits.ts'
 import type { Matcher } from '../mql/match.ts'
 import type { Sort } from '../mql/sort.ts'
 import type { CompiledUpdate } from '../mql/update.ts'
@@ -12,7 +12,7 @@ import type { Collection } from './collections.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
-import { keyOfDocument, matchingDocuments, sortedBy } from './documents.ts'
+import { documentSource, keyOfDocument, matchingDocuments } from './documents.ts'
 import type { StatementResult } from './retry-record.ts'
 
 /** What is to be done to documents that a filter lets through. */
@@ -126,12 +126,11 @@ async function firstMatching(
   collection: Collection,
   { matcher, sort }: Mutation,
 ): Promise<Uint8Array | undefined> {
-  const all: Uint8Array[] = []
-  for await (const batch of matchingDocuments(call, collection, matcher)) {
-    if (sort === undefined && batch.length > 0) return batch[0]
-    for (const document of batch) all.push(document)
+  const source = documentSource(call, collection, { matcher, sort, limit: 1 })
+  for (;;) {
+    const { documents, isEnd } = await source.next({ documentsMax: 1, bytesMax: pageBytesMax, by: call, waitMs: 0 })
+    if (documents.length > 0 || isEnd) return documents[0]
   }
-  return sort === undefined ? undefined : sortedBy(all, sort)[0]
 }
 
 export function updateContext(moment: EpochSeconds, position: number | undefined, isInsert: boolean): UpdateContext {

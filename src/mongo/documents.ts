@@ -12,22 +12,22 @@ import type { Matcher } from '../mql/match.ts'
 import { countProgram, type FindQuery, findProgram } from '../mql/program.ts'
 import type { Sort } from '../mql/sort.ts'
 import { chooseIndex } from '../query/choose-index.ts'
+import type { Demands } from '../query/demands.ts'
 import type { PagePosition } from '../query/execute.ts'
 import type { Program } from '../query/program.ts'
-import type { IndexRecord, ItemKey, ScanRange } from '../storage/port.ts'
+import type { IndexRecord, ItemKey } from '../storage/port.ts'
 import type { Collection } from './collections.ts'
 import type { Call } from './command.ts'
 import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
-import { itemId, unshardedPartition } from './document-key.ts'
-import { lowestId, namedIds } from './named-ids.ts'
+import { itemId } from './document-key.ts'
+import { lowestId } from './named-ids.ts'
+import { keysWithin, partitionWithin, rangeWithin, wholeCollection } from './named-keys.ts'
 import { requireOverlay } from './statement.ts'
-
-const wholeCollection: ScanRange = { min: '', maxExclusive: 'FF' }
 
 /** A cursor over what a query finds. */
 export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
-  const ids = idsWithin(collection, query.matcher)
-  if (ids !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
+  const keys = keysWithin(collection, query.matcher.filter)
+  if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
   let position = keyOrderPosition(collection, query)
   const sort = position === undefined ? query.sort : undefined
   const itemQuery = queryOf(collection, query.matcher, sort, () => findProgram({ ...query, sort }))
@@ -62,14 +62,16 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
  * Documents lie in the order of their `_id`. A result in that order, or from an `_id` on, is read off them from there, unless an
  * index knows better; such a position ties the pages to the order of keys.
  */
-function keyOrderPosition({ shardKey, container }: Collection, { matcher, sort }: FindQuery): PagePosition | undefined {
+function keyOrderPosition(collection: Collection, { matcher, sort }: FindQuery): PagePosition | undefined {
   const [first, second] = sort?.components ?? []
   const isKeyOrder = first?.path === '_id' && !first.isDescending && second === undefined
   const lowest = lowestId(matcher.filter)
   const isFitting = isKeyOrder || (sort === undefined && lowest !== undefined)
-  if (shardKey !== undefined || matcher.order !== undefined || !isFitting) return undefined
-  if (chooseIndex(container.indexes, demandsOf(matcher.filter, sort)) !== undefined) return undefined
-  return { passed: 0, after: [unshardedPartition.epk, unshardedPartition.pk, lowest ?? ''] }
+  const partition = isFitting ? partitionWithin(collection, matcher.filter) : undefined
+  if (partition === undefined || matcher.order !== undefined) return undefined
+  if (chooseIndex(collection.container.indexes, usableDemands(collection, matcher, sort)) !== undefined)
+    return undefined
+  return { passed: 0, after: [partition.epk, partition.pk, lowest ?? ''] }
 }
 
 /** Few documents, all at once: those that are named, or seen from within a transaction. */
@@ -103,7 +105,7 @@ function collectedSource(call: Call, collection: Collection, query: FindQuery): 
 }
 
 /** Stable: what is equal stays in the order in which it was found. */
-export function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
+function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
   return documents
     .map(document => ({ document, key: sort.keyOf(document) }))
     .sort((a, b) => Buffer.compare(a.key, b.key))
@@ -117,11 +119,11 @@ export async function* matchingDocuments(
   matcher: Matcher,
 ): AsyncGenerator<Uint8Array[]> {
   const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
-  const ids = idsWithin(collection, matcher)
-  if (ids !== undefined) {
+  const keys = keysWithin(collection, matcher.filter)
+  if (keys !== undefined) {
     const found: Uint8Array[] = []
-    for (const id of ids) {
-      const document = await readDocument(call, collection, id)
+    for (const key of keys) {
+      const document = await readDocument(call, collection, key)
       if (document !== undefined && matcher.matches(document)) found.push(document)
     }
     yield found
@@ -149,9 +151,7 @@ export async function* matchingDocuments(
   if (overlay !== undefined) yield overlay.documents().filter(document => matcher.matches(document))
 }
 
-/** One document of an unsharded collection, by the item id of its `_id`. */
-export async function readDocument(call: Call, collection: Collection, id: string): Promise<Uint8Array | undefined> {
-  const key: ItemKey = { ...unshardedPartition, id }
+async function readDocument(call: Call, collection: Collection, key: ItemKey): Promise<Uint8Array | undefined> {
   const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
   const pending = overlay?.find(key)
   if (pending !== undefined) return pending.document
@@ -168,12 +168,15 @@ export async function readDocument(call: Call, collection: Collection, id: strin
 
 /** How many documents a filter lets through. */
 export async function countDocuments(call: Call, collection: Collection, matcher: Matcher): Promise<number> {
-  if (call.isInTransaction || idsWithin(collection, matcher) !== undefined) {
+  if (call.isInTransaction || keysWithin(collection, matcher.filter) !== undefined) {
     let count = 0
     for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
     return count
   }
-  const query = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
+  const named = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
+  // What an index knows exactly is counted there, wherever the documents lie.
+  const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
+  const query = isCounted ? { ...named, range: wholeCollection } : named
   const { rows, chargeRu } = await call.service.engine.queryPage(collection.container, query, wholePage)
   call.chargeRu += chargeRu
   return Number(rows[0])
@@ -181,21 +184,21 @@ export async function countDocuments(call: Call, collection: Collection, matcher
 
 const wholePage = { position: undefined, rowsMax: 1, bytesMax: pageBytesMax }
 
-/** A document of a sharded collection is not found by its `_id` alone. */
-function idsWithin({ shardKey }: Collection, { filter }: Matcher): readonly string[] | undefined {
-  return shardKey === undefined ? namedIds(filter) : undefined
+function queryOf(collection: Collection, matcher: Matcher, sort: Sort | undefined, program: () => Program): ItemQuery {
+  return {
+    range: rangeWithin(collection, matcher.filter),
+    demands: usableDemands(collection, matcher, sort),
+    program,
+    mayIndex: () => true,
+  }
 }
 
-function queryOf(
-  collection: Collection,
-  { filter }: Matcher,
-  sort: Sort | undefined,
-  program: () => Program,
-): ItemQuery {
+/** Hidden indexes are kept up and serve nobody. */
+export function usableDemands({ indexes }: Collection, { filter }: Matcher, sort: Sort | undefined): Demands {
   const demands = demandsOf(filter, sort)
-  const hidden = collection.indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
+  const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
   const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
-  return { range: wholeCollection, demands: { ...demands, mayUse }, program, mayIndex: () => true }
+  return { ...demands, mayUse }
 }
 
 /** The key of a stored document, from what it holds. */

@@ -4,7 +4,6 @@ import { hostname } from 'node:os'
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
-import { demandsOf } from '../../mql/demands.ts'
 import type { Matcher } from '../../mql/match.ts'
 import type { Sort } from '../../mql/sort.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
@@ -13,13 +12,14 @@ import { type Collection, findCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { queryOf } from '../document-stream.ts'
-import { countDocuments } from '../documents.ts'
+import { countDocuments, usableDemands } from '../documents.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
-import { namedIds } from '../named-ids.ts'
+import { keysWithin, partitionWithin } from '../named-keys.ts'
 import { type Namespace, nameOf, namespaceOf } from '../namespace.ts'
 import { callPipeline } from '../pipeline-run.ts'
 import { compileCallFilter, compileFindSort } from '../query-language.ts'
 import { mongoVersion } from './diagnostics.ts'
+import { setName } from './hello.ts'
 
 const verbosities = ['queryPlanner', 'executionStats', 'allPlansExecution'] as const
 type Verbosity = (typeof verbosities)[number]
@@ -44,13 +44,15 @@ async function explain(call: Call): Promise<Fields> {
   return answer
 }
 
-function explainCall(call: Call, verbosity: Verbosity): Promise<Fields> {
+async function explainCall(call: Call, verbosity: Verbosity): Promise<Fields> {
   const { args } = call
-  const namespace = namespaceOf(call)
-  if (args.name === 'aggregate') return explainPipeline(call, namespace, args.requiredArray('pipeline'), verbosity)
+  if (args.name === 'aggregate') {
+    return explainPipeline(call, namespaceOf(call), args.requiredArray('pipeline'), verbosity)
+  }
   const filter = filterOf(args)
   const matcher = compileCallFilter(call, filter, { allowsNear: true })
-  return explained(call, namespace, { matcher, filter, sort: compileFindSort(args.document('sort')) }, verbosity)
+  const sort = compileFindSort(args.document('sort'))
+  return explained(call, namespaceOf(call), { matcher, filter, sort }, verbosity)
 }
 
 /** Where each command has its filter. */
@@ -125,14 +127,16 @@ async function explained(call: Call, namespace: Namespace, query: Explained, ver
 
 function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
   const { container, shardKey, indexes } = collection
-  if (shardKey === undefined && namedIds(matcher.filter) !== undefined) return { stage: 'IDHACK' }
-  const choice = chooseIndex(container.indexes, demandsOf(matcher.filter, sort))
+  if (keysWithin(collection, matcher.filter) !== undefined) return { stage: 'IDHACK' }
+  const choice = chooseIndex(container.indexes, usableDemands(collection, matcher, sort))
   const scan =
     choice === undefined
       ? { stage: 'COLLSCAN', direction: 'forward' }
       : { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
   const isSorted = sort === undefined || choice?.isOrdered === true
-  return isSorted ? scan : { stage: 'SORT', inputStage: scan }
+  const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
+  const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
+  return isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan
 
   function indexScan(number: number): Fields {
     const declared = indexes.find(index => index.number === number)
