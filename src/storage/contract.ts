@@ -89,6 +89,7 @@ export function withContract(store: Store): Store {
     // A page may be read over several turns: its moment can lie before the latest, and items written meanwhile after it.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
+        assert(range.isReverse !== true || range.pk !== undefined, 'only one partition key is read from its end')
         assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
         checkItems(answer, answer.items)
         return answer

@@ -4,7 +4,7 @@
  *   P1  A read or scan returns only items that are living at its moment. Dead ones may be present; nobody sees them.
  *   P2  A write is durable before its promise resolves. It finds the state it was told to expect, or changes nothing.
  *   P3  A dead item does not stand in the way: creating over it succeeds, with a new sequence number and version.
- *   P4  A scan yields items in one order of their keys, each at most once. Resuming after the last key of a page neither repeats nor
+ *   P4  A scan yields items in one order of their keys, or in the opposite one, each at most once. Resuming after the last key of a page neither repeats nor
  *       skips a living item, whatever was written, died or was removed in between.
  *   P5  A sweep removes dead items only, at most `rowsMax`. The predicate is evaluated inside the deleting transaction.
  *   P6  Moments never decrease, also not across reopening the store.
@@ -272,8 +272,10 @@ export interface ScanRange {
   readonly maxExclusive: string
   /** Only this partition key. */
   readonly pk?: string | undefined
-  /** Resume behind this key. */
+  /** Resume behind this key, in the direction of reading. */
   readonly after?: ItemKey | undefined
+  /** Read from the end; only within one partition key. */
+  readonly isReverse?: boolean | undefined
   /** How the page is judged that this scan is a part of; undefined to judge by now. */
   readonly at?: Viewpoint | undefined
 }

@@ -8,7 +8,7 @@ import { type Body, textOf } from '../../src/document/body.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
 import { keyRange } from '../../src/document/ordered-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
-import type { ContainerRecord, Draft, ItemKey, ItemWrite, Store } from '../../src/storage/port.ts'
+import type { ContainerRecord, Draft, ItemKey, ItemWrite, ScannedItem, Store } from '../../src/storage/port.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
 /** Opens the store, and the same one again if it outlives closing; the clock is the caller's. */
@@ -244,6 +244,52 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       const first = await store.scan(container, everything, { itemsMax: 10, bytesMax: 1 })
       assert.equal(first.items.length, 1, 'one item always fits')
       assert.notEqual(first.last, undefined)
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P4: a partition key read from its end gives the opposite order, from any position, whatever dies meanwhile', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, -1)
+      const names = ['\u{10ffff}', '\uffff', 'é', ...Array.from({ length: 60 }, (_, n) => `i${n}`)]
+      for (const [at, id] of names.entries()) {
+        const ttl = id.startsWith('i') && at % 3 === 0 ? { ttl: 5 } : {}
+        for (const pk of ['x', 'y', 'z'])
+          await store.write(container, put('create', keyOf(id, pk), { text: id, ...ttl }))
+      }
+      const { epk, pk } = keyOf('', 'y')
+      const range = { min: epk, maxExclusive: `${epk}FF`, pk }
+      const texts = (items: readonly ScannedItem[]) => items.map(({ body }) => parse(body).text)
+      const forward = (await store.scan(container, range, whole)).items
+      const backward = await store.scan(container, { ...range, isReverse: true }, whole)
+      assert.deepEqual(texts(backward.items), texts(forward).reverse())
+      assert.equal(backward.items.length, names.length)
+      assert.equal(backward.last, undefined)
+      const after = forward[9]!.key
+      const before = await store.scan(container, { ...range, isReverse: true, after }, whole)
+      assert.deepEqual(texts(before.items), texts(forward.slice(0, 9)).reverse())
+
+      const seen: string[] = []
+      let position: ItemKey | undefined
+      for (let page = 0; page === 0 || position !== undefined; page++) {
+        const answer = await store.scan(
+          container,
+          { ...range, isReverse: true, after: position },
+          { itemsMax: 7, bytesMax: page === 2 ? 1 : 1 << 20 },
+        )
+        if (page === 2) assert.equal(answer.items.length, 1, 'one item always fits')
+        seen.push(...texts(answer.items))
+        position = answer.last
+        if (page === 1) clock.advance(5)
+        if (page === 3) await store.sweep(container, 30)
+      }
+      const lasting = texts((await store.scan(container, range, whole)).items).reverse()
+      assert.ok(lasting.length < names.length)
+      assert.deepEqual(
+        seen.filter(id => lasting.includes(id)),
+        lasting,
+      )
+      assert.equal(new Set(seen).size, seen.length, 'none twice')
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
     })

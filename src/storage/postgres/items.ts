@@ -119,7 +119,21 @@ const scanStatement = {
   ),
 }
 
+const reverseScanStatement = {
+  name: 'scan-reverse',
+  text: pageSql(
+    `SELECT i.${itemColumns} FROM mayfly.items i
+     WHERE i.container = $1 AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id < $5
+       AND ${isAliveNow('i', { inherited: '$8', own: '$9' })}
+     ORDER BY i.id DESC LIMIT $6`,
+    'r.id DESC',
+    '$7',
+  ),
+}
+
 const nothing = Buffer.alloc(0)
+/** Ids are UTF-8, which has no such byte. */
+const behindAllIds = Buffer.of(0xff)
 
 export class Items {
   readonly #connections: Connections
@@ -171,12 +185,21 @@ export class Items {
   }
 
   async scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {
-    const { partitionKey } = container
+    if (range.at === undefined) await this.#moments.tick()
+    const rows = await (range.isReverse === true
+      ? this.#scanBack(container, range, page)
+      : this.#scanOn(container, range, page))
+    const first = required(rows, container)
+    const items = rows.filter(hasItem).map(scannedItem)
+    const isCut = items.length < first.found || items.length === page.itemsMax
+    return { ...answerOf(first, range.at), items, last: isCut ? items.at(-1)?.key : undefined }
+  }
+
+  #scanOn({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize): Promise<PageRow<ItemRow>[]> {
     const { min, maxExclusive, after, at } = range
     const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
-    if (at === undefined) await this.#moments.tick()
-    const rows = await this.#connections.readLong<PageRow<ItemRow>>(scanStatement, [
-      container.number,
+    return this.#connections.readLong<PageRow<ItemRow>>(scanStatement, [
+      number,
       bucketOf(partitionKey, from.epk),
       from.epk,
       from.pk,
@@ -188,10 +211,16 @@ export class Items {
       page.bytesMax,
       ...thresholds(at),
     ])
-    const first = required(rows, container)
-    const items = rows.filter(hasItem).map(scannedItem)
-    const isCut = items.length < first.found || items.length === page.itemsMax
-    return { ...answerOf(first, at), items, last: isCut ? items.at(-1)?.key : undefined }
+  }
+
+  #scanBack({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize): Promise<PageRow<ItemRow>[]> {
+    const { min, after, at } = range
+    const values = [number, bucketOf(partitionKey, min), min, pkColumn(range.pk!)]
+    const id = after === undefined ? behindAllIds : Buffer.from(after.id)
+    return this.#connections.readLong<PageRow<ItemRow>>(reverseScanStatement, [
+      ...[...values, id, page.itemsMax, page.bytesMax],
+      ...thresholds(at),
+    ])
   }
 }
 

@@ -69,6 +69,7 @@ export class ContainerItems implements Participant {
   readonly #delete: StatementSync
   readonly #ofRange: RowBatches
   readonly #ofPartition: RowBatches
+  readonly #ofPartitionReverse: RowBatches
   readonly #ofTable: RowBatches
   readonly #isHashed: boolean
   readonly #storeCounters: StatementSync
@@ -102,6 +103,7 @@ export class ContainerItems implements Participant {
     const batches = (where: string, order: string) => new RowBatches(db, table, container.encoding, where, order)
     this.#ofRange = batches(inRange, keys)
     this.#ofPartition = batches('epk = :epk AND pk = :pk AND id > :id', 'id')
+    this.#ofPartitionReverse = batches('epk = :epk AND pk = :pk AND id < :id', 'id DESC')
     this.#ofTable = batches('sequence > :after', 'sequence')
     this.#isHashed = isHashed
   }
@@ -253,7 +255,11 @@ export class ContainerItems implements Participant {
 
   /** Within one partition key, or over a range of them in the order of the key's index. */
   #batch(range: ScanRange, after: ItemKey | undefined, living: Living, room: Room, rowsMax: number): RowBatch {
-    const { min, maxExclusive, pk } = range
+    const { min, maxExclusive, pk, isReverse } = range
+    if (isReverse === true) {
+      const where = { epk: min, pk: pk!, id: after?.id ?? behindAllText }
+      return this.#ofPartitionReverse.read(where, living, room, rowsMax)
+    }
     const id = after?.id ?? ''
     if (pk !== undefined) return this.#ofPartition.read({ epk: min, pk, id }, living, room, rowsMax)
     const from = this.#isHashed ? { epk: after?.epk ?? min } : { min }
@@ -295,6 +301,9 @@ export class ContainerItems implements Participant {
     this.#counters = { ...this.#committed }
   }
 }
+
+/** To SQLite any bytes are more than any text. */
+const behindAllText = new Uint8Array()
 
 function fill(draft: Draft, stamp: Stamp): Body {
   if (draft instanceof Uint8Array) return draft
