@@ -6,6 +6,7 @@
 
 import { RequestError } from '../base/error.ts'
 import { mongoPageDocumentsMax, pageBytesMax } from '../base/limits.ts'
+import type { IndexPath } from '../document/index-definition.ts'
 import type { ItemQuery } from '../engine/query.ts'
 import { demandsOf } from '../mql/demands.ts'
 import type { Matcher } from '../mql/match.ts'
@@ -19,19 +20,29 @@ import type { IndexRecord, ItemKey } from '../storage/port.ts'
 import type { Collection } from './collections.ts'
 import type { Call } from './command.ts'
 import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
-import { itemId } from './document-key.ts'
-import { lowestId } from './named-ids.ts'
-import { keysWithin, partitionWithin, rangeWithin, wholeCollection } from './named-keys.ts'
+import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './key-order.ts'
+import { keysWithin, rangeWithin, wholeCollection } from './named-keys.ts'
 import { requireOverlay } from './statement.ts'
 
 /** A cursor over what a query finds. */
 export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
   const keys = keysWithin(collection, query.matcher.filter)
   if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
-  let position = keyOrderPosition(collection, query)
-  const sort = position === undefined ? query.sort : undefined
-  const itemQuery = queryOf(collection, query.matcher, sort, () => findProgram({ ...query, sort }))
   const { engine } = call.service
+  const isSorted = query.sort !== undefined
+  const keyed = keyOrder(collection, query, usableDemands(collection, query.matcher, query.sort))
+  let mustSort = keyed === undefined
+  let hasMetOutOfOrder = false
+  const matches = (document: Uint8Array) => {
+    hasMetOutOfOrder ||= isSorted && isOutOfOrder(document)
+    return query.matcher.matches(document)
+  }
+  let itemQuery =
+    keyed === undefined
+      ? queryOf(collection, query.matcher, query.sort, () => findProgram(query))
+      : keyedQuery(collection, keyed, { ...query, matcher: { ...query.matcher, matches }, sort: undefined })
+  let position: PagePosition | undefined = keyed?.position
+  let given = 0
   let isEnd = false
   return {
     async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
@@ -45,33 +56,26 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
           bytesMax: bytesMax - bytes,
         })
         by.chargeRu += page.chargeRu
+        by.operation.check()
+        if (hasMetOutOfOrder && !mustSort) {
+          const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
+          const rest = { ...query, skip: skip + given, limit: limit - given }
+          itemQuery = queryOf(collection, query.matcher, query.sort, () => findProgram(rest))
+          position = undefined
+          mustSort = true
+          continue
+        }
         for (const row of page.rows) {
           documents.push(row as Uint8Array)
           bytes += row.length
         }
+        given += page.rows.length
         position = page.next
         isEnd = position === undefined
-        by.operation.check()
       }
       return { documents, isEnd }
     },
   }
-}
-
-/**
- * Documents lie in the order of their `_id`. A result in that order, or from an `_id` on, is read off them from there, unless an
- * index knows better; such a position ties the pages to the order of keys.
- */
-function keyOrderPosition(collection: Collection, { matcher, sort }: FindQuery): PagePosition | undefined {
-  const [first, second] = sort?.components ?? []
-  const isKeyOrder = first?.path === '_id' && !first.isDescending && second === undefined
-  const lowest = lowestId(matcher.filter)
-  const isFitting = isKeyOrder || (sort === undefined && lowest !== undefined)
-  const partition = isFitting ? partitionWithin(collection, matcher.filter) : undefined
-  if (partition === undefined || matcher.order !== undefined) return undefined
-  if (chooseIndex(collection.container.indexes, usableDemands(collection, matcher, sort)) !== undefined)
-    return undefined
-  return { passed: 0, after: [partition.epk, partition.pk, lowest ?? ''] }
 }
 
 /** Few documents, all at once: those that are named, or seen from within a transaction. */
@@ -133,10 +137,13 @@ export async function* matchingDocuments(
     overlay === undefined
       ? matcher.matches
       : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
-  const query = queryOf(collection, matcher, undefined, () =>
-    findProgram({ matcher: { ...matcher, matches: isShown } }),
-  )
-  let position: PagePosition | undefined
+  const shown = { matcher: { ...matcher, matches: isShown } }
+  const keyed = keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined))
+  const query =
+    keyed === undefined
+      ? queryOf(collection, matcher, undefined, () => findProgram(shown))
+      : keyedQuery(collection, keyed, shown)
+  let position = keyed?.position
   do {
     const page = await call.service.engine.queryPage(collection.container, query, {
       position,
@@ -168,7 +175,10 @@ async function readDocument(call: Call, collection: Collection, key: ItemKey): P
 
 /** How many documents a filter lets through. */
 export async function countDocuments(call: Call, collection: Collection, matcher: Matcher): Promise<number> {
-  if (call.isInTransaction || keysWithin(collection, matcher.filter) !== undefined) {
+  const isFew =
+    keysWithin(collection, matcher.filter) !== undefined ||
+    keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined
+  if (call.isInTransaction || isFew) {
     let count = 0
     for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
     return count
@@ -189,8 +199,17 @@ function queryOf(collection: Collection, matcher: Matcher, sort: Sort | undefine
     range: rangeWithin(collection, matcher.filter),
     demands: usableDemands(collection, matcher, sort),
     program,
-    mayIndex: () => true,
+    mayIndex: path => collection.shardKey !== undefined || !isIdPath(path),
   }
+}
+
+function keyedQuery(collection: Collection, { range, isBehind }: KeyOrder, query: FindQuery): ItemQuery {
+  return { ...queryOf(collection, query.matcher, undefined, () => findProgram({ ...query, isBehind })), range }
+}
+
+/** Where documents lie in the order of their `_id`, an index of it would serve nobody. */
+function isIdPath(path: IndexPath): boolean {
+  return path.length === 1 && path[0] === '_id'
 }
 
 /** Hidden indexes are kept up and serve nobody. */
@@ -203,6 +222,5 @@ export function usableDemands({ indexes }: Collection, { filter }: Matcher, sort
 
 /** The key of a stored document, from what it holds. */
 export function keyOfDocument(collection: Collection, document: Uint8Array): ItemKey {
-  // Stored documents begin with their `_id`.
-  return collection.keyOf(itemId(document, document[4]!, 9), document)
+  return collection.keyOf(storedId(document), document)
 }

@@ -1,11 +1,10 @@
 /** Filters that name documents by their `_id`: they are read by key, without a search. */
 
-import { mongoIdKeyBytesMax, mongoIdsMax } from '../base/limits.ts'
+import { mongoIdsMax } from '../base/limits.ts'
 import { bytesOf } from '../document/bson/compare.ts'
 import { bsonType } from '../document/bson/types.ts'
 import type { BsonDocument, Value } from '../document/bson/value.ts'
 import { endOfValue } from '../document/bson/view.ts'
-import { termsOf } from '../mql/demands.ts'
 import type { Filter } from '../mql/filter.ts'
 import { itemId } from './document-key.ts'
 
@@ -23,23 +22,6 @@ export function namedIds(filter: Filter): readonly string[] | undefined {
   if (condition.kind === 'compare' && condition.operator === 'eq') return idsOf([condition.value])
   const isList = condition.kind === 'in' && condition.patterns.length === 0 && condition.values.length <= mongoIdsMax
   return isList ? idsOf(condition.values) : undefined
-}
-
-/**
- * Behind which item id the documents begin that a filter can let through, when it says what their `_id` is above. The id of the
- * bound itself lies behind the answer.
- */
-export function lowestId(filter: Filter): string | undefined {
-  const bounds = termsOf(filter).flatMap(term => {
-    if (term.kind !== 'field' || term.path !== '_id' || term.condition.kind !== 'compare') return []
-    const { operator, value } = term.condition
-    if (operator !== 'gt' && operator !== 'gte') return []
-    const { bytes, start } = bytesOf(value)
-    const id = itemId(bytes, value.type, start)
-    // Beyond this length ids are not in the order of their values.
-    return id.length < 2 * mongoIdKeyBytesMax ? [id.slice(0, -1)] : []
-  })
-  return bounds.sort().at(-1)
 }
 
 function idsOf(values: readonly Value[]): readonly string[] {

@@ -17,21 +17,26 @@ export interface FindQuery {
   readonly skip?: number
   readonly limit?: number
   readonly projection?: Projection | undefined
+  /** Whether nothing more is to be found from this document on, in the order of the source. */
+  readonly isBehind?: ((document: Uint8Array) => boolean) | undefined
 }
 
-export function findProgram({ matcher, sort, skip = 0, limit, projection }: FindQuery): Program {
+export function findProgram({ matcher, sort, skip = 0, limit, projection, isBehind }: FindQuery): Program {
   const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
   const row = rowMaker(matcher, projection)
   const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
   const order = sort ?? matcher.order
   if (order === undefined) {
+    let isDone = false
     return {
       ...shape,
       order: 'source',
       accept: ({ document }, emit) => {
         const bytes = document as Uint8Array
-        if (matcher.matches(bytes)) emit(row(bytes), undefined)
+        isDone = isBehind?.(bytes) === true
+        if (!isDone && matcher.matches(bytes)) emit(row(bytes), undefined)
       },
+      isDone: () => isDone,
     }
   }
   const isReverse = order.components[0]?.isDescending ?? order.isReversed

@@ -83,7 +83,7 @@ class PageUnderWay {
     let passed = position?.passed ?? 0
     let after = position?.after
     const within = new Map(position?.within)
-    let itemsMax = firstBatch(rowsMax)
+    let itemsMax = Math.min(firstBatch(rowsMax), program.end - passed)
     while (passed < program.end) {
       const batch = await source.read(after, at, itemsMax)
       itemsMax = nextBatch(itemsMax)
@@ -111,7 +111,7 @@ class PageUnderWay {
           const behind = index === 0 ? after : batch.positionOf(index - 1)
           return this.#end({ passed, ...(behind && { after: behind }), ...withinPosition(within) })
         }
-        if (passed >= program.end) return this.#end(undefined)
+        if (passed >= program.end || program.isDone?.() === true) return this.#end(undefined)
         within.delete(item.sequence)
         if (this.#isSliceOver()) await this.#turn()
       }

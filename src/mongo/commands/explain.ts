@@ -14,6 +14,7 @@ import { CommandError } from '../command-error.ts'
 import { queryOf } from '../document-stream.ts'
 import { countDocuments, usableDemands } from '../documents.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
+import { keyOrder } from '../key-order.ts'
 import { keysWithin, partitionWithin } from '../named-keys.ts'
 import { type Namespace, nameOf, namespaceOf } from '../namespace.ts'
 import { callPipeline } from '../pipeline-run.ts'
@@ -128,12 +129,16 @@ async function explained(call: Call, namespace: Namespace, query: Explained, ver
 function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
   const { container, shardKey, indexes } = collection
   if (keysWithin(collection, matcher.filter) !== undefined) return { stage: 'IDHACK' }
-  const choice = chooseIndex(container.indexes, usableDemands(collection, matcher, sort))
+  const demands = usableDemands(collection, matcher, sort)
+  const choice = chooseIndex(container.indexes, demands)
+  const keyed = keyOrder(collection, { matcher, sort }, demands)
   const scan =
-    choice === undefined
-      ? { stage: 'COLLSCAN', direction: 'forward' }
-      : { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
-  const isSorted = sort === undefined || choice?.isOrdered === true
+    choice !== undefined
+      ? { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
+      : keyed !== undefined
+        ? { stage: 'FETCH', inputStage: keyScan(keyed.range.isReverse === true) }
+        : { stage: 'COLLSCAN', direction: 'forward' }
+  const isSorted = sort === undefined || choice?.isOrdered === true || keyed !== undefined
   const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
   const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
   return isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan
@@ -150,6 +155,19 @@ function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
       isPartial: declared?.partialFilter !== undefined,
       direction: choice!.isReverse ? 'backward' : 'forward',
     }
+  }
+}
+
+function keyScan(isReverse: boolean): Fields {
+  return {
+    stage: 'IXSCAN',
+    indexName: '_id_',
+    keyPattern: { _id: 1 },
+    isMultiKey: false,
+    isUnique: true,
+    isSparse: false,
+    isPartial: false,
+    direction: isReverse ? 'backward' : 'forward',
   }
 }
 
