@@ -34,33 +34,42 @@ export interface RowBatch {
   readonly isFull: boolean
 }
 
+/** Made when they are needed first: most containers are read in one order or two. */
+interface Statements {
+  readonly heads: ArrayStatement<Head>
+  readonly bodies: ArrayStatement<[Uint8Array]>
+}
+
 const isAlive = 'CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END'
 
 export class RowBatches {
-  readonly #heads: ArrayStatement<Head>
-  readonly #bodies: ArrayStatement<[Uint8Array]>
+  readonly #prepare: () => Statements
   readonly #isText: boolean
+  #statements: Statements | undefined
 
   /** `where` and `order` as SQL; its parameters are given to each `read`. */
   constructor(db: DatabaseSync, table: string, encoding: Encoding, where: string, order: string) {
     this.#isText = encoding === 'json'
-    this.#heads = prepareArrays(
-      db,
-      `SELECT epk, pk, id, sequence, version, ts, deadline, CASE WHEN ${isAlive} THEN octet_length(body) END
-       FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT :rowsMax`,
-    )
-    this.#bodies = prepareArrays(
-      db,
-      `SELECT CAST(group_concat(body, '') AS BLOB) FROM
-        (SELECT body FROM ${table} WHERE ${where} AND ${isAlive} ORDER BY ${order} LIMIT :rowsMax)`,
-    )
+    this.#prepare = () => ({
+      heads: prepareArrays(
+        db,
+        `SELECT epk, pk, id, sequence, version, ts, deadline, CASE WHEN ${isAlive} THEN octet_length(body) END
+         FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT :rowsMax`,
+      ),
+      bodies: prepareArrays(
+        db,
+        `SELECT CAST(group_concat(body, '') AS BLOB) FROM
+          (SELECT body FROM ${table} WHERE ${where} AND ${isAlive} ORDER BY ${order} LIMIT :rowsMax)`,
+      ),
+    })
   }
 
   /** Both statements must see the same state: there is no turn of the event loop between them. */
   read(where: Record<string, SQLInputValue>, living: Living, room: Room, rowsMax: number): RowBatch {
     const { inheritedAfter, ownAfter } = living
     const bind = { ...where, inheritedAfter, ownAfter, rowsMax: Math.min(rowsMax, room.itemsMax) }
-    const heads = this.#heads.all(bind)
+    this.#statements ??= this.#prepare()
+    const heads = this.#statements.heads.all(bind)
     let bytes = 0
     let fitting = 0
     let looked = heads.length
@@ -75,7 +84,8 @@ export class RowBatches {
       fitting++
     }
     const isFull = looked < heads.length || fitting === room.itemsMax
-    const items = fitting === 0 ? [] : this.#items(heads, { ...bind, rowsMax: fitting })
+    const blob = fitting === 0 ? undefined : this.#statements.bodies.get({ ...bind, rowsMax: fitting })![0]
+    const items = blob === undefined ? [] : this.#items(heads, blob, fitting)
     const last = looked === 0 ? undefined : heads[looked - 1]!
     return {
       items,
@@ -86,14 +96,13 @@ export class RowBatches {
     }
   }
 
-  #items(heads: readonly Head[], bind: Record<string, SQLInputValue> & { readonly rowsMax: number }): ScannedItem[] {
-    const [blob] = this.#bodies.get(bind)!
+  #items(heads: readonly Head[], blob: Uint8Array, count: number): ScannedItem[] {
     const bodies = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
     const items: ScannedItem[] = []
     let at = 0
     for (const [epk, pk, id, sequence, version, ts, deadline, size] of heads) {
       if (size === null) continue
-      if (items.length === bind.rowsMax) break
+      if (items.length === count) break
       const body: Body = this.#isText ? bodies.toString('utf8', at, at + size) : blob.subarray(at, at + size)
       items.push({ key: { epk, pk, id }, sequence, version, ts, deadline, body })
       at += size
