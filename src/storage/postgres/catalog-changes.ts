@@ -10,7 +10,10 @@ export async function bump(session: Session): Promise<void> {
   await session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
 }
 
-/** What a transaction learned about indexes becomes part of their records. */
+/**
+ * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its own, before they write:
+ * in a cluster the catalog and the items are not on one machine, and what was learned must not be lost when one of them stops.
+ */
 export async function noteFindings(session: Session, container: number, findings: IndexFindings): Promise<void> {
   if (isNothing(findings)) return
   const { cut, gaps, several } = findings
@@ -23,6 +26,11 @@ export async function noteFindings(session: Session, container: number, findings
     ),
     touchIndexes(session, container),
   ])
+}
+
+/** By container. */
+export async function noteAllFindings(session: Session, all: ReadonlyMap<number, IndexFindings>): Promise<void> {
+  await Promise.all([...all].map(([container, findings]) => noteFindings(session, container, findings)))
 }
 
 export async function touchIndexes(session: Session, container: number): Promise<void> {

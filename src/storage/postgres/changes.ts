@@ -7,12 +7,13 @@
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import type { ChangePosition, ChangeRange, ChangesAnswer, ContainerRecord, PageSize } from '../port.ts'
-import type { Connections } from './connections.ts'
+import type { ChangePosition, ChangeRange, ChangesAnswer, ContainerRecord, PageSize, ScanRange } from '../port.ts'
+import type { Connections, Session, Statement } from './connections.ts'
 import {
-  answerOf,
   type ItemRow,
+  isCut,
   itemColumns,
+  newestSql,
   type PageRow,
   pageSql,
   required,
@@ -20,89 +21,88 @@ import {
   thresholds,
 } from './items.ts'
 import { bucketCount, bucketOf, pkColumn } from './keys.ts'
-import type { Moments } from './moments.ts'
 import { parsePosition, printPosition } from './positions.ts'
-import { changeOrder, isAliveNow } from './predicates.ts'
+import { changeOrder, isAlive } from './predicates.ts'
+import type { Views } from './views.ts'
 
-/** How far each bucket has come; `$1` is the container. */
-export const newestSql = `
-  SELECT n.bucket, CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END AS version
-  FROM mayfly.counters n WHERE n.container = $1`
-
-/** When something happened, made to grow with the numbers of its bucket, whatever the server's clock did. */
-export function shownAt(row: string, number: string): string {
-  return `max(${row}.at) OVER (PARTITION BY ${row}.bucket ORDER BY ${row}.${number})`
+/**
+ * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come no further are not
+ * looked at. The versions are not unnested: a cluster refuses a LIMIT for each row of that. The time at which something happened
+ * is made to grow with the numbers of its bucket, whatever the server's clock did.
+ */
+export function newsSql(rows: string, number: string): string {
+  return `
+    SELECT i.*, max(i.at) OVER (PARTITION BY i.bucket ORDER BY i.${number}) AS shown_at
+    FROM mayfly.counters n CROSS JOIN LATERAL (${rows} ORDER BY i.${number} LIMIT $7) i
+    WHERE n.container = $1 AND n.bucket = ANY ($3::int[]) AND n.lsn * ${bucketCount} + n.bucket > ($2::bigint[])[n.bucket + 1]
+    ORDER BY shown_at, i.bucket, i.${number} LIMIT $7`
 }
 
-/** The newest versions come along with the page, of the same snapshot: where nothing is left, reading goes on behind them. */
 const changesStatement = {
   name: 'changes',
-  text: `
-    SELECT p.*, (SELECT array_agg(n.version ORDER BY n.bucket) FROM (${newestSql}) n) AS newest_versions FROM (${pageSql(
-      `SELECT i.*, ${shownAt('i', 'version')} AS shown_at FROM (${newestSql}) n
-       JOIN unnest($2::bigint[]) WITH ORDINALITY a(version, bucket) ON a.bucket = n.bucket + 1 AND a.version < n.version
-       CROSS JOIN LATERAL (
-         SELECT i.bucket, i.at, i.${itemColumns} FROM mayfly.items i
-         WHERE i.container = $1 AND i.bucket = n.bucket
-           AND ${changeOrder('i.')} = $1::bigint * 64 + n.bucket AND i.version > a.version
-           AND i.epk >= $5 AND i.epk < $6 AND ($7::bytea IS NULL OR i.pk = $7)
-           AND ${isAliveNow('i', { inherited: '$10', own: '$11' })}
-         ORDER BY i.version LIMIT $8) i
-       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY shown_at, i.bucket, i.version LIMIT $8`,
-      'r.shown_at, r.bucket, r.version',
-      '$9',
-    )}) p ORDER BY p.place`,
+  text: pageSql(
+    newsSql(
+      `SELECT i.bucket, i.at, i.${itemColumns} FROM mayfly.items i
+       WHERE i.container = $1 AND i.bucket = n.bucket
+         AND ${changeOrder('i.')} = $1::bigint * 64 + n.bucket AND i.version > ($2::bigint[])[n.bucket + 1]
+         AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6) AND ${isAlive('i', '$9', '$10')}`,
+      'version',
+    ),
+    'r.shown_at, r.bucket, r.version',
+    '$8',
+  ),
 }
 
 const nowStatement = { name: 'changes_now', text: newestSql }
 const sinceStatement = { name: 'changes_since', text: 'SELECT bucket, version FROM mayfly.changes_since($1, $2)' }
 
-type FoundRow = ItemRow & { bucket: number }
-type ChangeRow = PageRow<FoundRow> & { newest_versions: number[] }
-
-function isFound(row: ChangeRow): row is ChangeRow & FoundRow {
-  return row.sequence !== null
-}
+type ChangeRow = ItemRow & { bucket: number }
 
 export class Changes {
   readonly #connections: Connections
-  readonly #moments: Moments
+  readonly #views: Views
 
-  constructor(connections: Connections, moments: Moments) {
+  constructor(connections: Connections, views: Views) {
     this.#connections = connections
-    this.#moments = moments
+    this.#views = views
   }
 
-  async read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<ChangesAnswer> {
+  read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<ChangesAnswer> {
     const from = parsePosition(after)
-    const { partitionKey } = container
-    if (within.at === undefined) await this.#moments.tick()
-    const [lowest, highest] = [bucketOf(partitionKey, within.min), bucketOf(partitionKey, within.maxExclusive)]
-    const rows = await this.#connections.readLong<ChangeRow>(changesStatement, [
-      container.number,
-      from,
-      lowest,
-      highest,
-      within.min,
-      within.maxExclusive,
-      within.pk === undefined ? null : pkColumn(within.pk),
-      page.itemsMax,
-      page.bytesMax,
-      ...thresholds(within.at),
-    ])
-    const first = required(rows, container)
-    const found = rows.filter(isFound)
-    const isEnd = found.length === (first.found ?? 0) && found.length < page.itemsMax
-    const reached = [...from]
-    for (const { bucket, version } of found) reached[bucket] = version
-    if (isEnd) advance(reached, first.newest_versions, lowest, highest)
-    return { ...answerOf(first, within.at), items: found.map(scannedItem), position: printPosition(reached), isEnd }
+    return this.#views.from(container, within.at, async at => {
+      const buckets = bucketsOf(container, within)
+      const values = [
+        container.number,
+        from,
+        buckets,
+        within.min,
+        within.maxExclusive,
+        within.pk === undefined ? null : pkColumn(within.pk),
+        page.itemsMax,
+        page.bytesMax,
+        ...thresholds(at),
+      ]
+      const { rows, newest } = await this.#connections.reading(session =>
+        readNews<ChangeRow>(session, container, changesStatement, values),
+      )
+      const isEnd = !isCut(rows, page)
+      const reached = [...from]
+      for (const { bucket, version } of rows) reached[bucket] = version
+      if (isEnd) advance(reached, newest, buckets)
+      return {
+        moment: at.moment,
+        policy: at.policy,
+        version: newestOf(newest, rows),
+        items: rows.map(scannedItem),
+        position: printPosition(reached),
+        isEnd,
+      }
+    })
   }
 
   async now(container: ContainerRecord): Promise<ChangePosition> {
-    const rows = await this.#connections.read<{ bucket: number; version: number }>(nowStatement, [container.number])
-    required(rows, container)
-    return printPosition(rows.toSorted((a, b) => a.bucket - b.bucket).map(({ version }) => version))
+    const rows = await this.#connections.read<NewestRow>(nowStatement, [container.number])
+    return printPosition(versionsOf(rows, container))
   }
 
   async since(container: ContainerRecord, moment: EpochSeconds): Promise<ChangePosition> {
@@ -114,9 +114,44 @@ export class Changes {
   }
 }
 
+interface NewestRow {
+  bucket: number
+  version: number
+}
+
+function versionsOf(rows: readonly NewestRow[], container: ContainerRecord): number[] {
+  required(rows, container)
+  return rows.toSorted((a, b) => a.bucket - b.bucket).map(({ version }) => version)
+}
+
+export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive }: ScanRange): number[] {
+  const lowest = bucketOf(partitionKey, min)
+  return Array.from({ length: bucketOf(partitionKey, maxExclusive) - lowest + 1 }, (_, index) => lowest + index)
+}
+
+/**
+ * Reads how far the buckets have come and then what is new there, so that whoever finds nothing left there may go on behind what
+ * the first has told: what was committed by then, the second has seen.
+ */
+export async function readNews<Row>(
+  session: Session,
+  container: ContainerRecord,
+  statement: Statement,
+  values: unknown[],
+): Promise<{ rows: PageRow<Row>[]; newest: number[] }> {
+  const [newest, page] = await Promise.all([
+    session.query({ ...nowStatement, values: [container.number] }),
+    session.query({ ...statement, values }),
+  ])
+  return { rows: page.rows, newest: versionsOf(newest.rows, container) }
+}
+
+/** The newest version that this has shown. */
+export function newestOf(newest: readonly number[], rows: readonly { readonly version: number }[]): number {
+  return Math.max(...newest, ...rows.map(({ version }) => version))
+}
+
 /** Where nothing is left, reading goes on behind all there is; buckets that were not looked at stay where they are. */
-export function advance(versions: number[], newest: readonly number[], lowest: number, highest: number): void {
-  for (let bucket = lowest; bucket <= highest; bucket++) {
-    versions[bucket] = Math.max(versions[bucket]!, newest[bucket]!)
-  }
+export function advance(versions: number[], newest: readonly number[], buckets: readonly number[]): void {
+  for (const bucket of buckets) versions[bucket] = Math.max(versions[bucket]!, newest[bucket]!)
 }

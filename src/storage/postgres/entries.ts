@@ -7,26 +7,24 @@
 
 import { CapacityError } from '../../base/error.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
-import type { ContainerRecord, IndexPosition, IndexRange, IndexScanAnswer, PageSize, ScannedItem } from '../port.ts'
+import type {
+  ContainerRecord,
+  IndexPosition,
+  IndexRange,
+  IndexScanAnswer,
+  PageSize,
+  ScannedItem,
+  Viewpoint,
+} from '../port.ts'
 import { bump, noteFindings, touchIndexes } from './catalog-changes.ts'
 import type { CatalogCopy } from './catalog-copy.ts'
 import type { Connections, Session } from './connections.ts'
 import { entriesOf, noFindings } from './entry-keys.ts'
-import {
-  answerOf,
-  hasItem,
-  type ItemRow,
-  itemColumns,
-  type PageRow,
-  pageSql,
-  required,
-  scannedItem,
-  thresholds,
-} from './items.ts'
-import { pkColumn } from './keys.ts'
-import type { Moments } from './moments.ts'
-import { isAliveNow } from './predicates.ts'
+import { type ItemRow, isCut, itemColumns, pageSql, readPage, required, scannedItem, thresholds } from './items.ts'
+import { bucketOf, pkColumn } from './keys.ts'
+import { isAlive } from './predicates.ts'
 import { type BodyColumns, bodyOf, type IndexRow, toIndex } from './records.ts'
+import type { Views } from './views.ts'
 
 type EntryRow = ItemRow & { index_key: Buffer }
 
@@ -41,7 +39,7 @@ function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
     `SELECT e.key AS index_key, x.* FROM mayfly.entries e CROSS JOIN LATERAL (
        SELECT i.${itemColumns} FROM mayfly.items i
        WHERE i.container = e.container AND i.bucket = e.bucket AND i.epk = e.epk AND i.pk = e.pk AND i.id = e.id
-         AND i.sequence = e.sequence AND ${isAliveNow('i', { inherited: '$11', own: '$12' })} LIMIT 1) x
+         AND i.sequence = e.sequence AND ${isAlive('i', '$11', '$12')} LIMIT 1) x
      WHERE e.container = $1 AND e.number = $2 AND ${from}
        AND e.epk >= $6 AND e.epk < $7 AND ($8::bytea IS NULL OR e.pk = $8)
        AND NOT ($13::boolean AND EXISTS (
@@ -54,14 +52,18 @@ function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
   )
 }
 
-const scanForward = {
-  name: 'scan_index',
-  text: scanSql('(e.key, e.sequence) > ($3::bytea, $4::bigint) AND e.key < $5', 'ASC'),
-}
-const scanReverse = {
-  name: 'scan_index_reverse',
-  text: scanSql('(e.key, e.sequence) < ($3::bytea, $4::bigint) AND e.key >= $5', 'DESC'),
-}
+const forward = '(e.key, e.sequence) > ($3::bytea, $4::bigint) AND e.key < $5'
+const reverse = '(e.key, e.sequence) < ($3::bytea, $4::bigint) AND e.key >= $5'
+
+/** What is asked of one bucket is on one shard of a cluster. */
+const ofBucket = 'AND e.bucket = $16'
+
+const scanStatements = {
+  forward: { name: 'scan_index', text: scanSql(forward, 'ASC') },
+  reverse: { name: 'scan_index_reverse', text: scanSql(reverse, 'DESC') },
+  bucketForward: { name: 'scan_index_bucket', text: scanSql(`${forward} ${ofBucket}`, 'ASC') },
+  bucketReverse: { name: 'scan_index_bucket_reverse', text: scanSql(`${reverse} ${ofBucket}`, 'DESC') },
+} as const
 
 /** Whether the entries can be relied on, asked after they were read: a dropped index loses them bit by bit. */
 const readyStatement = {
@@ -71,34 +73,34 @@ const readyStatement = {
 
 const countStatement = {
   name: 'count_entries',
-  text: `
-    SELECT coalesce(sum((SELECT count(*) FROM mayfly.entries e
-      WHERE e.container = c.number AND e.number = $2 AND e.key >= r.low AND e.key < r.high)), 0)::bigint AS count
-    FROM mayfly.containers c LEFT JOIN unnest($3::bytea[], $4::bytea[]) r(low, high) ON true
-    WHERE c.number = $1 GROUP BY c.number`,
+  text: `SELECT count(*)::bigint AS count FROM mayfly.entries e
+    WHERE e.container = $1 AND e.number = $2 AND e.key >= $3 AND e.key < $4`,
 }
+
+const containerStatement = { name: 'container_there', text: 'SELECT 1 FROM mayfly.containers WHERE number = $1' }
 
 export class Entries {
   readonly #connections: Connections
-  readonly #moments: Moments
+  readonly #views: Views
   readonly #copy: CatalogCopy
   readonly #keysOf: KeyMaker
 
-  constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; keysOf: KeyMaker }) {
+  constructor(parts: { connections: Connections; views: Views; copy: CatalogCopy; keysOf: KeyMaker }) {
     this.#connections = parts.connections
-    this.#moments = parts.moments
+    this.#views = parts.views
     this.#copy = parts.copy
     this.#keysOf = parts.keysOf
   }
 
   /** A page over several key ranges is read in one snapshot, range by range until it is full. */
   async scan(container: ContainerRecord, range: IndexRange, page: PageSize): Promise<IndexScanAnswer> {
-    if (range.within.at === undefined) await this.#moments.tick()
     const parts = remaining(range)
-    const answer = await this.#connections.reading(session =>
-      parts.length <= 1
-        ? scanPart(session, container, range, parts[0] ?? emptyRange, page)
-        : scanParts(session, container, range, parts, page),
+    const answer = await this.#views.from(container, range.within.at, at =>
+      this.#connections.reading(session =>
+        parts.length <= 1
+          ? scanPart(session, { container, range, at }, parts[0] ?? emptyRange, page)
+          : scanParts(session, { container, range, at }, parts, page),
+      ),
     )
     const ready = await this.#connections.read(readyStatement, [container.number, range.index])
     if (ready.length > 0) return answer
@@ -106,15 +108,14 @@ export class Entries {
   }
 
   async count(container: ContainerRecord, { index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
-    const lows = keys.map(({ low }) => Buffer.from(low))
-    const highs = keys.map(({ high }) => Buffer.from(high))
-    const rows = await this.#connections.readLong<{ count: number }>(countStatement, [
-      container.number,
-      index,
-      lows,
-      highs,
-    ])
-    return required(rows, container).count
+    return this.#connections.reading(async session => {
+      const there = session.query({ ...containerStatement, values: [container.number] })
+      const counts = keys.map(({ low, high }) =>
+        session.query({ ...countStatement, values: [container.number, index, Buffer.from(low), Buffer.from(high)] }),
+      )
+      required((await there).rows, container)
+      return (await Promise.all(counts)).reduce((sum, { rows }) => sum + rows[0].count, 0)
+    })
   }
 
   /** Enters items until there are no more or `rowsMax` are in; true when the index is ready or gone. */
@@ -239,23 +240,36 @@ async function enter(
 
 const emptyRange = { low: nothing, high: nothing }
 
+interface Asked {
+  readonly container: ContainerRecord
+  readonly range: IndexRange
+  readonly at: Viewpoint
+}
+
 async function scanPart(
   session: Session,
-  container: ContainerRecord,
-  range: IndexRange,
+  asked: Asked,
   part: IndexRange['keys'][number],
   page: PageSize,
 ): Promise<IndexScanAnswer> {
-  const values = scanValues(container, range, part, page)
-  const { rows } = await session.query({ ...(range.isReverse ? scanReverse : scanForward), values })
-  return scanAnswer(rows, container, range, page)
+  const { container, range, at } = asked
+  const { within, isReverse } = range
+  const lowest = bucketOf(container.partitionKey, within.min)
+  const isOneBucket = lowest === bucketOf(container.partitionKey, within.maxExclusive)
+  const { forward, reverse, bucketForward, bucketReverse } = scanStatements
+  const whole = isReverse ? reverse : forward
+  const statement = isOneBucket ? (isReverse ? bucketReverse : bucketForward) : whole
+  const values = [...scanValues(asked, part, page), ...(isOneBucket ? [lowest] : [])]
+  const { rows, newest } = await readPage<EntryRow>(session, container, statement, values)
+  const items = rows.map(row => ({ ...scannedItem(row), indexKey: row.index_key }))
+  const last = isCut(rows, page) && items.length > 0 ? positionOf(items) : undefined
+  return { moment: at.moment, policy: at.policy, version: newest, items, last }
 }
 
 /** Fills a page from one part after the other. A part whose first item does not fit any more is left for the next page. */
 async function scanParts(
   session: Session,
-  container: ContainerRecord,
-  range: IndexRange,
+  asked: Asked,
   parts: IndexRange['keys'],
   page: PageSize,
 ): Promise<IndexScanAnswer> {
@@ -266,7 +280,7 @@ async function scanParts(
   let last: IndexPosition | undefined
   for (const part of parts) {
     const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
-    answer = await scanPart(session, container, range, part, rest)
+    answer = await scanPart(session, asked, part, rest)
     const [next] = answer.items
     if (items.length > 0 && next !== undefined && bytes + sizeOf(next) > page.bytesMax) {
       last = positionOf(items)
@@ -288,11 +302,11 @@ function sizeOf({ body }: ScannedItem): number {
 }
 
 function scanValues(
-  container: ContainerRecord,
-  { index, keys, isReverse, isDistinct, after, within }: IndexRange,
+  { container, range, at }: Asked,
   { low, high }: IndexRange['keys'][number],
   page: PageSize,
 ): unknown[] {
+  const { index, keys, isReverse, isDistinct, after, within } = range
   const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
   // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
   const from = isBegun ? after.key : isReverse ? high : low
@@ -307,23 +321,11 @@ function scanValues(
     within.pk === undefined ? null : pkColumn(within.pk),
     page.itemsMax,
     page.bytesMax,
-    ...thresholds(within.at),
+    ...thresholds(at),
     isDistinct === true,
     keys.map(each => Buffer.from(each.low)),
     keys.map(each => Buffer.from(each.high)),
   ]
-}
-
-function scanAnswer(
-  rows: readonly PageRow<EntryRow>[],
-  container: ContainerRecord,
-  { within }: IndexRange,
-  page: PageSize,
-): IndexScanAnswer {
-  const first = required(rows, container)
-  const items = rows.filter(hasItem).map(row => ({ ...scannedItem(row), indexKey: row.index_key }))
-  const isCut = items.length < first.found || items.length === page.itemsMax
-  return { ...answerOf(first, within.at), items, last: isCut && items.length > 0 ? positionOf(items) : undefined }
 }
 
 /** The key ranges that are still to be read, in the direction of reading. */

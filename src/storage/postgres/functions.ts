@@ -6,7 +6,7 @@
  */
 
 import { bucketCount } from './keys.ts'
-import { changeOrder, inheritedAfter, ownAfter } from './predicates.ts'
+import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
 import { clockLock, writeFunction } from './write-function.ts'
 
 const deadRows = (condition: string, by: string, threshold: string) => `
@@ -21,10 +21,10 @@ const sweepOne = (condition: string, by: string, threshold: string) => `
         remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
             previous_version, previous_body, previous_bytes)
           SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment,
-            extract(epoch FROM clock_timestamp()) * 1000000, d.version, d.body, d.bytes
-          FROM (SELECT *, (bucket_.lsn + row_number() OVER ()) * ${bucketCount} + b AS number FROM dead) d)
+            at_, d.version, d.body, d.bytes
+          FROM (SELECT *, (lsn_ + row_number() OVER ()) * ${bucketCount} + b AS number FROM dead) d)
         SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
-        bucket_.lsn := bucket_.lsn + cardinality(part);
+        lsn_ := lsn_ + cardinality(part);
       ELSE
         WITH dead AS (${deadRows(condition, by, threshold)} RETURNING sequence)
         SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
@@ -37,6 +37,30 @@ BEGIN
   IF moment >= at THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(${clockLock});
   UPDATE mayfly.clock SET now = greatest(now, at) WHERE one = 1 RETURNING now INTO moment;
+END $$;
+
+-- A point read where the clock and the policies are on one machine and the item on another. Asked for once more when the item
+-- was found: if they are the same, it was found at that moment, because no write outlasts the second that it was judged in.
+CREATE FUNCTION mayfly.read(c_ int, b int, epk_ text, pk_ bytea, id_ bytea, inherited_given bigint, own_given bigint,
+  OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint, OUT newest bigint,
+  OUT sequence bigint, OUT version bigint, OUT ts bigint, OUT deadline bigint, OUT body text, OUT bytes bytea) LANGUAGE plpgsql AS $$
+DECLARE inherited_after bigint; own_after bigint; definition_ bigint;
+BEGIN
+  LOOP
+    SELECT k.now, c.version, c.default_ttl, c.inherited_dead_at, c.own_dead_at,
+        coalesce(inherited_given, ${inheritedAfter('k.now')}), coalesce(own_given, ${ownAfter('k.now')})
+      INTO moment, definition_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after
+      FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    SELECT n.lsn, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
+      INTO newest, sequence, version, ts, deadline, body, bytes FROM mayfly.counters n
+      LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = epk_ AND i.pk = pk_ AND i.id = id_
+        AND ${isAlive('i', 'inherited_after', 'own_after')}
+      WHERE n.container = c_ AND n.bucket = b;
+    EXIT WHEN inherited_given IS NOT NULL;
+    PERFORM 1 FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND c.version = definition_ AND k.one = 1 AND k.now = moment;
+    EXIT WHEN FOUND;
+  END LOOP;
 END $$;
 
 -- In one order, so that transactions over several buckets do not wait for each other in a circle.
@@ -63,8 +87,7 @@ ${writeFunction}
 CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
   OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; is_logged boolean;
-  inherited_after bigint; own_after bigint; part bigint[]; remembered_after bigint; forgotten bigint;
+  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; inherited_after bigint; own_after bigint;
 BEGIN
   IF waits THEN
     SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
@@ -78,10 +101,22 @@ BEGIN
     INTO moment, inherited_after, own_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
-  is_logged := container_.log_seconds IS NOT NULL;
-  IF is_logged AND bucket_.log_epoch <> container_.log_epoch THEN
-    bucket_.log_epoch := container_.log_epoch;
-    bucket_.log_forgotten := bucket_.lsn * ${bucketCount} + b;
+  SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, container_.indexes_version > 0,
+    bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
+    moment, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, inherited_after, own_after, moment - coalesce(container_.log_seconds, 0)) w;
+END $$;
+
+-- What a sweep does to its rows, once it has the bucket and knows the moment.
+CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, most int, own_first boolean, has_indexes boolean,
+  lsn_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
+  moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint, OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
+DECLARE part bigint[]; forgotten bigint;
+BEGIN
+  removed := 0;
+  is_clean := true;
+  IF is_logged AND log_epoch_ <> container_epoch THEN
+    log_epoch_ := container_epoch;
+    log_forgotten_ := lsn_ * ${bucketCount} + b;
   END IF;
   FOR step IN 0..1 LOOP
     IF (step = 0) = own_first THEN
@@ -89,25 +124,41 @@ BEGIN
     ELSE
       ${sweepOne('deadline IS NULL', 'ts', 'inherited_after')}
     END IF;
-    IF container_.indexes_version > 0 AND cardinality(part) > 0 THEN
+    IF has_indexes AND cardinality(part) > 0 THEN
       DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (part);
     END IF;
     removed := removed + cardinality(part);
     EXIT WHEN removed >= most;
   END LOOP;
   -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
-  remembered_after := moment - coalesce(container_.log_seconds, 0);
   IF EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= remembered_after) THEN
     WITH old AS (DELETE FROM mayfly.log WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
         SELECT ctid FROM mayfly.log WHERE container = c_ AND bucket = b AND ts <= remembered_after ORDER BY number LIMIT most))
       RETURNING number)
     SELECT max(number), count(*) < most INTO forgotten, is_clean FROM old;
   END IF;
-  UPDATE mayfly.counters n SET lsn = bucket_.lsn, rows = n.rows - removed, log_epoch = bucket_.log_epoch,
-    log_forgotten = greatest(bucket_.log_forgotten, forgotten) WHERE n.container = c_ AND n.bucket = b;
+  UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - removed, log_epoch = log_epoch_,
+    log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;
   is_clean := is_clean
     AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NULL AND ts <= inherited_after)
     AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NOT NULL AND deadline <= own_after);
+END $$;
+
+-- The buckets with something to remove; NULL when the container is gone. One probe of each index for each bucket, however many
+-- rows there are. Not asked with EXISTS, which a worker of a cluster may answer by reading all rows.
+CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigint, OUT buckets int[]) LANGUAGE plpgsql STABLE AS $$
+DECLARE inherited_after bigint; own_after bigint; remembered_after bigint;
+BEGIN
+  SELECT least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most), k.now - coalesce(c.log_seconds, 0)
+    INTO inherited_after, own_after, remembered_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT coalesce(array_agg(d.bucket), '{}') INTO buckets FROM (
+    SELECT n.bucket FROM mayfly.counters n WHERE n.container = c_ AND (n.rows > 0 AND (
+        (SELECT min(i.ts) FROM mayfly.items i
+          WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL) <= inherited_after
+        OR (SELECT min(i.deadline) FROM mayfly.items i
+          WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL) <= own_after)
+      OR (SELECT min(g.ts) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket) <= remembered_after)) d;
 END $$;
 
 -- One bucket after the other until enough is removed: how much was, and which buckets are clean now or were busy.
@@ -129,23 +180,27 @@ BEGIN
   END LOOP;
 END $$;
 
--- For each bucket a version with all changes of the second or later behind it, found by halving: versions and seconds grow
+-- A version of the bucket with all its changes of the second or later behind it, found by halving: versions and seconds grow
 -- together. A row that was changed again hides when it was before, which can only make the answer lower.
+CREATE FUNCTION mayfly.version_since(c_ int, b int, at bigint, lsn_ bigint, OUT version bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE high bigint := lsn_ * ${bucketCount} + b; middle bigint; found_ts bigint;
+BEGIN
+  version := 0;
+  WHILE version < high LOOP
+    middle := (version + high) / 2;
+    SELECT i.ts INTO found_ts FROM mayfly.items i WHERE i.container = c_ AND i.bucket = b
+      AND ${changeOrder('i.')} = c_::bigint * 64 + b AND i.version > middle
+      ORDER BY i.version LIMIT 1;
+    IF found_ts < at THEN version := middle + 1; ELSE high := middle; END IF;
+  END LOOP;
+END $$;
+
 CREATE FUNCTION mayfly.changes_since(c_ int, at bigint) RETURNS TABLE (bucket int, version bigint) LANGUAGE plpgsql STABLE AS $$
-DECLARE n record; low bigint; high bigint; middle bigint; found_ts bigint;
+DECLARE n record;
 BEGIN
   FOR n IN SELECT u.bucket, u.lsn FROM mayfly.counters u WHERE u.container = c_ AND u.lsn > 0 LOOP
-    low := 0;
-    high := n.lsn * ${bucketCount} + n.bucket;
-    WHILE low < high LOOP
-      middle := (low + high) / 2;
-      SELECT i.ts INTO found_ts FROM mayfly.items i WHERE i.container = c_ AND i.bucket = n.bucket
-        AND ${changeOrder('i.')} = c_::bigint * 64 + n.bucket AND i.version > middle
-        ORDER BY i.version LIMIT 1;
-      IF found_ts < at THEN low := middle + 1; ELSE high := middle; END IF;
-    END LOOP;
     bucket := n.bucket;
-    version := low;
+    SELECT s.version INTO version FROM mayfly.version_since(c_, n.bucket, at, n.lsn) s;
     RETURN NEXT;
   END LOOP;
 END $$;

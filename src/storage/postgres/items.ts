@@ -1,14 +1,13 @@
 /**
  * Reading items: by key, and in key order.
  *
- * Each is one statement that also reads the policy, the clock and the newest version. All of them come from one snapshot, so
- * no answer mixes a moment with a policy that was not in force then.
+ * A point read is one statement that also reads the policy, the clock and the newest version; a page is judged by a viewpoint
+ * (`views.ts`). No answer mixes a moment with a policy that was not in force then.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type {
-  Answer,
   ContainerRecord,
   ItemKey,
   PageSize,
@@ -17,25 +16,16 @@ import type {
   ScannedItem,
   ScanRange,
   StoredItem,
-  View,
   Viewpoint,
 } from '../port.ts'
-import type { Connections } from './connections.ts'
+import type { Connections, Session, Statement } from './connections.ts'
 import { gone } from './errors.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from './keys.ts'
 import type { Moments } from './moments.ts'
-import { inheritedAfter, isAlive, isAliveNow, ownAfter } from './predicates.ts'
+import { inheritedAfter, isAlive, ownAfter } from './predicates.ts'
 import { type BodyColumns, bodyOf } from './records.ts'
 import type { Views } from './views.ts'
-
-/** The columns of every answer. `$1` is the container. */
-export interface AnswerRow {
-  moment: EpochSeconds
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
-  newest: number
-}
+import { policyOf } from './write-call.ts'
 
 export interface ItemRow extends BodyColumns {
   epk: string
@@ -50,33 +40,59 @@ export interface ItemRow extends BodyColumns {
 
 export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
 
-/** A row of a page: the answer's columns, and an item unless there is none. */
-export type PageRow<Row> = AnswerRow & { found: number } & (Row | { sequence: null })
+/** A row of a page: an item, and how many rows there would be if they all fitted. */
+export type PageRow<Row> = Row & { found: number }
 
-/** The circumstances of an answer, as a table of one row. */
-export const answerSql = `
-  SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, (
-    SELECT coalesce(max(n.lsn * ${bucketCount} + n.bucket) FILTER (WHERE n.lsn > 0), 0)
-    FROM mayfly.counters n WHERE n.container = $1) AS newest
-  FROM mayfly.containers c, mayfly.clock k WHERE c.number = $1 AND k.one = 1`
+/** The newest version of a container, and how far each of its buckets has come; `$1` is the container. */
+export const newestSql = `
+  SELECT n.bucket, CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END AS version
+  FROM mayfly.counters n WHERE n.container = $1`
+
+const newestStatement = {
+  name: 'newest',
+  text: `SELECT max(m.version) AS newest FROM (${newestSql}) m HAVING count(*) > 0`,
+}
 
 const itemSize = 'coalesce(octet_length(r.body), octet_length(r.bytes))'
 
 /** A page of at most `bytesMax` from rows that are limited and ordered already; one item always fits. */
 export function pageSql(rows: string, order: string, bytesMax: string, size = itemSize): string {
   return `
-    SELECT h.*, q.* FROM (${answerSql}) h LEFT JOIN (
+    SELECT q.* FROM (
       SELECT r.*, count(*) OVER () AS found, row_number() OVER page AS place, sum(${size}) OVER page AS size
       FROM (${rows}) r WINDOW page AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-    ) q ON q.size <= ${bytesMax} OR q.place = 1
+    ) q WHERE q.size <= ${bytesMax} OR q.place = 1
     ORDER BY q.place`
 }
 
-/** The thresholds of a viewpoint as two parameters; NULL: those of now. */
-export function thresholds(at: Viewpoint | undefined): [number | null, number | null] {
-  if (at === undefined) return [null, null]
+/** Reads a page, and behind it the newest version, which none of its items is beyond. */
+export async function readPage<Row>(
+  session: Session,
+  container: ContainerRecord,
+  statement: Statement,
+  values: unknown[],
+): Promise<{ rows: PageRow<Row>[]; newest: number }> {
+  const [page, newest] = await Promise.all([
+    session.query({ ...statement, values }),
+    session.query({ ...newestStatement, values: [container.number] }),
+  ])
+  return { rows: page.rows, newest: required(newest.rows, container).newest }
+}
+
+/** The thresholds of a viewpoint as two parameters. */
+export function thresholds(at: Viewpoint): [number, number] {
   const { inheritedAfter, ownAfter } = livingAt(at.policy, at.moment)
   return [inheritedAfter, ownAfter]
+}
+
+interface ReadRow extends Omit<ItemRow, 'sequence'> {
+  sequence: number | null
+  moment: EpochSeconds
+  default_ttl: number | null
+  inherited_dead_at: number
+  own_dead_at: number
+  /** Of the bucket; those of the others would have to be visited for. */
+  newest: number
 }
 
 const readStatement = {
@@ -91,40 +107,47 @@ const readStatement = {
     WHERE c.number = $1 AND k.one = 1`,
 }
 
-const viewStatement = {
-  name: 'view',
-  text: `
-    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, 0 AS newest
-    FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
+/** The same on a cluster, which would send the clock and the policies to the worker before every read. */
+const readThereStatement = {
+  name: 'read_there',
+  text: 'SELECT * FROM mayfly.read($1, $2, $3, $4, $5, $6, $7) WHERE newest IS NOT NULL',
 }
 
 const inspectStatement = {
   name: 'inspect',
   text: `
-    SELECT i.sequence, i.version, i.ts, i.deadline FROM mayfly.containers c
-    LEFT JOIN mayfly.items i ON i.container = c.number AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id = $5
-    WHERE c.number = $1`,
+    SELECT i.sequence, i.version, i.ts, i.deadline FROM mayfly.counters n
+    LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = $3 AND i.pk = $4 AND i.id = $5
+    WHERE n.container = $1 AND n.bucket = $2`,
+}
+
+function scanSql(from: string): string {
+  return pageSql(
+    `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
+     WHERE i.container = $1 AND ${from} AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8) AND ${isAlive('i', '$11', '$12')}
+     ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
+    'r.bucket, r.epk, r.pk, r.id',
+    '$10',
+  )
 }
 
 const scanStatement = {
   name: 'scan',
-  text: pageSql(
-    `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
-     WHERE i.container = $1 AND (i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea)
-       AND i.bucket <= $6 AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8)
-       AND ${isAliveNow('i', { inherited: '$11', own: '$12' })}
-     ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
-    'r.bucket, r.epk, r.pk, r.id',
-    '$10',
-  ),
+  text: scanSql('(i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea) AND i.bucket <= $6'),
+}
+
+/** What begins and ends in one bucket, as all scans of a partition key do, is on one shard of a cluster. */
+const scanBucketStatement = {
+  name: 'scan_bucket',
+  text: scanSql('i.bucket = $2 AND i.bucket = $6 AND (i.epk, i.pk, i.id) > ($3::text, $4::bytea, $5::bytea)'),
 }
 
 const reverseScanStatement = {
-  name: 'scan-reverse',
+  name: 'scan_reverse',
   text: pageSql(
     `SELECT i.${itemColumns} FROM mayfly.items i
      WHERE i.container = $1 AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id < $5
-       AND ${isAliveNow('i', { inherited: '$8', own: '$9' })}
+       AND ${isAlive('i', '$8', '$9')}
      ORDER BY i.id DESC LIMIT $6`,
     'r.id DESC',
     '$7',
@@ -138,38 +161,34 @@ const behindAllIds = Buffer.of(0xff)
 export class Items {
   readonly #connections: Connections
   readonly #moments: Moments
-
   readonly #views: Views
+  readonly #readRow: (values: unknown[]) => Promise<ReadRow[]>
 
-  constructor(connections: Connections, moments: Moments, views: Views) {
-    this.#connections = connections
-    this.#moments = moments
-    this.#views = views
+  constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#views = parts.views
+    const { connections } = parts
+    // Shared connections take one read after the other, which is slow where each waits for a worker.
+    this.#readRow = parts.isCluster
+      ? values => connections.readLong(readThereStatement, values)
+      : values => connections.read(readStatement, values)
   }
 
-  view(container: ContainerRecord): Promise<View> {
-    let overtaken: View | undefined
-    return this.#moments.inOrder(
-      async () => {
-        overtaken?.[Symbol.dispose]()
-        const rows = await this.#connections.read<AnswerRow>(viewStatement, [container.number])
-        overtaken = this.#views.open(container.number, answerOf(required(rows, container), undefined))
-        return overtaken
-      },
-      ({ moment }) => moment,
-    )
-  }
-
-  /** The version is the newest of the bucket, which every other statement would have to visit all buckets for. */
   read(container: ContainerRecord, key: ItemKey, at: Viewpoint | undefined): Promise<ReadAnswer> {
     const bucket = bucketOf(container.partitionKey, key.epk)
     const { epk, pk, id } = keyColumns(key)
-    const values = [container.number, bucket, epk, pk, id, ...thresholds(at)]
+    const given = at === undefined ? [null, null] : thresholds(at)
+    const values = [container.number, bucket, epk, pk, id, ...given]
     const ask = async () => {
-      const rows = await this.#connections.read<AnswerRow & (ItemRow | { sequence: null })>(readStatement, values)
+      const rows = await this.#readRow(values)
       const row = required(rows, container)
-      const answer = answerOf({ ...row, newest: row.newest === 0 ? 0 : versionOf(row.newest, bucket) }, at)
-      return { ...answer, item: row.sequence === null ? undefined : storedItem(row) }
+      return {
+        moment: at?.moment ?? row.moment,
+        policy: at?.policy ?? policyOf(row),
+        version: row.newest === 0 ? 0 : versionOf(row.newest, bucket),
+        item: row.sequence === null ? undefined : storedItem({ ...row, sequence: row.sequence }),
+      }
     }
     return at === undefined ? this.#moments.inOrder(ask, ({ moment }) => moment) : ask()
   }
@@ -184,60 +203,57 @@ export class Items {
     return sequence === null ? undefined : { sequence, version: version!, ts: ts!, deadline }
   }
 
-  async scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {
-    if (range.at === undefined) await this.#moments.tick()
-    const rows = await (range.isReverse === true
-      ? this.#scanBack(container, range, page)
-      : this.#scanOn(container, range, page))
-    const first = required(rows, container)
-    const items = rows.filter(hasItem).map(scannedItem)
-    const isCut = items.length < first.found || items.length === page.itemsMax
-    return { ...answerOf(first, range.at), items, last: isCut ? items.at(-1)?.key : undefined }
-  }
-
-  #scanOn({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize): Promise<PageRow<ItemRow>[]> {
-    const { min, maxExclusive, after, at } = range
-    const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
-    return this.#connections.readLong<PageRow<ItemRow>>(scanStatement, [
-      number,
-      bucketOf(partitionKey, from.epk),
-      from.epk,
-      from.pk,
-      from.id,
-      bucketOf(partitionKey, maxExclusive),
-      maxExclusive,
-      range.pk === undefined ? null : pkColumn(range.pk),
-      page.itemsMax,
-      page.bytesMax,
-      ...thresholds(at),
-    ])
-  }
-
-  #scanBack({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize): Promise<PageRow<ItemRow>[]> {
-    const { min, after, at } = range
-    const values = [number, bucketOf(partitionKey, min), min, pkColumn(range.pk!)]
-    const id = after === undefined ? behindAllIds : Buffer.from(after.id)
-    return this.#connections.readLong<PageRow<ItemRow>>(reverseScanStatement, [
-      ...[...values, id, page.itemsMax, page.bytesMax],
-      ...thresholds(at),
-    ])
+  scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {
+    return this.#views.from(container, range.at, async at => {
+      const [statement, values] = (range.isReverse === true ? backwards : forwards)(container, range, page, at)
+      const { rows, newest } = await this.#connections.reading(session =>
+        readPage<ItemRow>(session, container, statement, values),
+      )
+      const items = rows.map(scannedItem)
+      return {
+        moment: at.moment,
+        policy: at.policy,
+        version: newest,
+        items,
+        last: isCut(rows, page) ? items.at(-1)?.key : undefined,
+      }
+    })
   }
 }
 
-/** Every statement begins at the container's row; without it nothing comes back. */
+type Scan = [statement: Statement, values: unknown[]]
+
+function forwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
+  const { min, maxExclusive, after } = range
+  const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
+  const [lowest, highest] = [bucketOf(partitionKey, from.epk), bucketOf(partitionKey, maxExclusive)]
+  const pk = range.pk === undefined ? null : pkColumn(range.pk)
+  return [
+    lowest === highest ? scanBucketStatement : scanStatement,
+    [
+      ...[number, lowest, from.epk, from.pk, from.id, highest, maxExclusive, pk],
+      ...[page.itemsMax, page.bytesMax, ...thresholds(at)],
+    ],
+  ]
+}
+
+function backwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
+  const { min, after } = range
+  const id = after === undefined ? behindAllIds : Buffer.from(after.id)
+  const key = [number, bucketOf(partitionKey, min), min, pkColumn(range.pk!), id]
+  return [reverseScanStatement, [...key, page.itemsMax, page.bytesMax, ...thresholds(at)]]
+}
+
+/** Whether there may be more behind a page. */
+export function isCut(rows: readonly PageRow<unknown>[], page: PageSize): boolean {
+  return rows.length < (rows[0]?.found ?? 0) || rows.length === page.itemsMax
+}
+
+/** The row that is there as long as the container is. */
 export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
   const [first] = rows
   if (first === undefined) throw gone(container)
   return first
-}
-
-export function answerOf(row: AnswerRow, at: Viewpoint | undefined): Answer {
-  const policy = { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
-  return { moment: at?.moment ?? row.moment, policy: at?.policy ?? policy, version: row.newest }
-}
-
-export function hasItem<Row extends ItemRow>(row: PageRow<Row>): row is PageRow<Row> & Row {
-  return row.sequence !== null
 }
 
 export function scannedItem(row: ItemRow): ScannedItem {

@@ -8,43 +8,40 @@
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { ChangeRange, ContainerRecord, LogAnswer, LogEntry, PageSize } from '../port.ts'
-import { advance, newestSql, shownAt } from './changes.ts'
+import { advance, bucketsOf, newestOf, newsSql, readNews } from './changes.ts'
 import type { Connections } from './connections.ts'
-import { type AnswerRow, answerOf, pageSql, required } from './items.ts'
-import { bucketCount, bucketOf, keyFromColumns, pkColumn } from './keys.ts'
-import type { Moments } from './moments.ts'
+import { isCut, pageSql } from './items.ts'
+import { bucketCount, keyFromColumns, pkColumn } from './keys.ts'
 import { parsePosition, printPosition } from './positions.ts'
+import type { Views } from './views.ts'
 
-/** The number of the last entry of each bucket that is no longer remembered. */
-const forgottenSql = `
-  SELECT n.bucket, greatest(
-    CASE WHEN n.log_epoch = c.log_epoch THEN n.log_forgotten WHEN n.lsn = 0 THEN 0 ELSE n.lsn * ${bucketCount} + n.bucket END,
-    (SELECT g.number FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket AND g.ts <= k.now - c.log_seconds
-      ORDER BY g.ts DESC, g.number DESC LIMIT 1)) AS number
-  FROM mayfly.containers c CROSS JOIN mayfly.clock k JOIN mayfly.counters n ON n.container = c.number
-  WHERE c.number = $1 AND k.one = 1`
-
-const behind = 'unnest($2::bigint[]) WITH ORDINALITY a(number, bucket)'
+/**
+ * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the second up to which its
+ * log is forgotten. Asked behind the page: what was removed before it was read is then known to be forgotten.
+ */
+const forgottenStatement = {
+  name: 'log_forgotten',
+  text: `
+    SELECT count(*)::int AS buckets FROM mayfly.counters n WHERE n.container = $1 AND n.bucket = ANY ($3::int[])
+      AND ($2::bigint[])[n.bucket + 1] < greatest(
+        CASE WHEN n.log_epoch = $4 THEN n.log_forgotten WHEN n.lsn = 0 THEN 0 ELSE n.lsn * ${bucketCount} + n.bucket END,
+        (SELECT max(g.number) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket AND g.ts = (
+          SELECT max(h.ts) FROM mayfly.log h WHERE h.container = n.container AND h.bucket = n.bucket AND h.ts <= $5)))`,
+}
 
 const logStatement = {
   name: 'log',
-  text: `
-    SELECT p.*, (SELECT log_seconds FROM mayfly.containers WHERE number = $1) AS log_seconds,
-      (SELECT array_agg(n.version ORDER BY n.bucket) FROM (${newestSql}) n) AS newest_versions,
-      EXISTS (SELECT 1 FROM (${forgottenSql}) f JOIN ${behind} ON a.bucket = f.bucket + 1
-        WHERE f.bucket BETWEEN $3 AND $4 AND a.number < f.number) AS is_forgotten
-    FROM (${pageSql(
-      `SELECT g.*, ${shownAt('g', 'number')} AS shown_at FROM (${newestSql}) n JOIN ${behind} ON a.bucket = n.bucket + 1 AND a.number < n.version
-       CROSS JOIN LATERAL (
-         SELECT * FROM mayfly.log g WHERE g.container = $1 AND g.bucket = n.bucket AND g.number > a.number
-           AND g.epk >= $5 AND g.epk < $6 AND ($7::bytea IS NULL OR g.pk = $7)
-         ORDER BY g.number LIMIT $8) g
-       WHERE n.bucket BETWEEN $3 AND $4 ORDER BY shown_at, g.bucket, g.number LIMIT $8`,
-      'r.shown_at, r.bucket, r.number',
-      '$9',
-      `coalesce(octet_length(r.body), 0) + coalesce(octet_length(r.bytes), 0)
-        + coalesce(octet_length(r.previous_body), 0) + coalesce(octet_length(r.previous_bytes), 0)`,
-    )}) p ORDER BY p.place`,
+  text: pageSql(
+    newsSql(
+      `SELECT * FROM mayfly.log i WHERE i.container = $1 AND i.bucket = n.bucket AND i.number > ($2::bigint[])[n.bucket + 1]
+         AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6)`,
+      'number',
+    ),
+    'r.shown_at, r.bucket, r.number',
+    '$8',
+    `coalesce(octet_length(r.body), 0) + coalesce(octet_length(r.bytes), 0)
+      + coalesce(octet_length(r.previous_body), 0) + coalesce(octet_length(r.previous_bytes), 0)`,
+  ),
 }
 
 export interface EntryRow {
@@ -65,45 +62,42 @@ export interface EntryRow {
   previous_bytes: Buffer | null
 }
 
-type LogRow = AnswerRow & {
-  log_seconds: number | null
-  newest_versions: number[]
-  is_forgotten: boolean
-  found: number | null
-} & (EntryRow | { number: null })
-
 export class Log {
   readonly #connections: Connections
-  readonly #moments: Moments
+  readonly #views: Views
 
-  constructor(connections: Connections, moments: Moments) {
+  constructor(connections: Connections, views: Views) {
     this.#connections = connections
-    this.#moments = moments
+    this.#views = views
   }
 
   async read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<LogAnswer> {
     const reached = parsePosition(after)
-    const { partitionKey } = container
-    const [lowest, highest] = [bucketOf(partitionKey, within.min), bucketOf(partitionKey, within.maxExclusive)]
-    await this.#moments.tick()
-    const rows = await this.#connections.readLong<LogRow>(logStatement, [
-      container.number,
-      reached,
-      lowest,
-      highest,
+    using view = await this.#views.take(container)
+    const { moment, policy, logSeconds, logEpoch } = view
+    if (logSeconds === null) throw new RequestError('malformed', `The container ${container.id} keeps no log.`)
+    const buckets = bucketsOf(container, within)
+    const behind = [container.number, reached, buckets]
+    const values = [
+      ...behind,
       within.min,
       within.maxExclusive,
       within.pk === undefined ? null : pkColumn(within.pk),
       page.itemsMax,
       page.bytesMax,
-    ])
-    const first = required(rows, container)
-    if (first.log_seconds === null) throw new RequestError('malformed', `The container ${container.id} keeps no log.`)
-    const answer = answerOf(first, undefined)
-    if (first.is_forgotten) return { ...answer, entries: [], position: after, isEnd: false, isForgotten: true }
-    const entries = rows.filter(row => row.number !== null).map(row => entryOf(row, reached))
-    const isEnd = entries.length === (first.found ?? 0) && entries.length < page.itemsMax
-    if (isEnd) advance(reached, first.newest_versions, lowest, highest)
+    ]
+    const [{ rows, newest }, forgotten] = await this.#connections.reading(session =>
+      Promise.all([
+        readNews<EntryRow>(session, container, logStatement, values),
+        session.query({ ...forgottenStatement, values: [...behind, logEpoch, moment - logSeconds] }),
+      ]),
+    )
+    const answer = { moment, policy, version: newestOf(newest, rows) }
+    if (forgotten.rows[0].buckets > 0)
+      return { ...answer, entries: [], position: after, isEnd: false, isForgotten: true }
+    const entries = rows.map(row => entryOf(row, reached))
+    const isEnd = !isCut(rows, page)
+    if (isEnd) advance(reached, newest, buckets)
     return { ...answer, entries, position: printPosition(reached), isEnd, isForgotten: false }
   }
 }

@@ -3,7 +3,7 @@
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { ContainerRecord, ItemKey, Step, StoredItem } from '../port.ts'
 import { type Session, snapshot } from './connections.ts'
-import { gone } from './errors.ts'
+import { required } from './items.ts'
 import { bucketOf, keyColumns } from './keys.ts'
 import { type BodyColumns, bodyOf } from './records.ts'
 import { type FoundBucket, nameOf } from './steps.ts'
@@ -32,13 +32,16 @@ export function placesOf(steps: readonly Step[]): { places: Place[]; own: number
   return { places, own }
 }
 
-interface LookRow extends BodyColumns {
+interface ContainerRow {
   moment: EpochSeconds
   default_ttl: number | null
   inherited_dead_at: number
   own_dead_at: number
   definition: number
   is_logged: boolean
+}
+
+interface LookRow extends BodyColumns {
   lsn: number
   place: number
   sequence: number | null
@@ -47,22 +50,27 @@ interface LookRow extends BodyColumns {
   deadline: number | null
 }
 
+const containerStatement = {
+  name: 'look_at_container',
+  text: `
+    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
+      c.log_seconds IS NOT NULL AS is_logged
+    FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
+}
+
 const lookStatement = {
   name: 'look',
   text: `
-    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
-      c.log_seconds IS NOT NULL AS is_logged, n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
-    FROM mayfly.containers c CROSS JOIN mayfly.clock k
-    JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2
+    SELECT n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes FROM mayfly.counters n
     CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
     LEFT JOIN LATERAL (
       SELECT * FROM mayfly.items x
       WHERE x.container = $1 AND x.bucket = $2 AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1
     ) i ON true
-    WHERE c.number = $1 AND k.one = 1`,
+    WHERE n.container = $1 AND n.bucket = $2`,
 }
 
-/** All of one snapshot, or behind locks that are held until the transaction ends. */
+/** All as it was at one moment, or behind locks that are held until the transaction ends. */
 export async function findBuckets(
   session: Session,
   places: readonly Place[],
@@ -81,7 +89,13 @@ export async function findBuckets(
     ])
     return found
   }
-  return places.length === 1 ? lookAround() : snapshot(session, lookAround)
+  const [only, ...others] = places
+  if (only === undefined || others.length > 0) return snapshot(session, lookAround)
+  // Cheaper than a snapshot: if time and policy are the same before and behind it, all was found at that moment.
+  for (;;) {
+    const [found, { moment, definition }] = await Promise.all([find(session, only), lookAt(session, only.container)])
+    if (found.moment === moment && found.version === definition) return [found]
+  }
 }
 
 export async function lockBuckets(
@@ -94,6 +108,11 @@ export async function lockBuckets(
   ])
 }
 
+async function lookAt(session: Session, container: ContainerRecord): Promise<ContainerRow> {
+  const { rows } = await session.query({ ...containerStatement, values: [container.number] })
+  return required(rows as ContainerRow[], container)
+}
+
 async function find(session: Session, { container, bucket, keys }: Place): Promise<FoundBucket> {
   const names = [...keys.keys()]
   const columns = [...keys.values()].map(keyColumns)
@@ -104,9 +123,12 @@ async function find(session: Session, { container, bucket, keys }: Place): Promi
     columns.map(({ pk }) => pk),
     columns.map(({ id }) => id),
   ]
-  const rows = (await session.query({ ...lookStatement, values })).rows as LookRow[]
-  const [first] = rows
-  if (first === undefined) throw gone(container)
+  const [circumstances, look] = await Promise.all([
+    lookAt(session, container),
+    session.query({ ...lookStatement, values }),
+  ])
+  const rows = look.rows as LookRow[]
+  const first = required(rows, container)
   const items = new Map<string, StoredItem>()
   for (const { place, sequence, version, ts, deadline, ...body } of rows) {
     if (sequence !== null) items.set(names[place - 1]!, { sequence, version, ts, deadline, body: bodyOf(body) })
@@ -115,10 +137,10 @@ async function find(session: Session, { container, bucket, keys }: Place): Promi
     container: container.number,
     bucket,
     lsn: first.lsn,
-    moment: first.moment,
-    policy: policyOf(first),
-    version: first.definition,
-    isLogged: first.is_logged,
+    moment: circumstances.moment,
+    policy: policyOf(circumstances),
+    version: circumstances.definition,
+    isLogged: circumstances.is_logged,
     items,
   }
 }

@@ -19,6 +19,7 @@ import type {
 import { Catalog } from './catalog.ts'
 import { CatalogCopy } from './catalog-copy.ts'
 import { Changes } from './changes.ts'
+import { isDistributed } from './citus.ts'
 import { Connections } from './connections.ts'
 import { Entries } from './entries.ts'
 import { Items } from './items.ts'
@@ -46,6 +47,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   try {
     const session = await connections.acquire()
     let mark: EpochSeconds
+    let isCluster: boolean
     try {
       await requireUsable(session)
       if (await isHalfMoved(session)) {
@@ -54,12 +56,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       }
       await migrate(session)
       await forgetGateways(session)
+      isCluster = await isDistributed(session)
       const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
       mark = rows[0].now
     } finally {
       session.release()
     }
-    return new PostgresStore(connections, mark, options)
+    return new PostgresStore(connections, isCluster, mark, options)
   } catch (error) {
     await connections[Symbol.asyncDispose]()
     throw whyNot(error, options.url)
@@ -69,7 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 class PostgresStore implements Store {
   readonly #connections: Connections
   readonly #moments: Moments
-  readonly #views = new Views()
+  readonly #views: Views
   readonly #copy: CatalogCopy
   readonly #catalog: Catalog
   readonly #items: Items
@@ -79,7 +82,7 @@ class PostgresStore implements Store {
   readonly #entries: Entries
   readonly #purge: Purge
 
-  constructor(connections: Connections, mark: EpochSeconds, options: PostgresOptions) {
+  constructor(connections: Connections, isCluster: boolean, mark: EpochSeconds, options: PostgresOptions) {
     const { clock, onFatal, keysOf = jsonIndexKeys } = options
     const gateway = randomUUID()
     const moments = new Moments(connections, clock(mark), mark)
@@ -89,12 +92,14 @@ class PostgresStore implements Store {
     this.#moments = moments
     this.#copy = copy
     this.#catalog = catalog
-    this.#items = new Items(connections, moments, this.#views)
-    this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway }, onFatal)
-    this.#changes = new Changes(connections, moments)
-    this.#log = new Log(connections, moments)
-    this.#entries = new Entries({ connections, moments, copy, keysOf })
-    this.#purge = new Purge(connections, moments, this.#views)
+    const views = new Views(connections, moments)
+    this.#views = views
+    this.#items = new Items({ connections, moments, views, isCluster })
+    this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway, isCluster }, onFatal)
+    this.#changes = new Changes(connections, views)
+    this.#log = new Log(connections, views)
+    this.#entries = new Entries({ connections, views, copy, keysOf })
+    this.#purge = new Purge(connections, moments, views)
   }
 
   moment() {
@@ -102,7 +107,7 @@ class PostgresStore implements Store {
   }
 
   view(container: ContainerRecord) {
-    return this.#items.view(container)
+    return this.#views.take(container)
   }
 
   /** Gateways share evenly. One that comes or goes is noticed with the next look at the catalog. */

@@ -15,16 +15,6 @@ export function isAlive(row: string, inherited: string, own: string): string {
 }
 
 /**
- * The condition with thresholds that PostgreSQL works out once for a statement: those of a viewpoint if there is one, which
- * come as parameters, and otherwise those of now. `$1` is the container.
- */
-export function isAliveNow(row: string, at: { inherited: string; own: string }): string {
-  const threshold = (given: string, sql: string) =>
-    `(SELECT coalesce(${given}::bigint, ${sql}) FROM mayfly.containers c, mayfly.clock k WHERE c.number = $1 AND k.one = 1)`
-  return isAlive(row, threshold(at.inherited, inheritedAfter('k.now')), threshold(at.own, ownAfter('k.now')))
-}
-
-/**
  * What the index of the change order begins with. An expression, so that nothing else can use that index: over tables that were
  * empty when a statement was planned, finding an item through it would have looked as cheap as finding it by its key.
  */

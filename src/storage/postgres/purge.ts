@@ -3,27 +3,13 @@
 import { randomInt } from 'node:crypto'
 import type { Census, Cohort, ContainerRecord } from '../port.ts'
 import type { Connections } from './connections.ts'
+import { gone } from './errors.ts'
 import { required } from './items.ts'
 import { bucketCount } from './keys.ts'
 import type { Moments } from './moments.ts'
-import { inheritedAfter, ownAfter } from './predicates.ts'
 import type { Views } from './views.ts'
 
-/** The buckets with something to remove. One probe of each index for each bucket, however many rows there are. */
-const deadStatement = {
-  name: 'dead_buckets',
-  text: `
-    SELECT n.bucket FROM mayfly.containers c CROSS JOIN mayfly.clock k
-    LEFT JOIN mayfly.counters n ON n.container = c.number AND (n.rows > 0 AND (
-        EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
-          AND i.deadline IS NULL AND i.ts <= least(${inheritedAfter('k.now')}, $2::bigint))
-        OR EXISTS (SELECT 1 FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket
-          AND i.deadline IS NOT NULL AND i.deadline <= least(${ownAfter('k.now')}, $3::bigint)))
-      OR EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket
-        AND g.ts <= k.now - coalesce(c.log_seconds, 0)))
-    WHERE c.number = $1 AND k.one = 1 ORDER BY n.bucket`,
-}
-
+const deadStatement = { name: 'dead_buckets', text: 'SELECT buckets FROM mayfly.dead_buckets($1, $2, $3)' }
 const sweepStatement = { name: 'sweep', text: 'SELECT * FROM mayfly.sweep_buckets($1, $2, $3, $4, $5, $6)' }
 const waitStatement = { name: 'sweep_waiting', text: 'SELECT removed FROM mayfly.sweep($1, $2, $3, $4, true, $5, $6)' }
 
@@ -150,9 +136,9 @@ export class Purge {
 
   async #deadBuckets(container: ContainerRecord): Promise<number[]> {
     const values = [container.number, ...this.#heldBack(container)]
-    const rows = await this.#connections.readLong<{ bucket: number | null }>(deadStatement, values)
-    required(rows, container)
-    const dead = rows.flatMap(({ bucket }) => (bucket === null ? [] : [bucket]))
+    const [row] = await this.#connections.readLong<{ buckets: number[] | null }>(deadStatement, values)
+    if (row!.buckets === null) throw gone(container)
+    const dead = row!.buckets.toSorted((a, b) => a - b)
     // Gateways begin at different places, or they would be in each other's way all the time.
     const first = dead.findIndex(bucket => bucket >= this.#firstBucket)
     return first === -1 ? dead : [...dead.slice(first), ...dead.slice(0, first)]

@@ -2,7 +2,7 @@
  * The tables in PostgreSQL and their forward-only migrations.
  *
  * All containers share their tables. Container and bucket stand in every key, so that a cluster can distribute by bucket and
- * a write stays on one shard; catalog, policies and clock are small and read with every statement (reference tables there).
+ * a write stays on one shard; catalog, policies and clock are small and stay on its coordinator (`citus.ts`).
  *
  *   clock      one row: the moment. It never decreases and stands still while a policy changes.
  *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when to look again.
@@ -16,6 +16,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { postgresSignOnMs } from '../../base/limits.ts'
+import { distribute, hasWorkers, isDistributed } from './citus.ts'
 import type { Session } from './connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
@@ -170,6 +171,8 @@ const migrations: readonly string[] = [
 
   CREATE TABLE mayfly.gateways (id uuid PRIMARY KEY, seen timestamptz NOT NULL, last_change uuid);
   `,
+  // Other functions, the same tables.
+  '',
 ]
 
 /** Made anew with every migration: they belong to the tables as they are now. */
@@ -182,7 +185,9 @@ const dropFunctions = `
 const migrationLock = 0x6d617966
 
 export async function migrate(session: Session): Promise<void> {
-  if ((await formatOf(session)) === migrations.length) return
+  const isCluster = await hasWorkers(session)
+  const isThere = (await formatOf(session)) === migrations.length
+  if (isThere && (!isCluster || (await isDistributed(session)))) return
   await session.query('BEGIN')
   await session.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
   const present = await formatOf(session)
@@ -202,6 +207,15 @@ export async function migrate(session: Session): Promise<void> {
     await session.query(dropFunctions)
     await session.query(functions)
   }
+  if (isCluster && !(await isDistributed(session))) {
+    // They ask and lock as one asks a single PostgreSQL.
+    if (present > 0 && (await othersSignedOn(session)) > 0) {
+      await session.query('ROLLBACK')
+      const sentence = 'This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.'
+      throw new RequestError('unsupported', sentence)
+    }
+  }
+  if (isCluster) await distribute(session)
   await session.query(
     'INSERT INTO mayfly.format VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
     [migrations.length],

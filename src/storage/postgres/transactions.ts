@@ -19,7 +19,7 @@ import { newPolicy } from '../../ttl/lifespan.ts'
 import type { ContainerRecord, ItemWrite, Step, StepAnswer, TransactAnswer, TtlPolicy, WriteAnswer } from '../port.ts'
 import { Attempts } from './attempts.ts'
 import type { Catalog } from './catalog.ts'
-import { noteFindings } from './catalog-changes.ts'
+import { noteAllFindings } from './catalog-changes.ts'
 import { abandon, type Connections, pipelined } from './connections.ts'
 import { entriesOf, type IndexFindings, isNothing, noFindings } from './entry-keys.ts'
 import { gone, isConflict, isLost, refusalOf, translate, uncertain } from './errors.ts'
@@ -35,6 +35,7 @@ export interface TransactionParts {
   readonly moments: Moments
   readonly keysOf: KeyMaker
   readonly gateway: string
+  readonly isCluster: boolean
   readonly nextBatch: () => number
 }
 
@@ -96,7 +97,9 @@ export class Transactions {
       let session: PoolClient | undefined
       try {
         session = await this.#parts.connections.acquire()
-        const results = await this.#attempt(session, asked, races >= postgresRacesMax)
+        // A cluster has no snapshot over several shards: what they hold together is found behind their locks.
+        const isLocking = races >= postgresRacesMax || (this.#parts.isCluster && asked.places.length > 1)
+        const results = await this.#attempt(session, asked, isLocking)
         session.release()
         session = undefined
         if (results === 'apart') return await this.#runApart(jobs)
@@ -140,8 +143,14 @@ export class Transactions {
     }
     const findings = new Map<number, IndexFindings>()
     const calls = found.map(bucket => this.#callFor(bucket, decided, batch, findings))
+    if (![...findings.values()].every(isNothing)) {
+      if (isLocking) await session.query('ROLLBACK')
+      await pipelined(session, () => noteAllFindings(session, findings))
+      await this.#parts.catalog.settle()
+      return 'moved'
+    }
     try {
-      await this.#send(session, calls, findings, isLocking)
+      await this.#send(session, calls, isLocking)
     } catch (error) {
       if (isLost(error)) lost.push(trace(results, calls, decided))
       const refusal = refusalOf(error)
@@ -150,7 +159,6 @@ export class Transactions {
       if (!refusal.includes(' ')) return 'moved'
       return jobs.length > 1 ? 'apart' : [withConflict(refusal, decided, results[0]!)]
     }
-    if (![...findings.values()].every(isNothing)) await this.#parts.catalog.settle()
     return results
   }
 
@@ -186,21 +194,14 @@ export class Transactions {
     }
   }
 
-  async #send(
-    session: PoolClient,
-    calls: readonly Call[],
-    findings: ReadonlyMap<number, IndexFindings>,
-    isBegun: boolean,
-  ): Promise<void> {
-    const isSingle = calls.length === 1 && [...findings.values()].every(isNothing) && !isBegun
+  async #send(session: PoolClient, calls: readonly Call[], isBegun: boolean): Promise<void> {
     const work = async () => {
       const all: Promise<unknown>[] = []
       if (calls.length > 1 && !isBegun) all.push(lockBuckets(session, calls))
       for (const call of calls) all.push(session.query(writeQuery(call)))
-      for (const [container, found] of findings) all.push(noteFindings(session, container, found))
       await Promise.all(all)
     }
-    await (isSingle ? work() : pipelined(session, work, { isBegun }))
+    await (calls.length === 1 && !isBegun ? work() : pipelined(session, work, { isBegun }))
   }
 }
 

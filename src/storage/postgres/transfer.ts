@@ -1,7 +1,8 @@
 /**
  * Moves the contents of a database in PostgreSQL out, or into one that has none: see `storage/transfer.ts`.
  *
- * While something is half moved, a table `transfer` stands beside the others, and no gateway opens them.
+ * While something is half moved, a table `transfer` stands beside the others, and no gateway opens them. What was put in and is
+ * not noted there is put in again when it is resumed: in a cluster the two are not on one machine.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -192,7 +193,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
         `INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes, at)
          SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[],
            $9::bigint[], $10::bigint[], $11::text[], $12::bytea[])
-           w(bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes)`,
+           w(bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes) ON CONFLICT DO NOTHING`,
         [
           container.number,
           buckets,
@@ -210,7 +211,8 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
       )
       await session.query(
         `INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
-         SELECT $1, w.* FROM unnest($2::int[], $3::int[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], $8::bytea[]) w`,
+         SELECT $1, w.* FROM unnest($2::int[], $3::int[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], $8::bytea[]) w
+         ON CONFLICT DO NOTHING`,
         [
           container.number,
           entries.map(({ at }) => buckets[at]),
@@ -237,7 +239,8 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
            previous_version, previous_body, previous_bytes, at)
          SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[],
            $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[])
-           w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes)`,
+           w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes)
+         ON CONFLICT DO NOTHING`,
         [
           container.number,
           entries.map(each => bucketOf(container.partitionKey, each.key.epk)),

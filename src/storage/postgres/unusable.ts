@@ -2,6 +2,7 @@
 
 import { MayflyError, RequestError } from '../../base/error.ts'
 import { postgresVersionMin } from '../../base/limits.ts'
+import { objectionToNode } from './citus.ts'
 import type { Session } from './connections.ts'
 import { codeOf, isLost, translate } from './errors.ts'
 
@@ -21,7 +22,7 @@ const factsText = `
 
 export async function requireUsable(session: Session): Promise<void> {
   const [facts] = (await session.query(factsText)).rows as [Facts]
-  const objection = objectionTo(facts)
+  const objection = objectionTo(facts) ?? (await objectionToNode(session))
   if (objection !== undefined) throw new RequestError('unsupported', objection)
 }
 

@@ -1,6 +1,9 @@
 /**
  * The function that writes: a group of writes to one bucket in one call, judged, stamped and stored inside PostgreSQL.
  *
+ * Locks, the moment and the verdict are the business of the first part; the second is about the rows of the bucket and nothing
+ * else, so that a cluster can run it where the bucket is (`citus.ts`).
+ *
  * No client holds a lock across a round trip. The counter of the bucket is locked first, so the numbers of writes are in the
  * order of their commits; then the clock, which writers share until they commit, and a tick or a change of policy takes
  * alone: no write commits behind the moment at which it was judged, so what one gateway has seen dead is not replaced
@@ -26,6 +29,11 @@ const atKey = (row: string) =>
   `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epk_ AND ${row}.pk = pk_ AND ${row}.id = id_`
 /** Under the lock of the bucket the row stays where it was found. */
 const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here.ctid`
+/** An entry with the key of entry `e` whose item is alive. */
+const livingHolder = (where: string) => `
+        1 FROM mayfly.entries n JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
+          AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
+        WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
 const logColumns =
   'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
@@ -58,12 +66,7 @@ CREATE FUNCTION mayfly.write(
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ record;
-  inherited_after bigint; own_after bigint; is_logged boolean; before_lsn bigint; at_ bigint;
-  epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
-  here record; was_there boolean; lives boolean; kind text; outcome text;
-  body_ text; printed_form text; printed text; made_sequence bigint; made_version bigint; deadline_ bigint;
-  piece int := 0; gap int := 0; entry int := 0; last_entry int;
+  bucket_ mayfly.counters%ROWTYPE; container_ record; inherited_after bigint; own_after bigint; key_lock int; held boolean[];
 BEGIN
   verdict := 'done';
   SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
@@ -92,11 +95,42 @@ BEGIN
   own_dead_at := container_.own_dead_at;
   inherited_after := CASE WHEN default_ttl > 0 THEN greatest(inherited_dead_at, moment - default_ttl) ELSE inherited_dead_at END;
   own_after := CASE WHEN default_ttl IS NOT NULL THEN greatest(own_dead_at, moment) ELSE own_dead_at END;
-  is_logged := container_.log_seconds IS NOT NULL;
-  before_lsn := bucket_.lsn;
-  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
-  outcomes := '';
+  IF 'container' = ANY (uniques) THEN
+    -- Writers to other buckets must not enter the same keys at the same time. In one order, so that none waits in a circle.
+    FOR key_lock IN SELECT DISTINCT hashtext(numbers[e] || encode(keys[e], 'hex')) FROM generate_subscripts(uniques, 1) e
+      WHERE uniques[e] = 'container' ORDER BY 1 LOOP
+      PERFORM pg_advisory_xact_lock(c_, key_lock);
+    END LOOP;
+    FOR e IN 1..cardinality(uniques) LOOP
+      CONTINUE WHEN uniques[e] <> 'container';
+      PERFORM ${livingHolder('n.bucket <> b')};
+      held[e] := FOUND;
+    END LOOP;
+  END IF;
+  SELECT w.outcomes, w.sequences, w.versions INTO outcomes, sequences, versions FROM mayfly.write_rows(c_, b, gateway_, batch_, is_atomic,
+    indexes_, bucket_.lsn, bucket_.rows, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
+    moment, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, kinds, epks, pks, long_pks, ids, if_versions, ttls,
+    untils, gap_counts, pieces, forms, bytes_, entry_counts, numbers, keys, uniques, held) w;
+END $$;
 
+-- What a call does to its rows. Those entries are \`held\` whose key a living item of another bucket has.
+CREATE FUNCTION mayfly.write_rows(
+  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint,
+  lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
+  moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint, inherited_after bigint, own_after bigint,
+  kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[], if_versions bigint[], ttls bigint[], untils bigint[],
+  gap_counts int[], pieces text[], forms text[], bytes_ bytea[],
+  entry_counts int[], numbers int[], keys bytea[], uniques text[], held boolean[],
+  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+  before_lsn bigint := lsn_;
+  epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
+  here record; was_there boolean; lives boolean; kind text; outcome text;
+  body_ text; printed_form text; printed text; made_sequence bigint; made_version bigint; deadline_ bigint;
+  piece int := 0; gap int := 0; entry int := 0; last_entry int;
+BEGIN
+  outcomes := '';
   FOR k IN 1..length(kinds) LOOP
     kind := substr(kinds, k, 1);
     epk_ := epks[k];
@@ -117,30 +151,25 @@ BEGIN
     IF outcome IN ('c', 'r') THEN
       FOR e IN entry + 1..last_entry LOOP
         CONTINUE WHEN uniques[e] = 'none';
-        -- Writers to other buckets must not enter the same key at the same time.
-        IF uniques[e] = 'container' THEN PERFORM pg_advisory_xact_lock(c_, hashtext(numbers[e] || encode(keys[e], 'hex'))); END IF;
-        IF EXISTS (SELECT 1 FROM mayfly.entries n JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
-            AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
-          WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND (uniques[e] = 'container' OR n.bucket = b)
-            AND NOT (lives AND n.sequence = here.sequence) AND ${alive('i')})
+        IF held[e] OR EXISTS (SELECT ${livingHolder('n.bucket = b AND NOT (lives AND n.sequence = here.sequence)')})
         THEN outcome := 'x'; EXIT; END IF;
       END LOOP;
     END IF;
 
     IF outcome IN ('c', 'r', 'd') THEN
-      IF is_logged AND bucket_.log_epoch <> container_.log_epoch THEN
-        bucket_.log_epoch := container_.log_epoch;
-        bucket_.log_forgotten := bucket_.lsn * ${bucketCount} + b;
+      IF is_logged AND log_epoch_ <> container_epoch THEN
+        log_epoch_ := container_epoch;
+        log_forgotten_ := lsn_ * ${bucketCount} + b;
       END IF;
       IF is_logged AND was_there AND NOT lives THEN
         -- The death of what stood here comes before the birth of what follows.
-        bucket_.lsn := bucket_.lsn + 1;
-        made_version := bucket_.lsn * ${bucketCount} + b;
+        lsn_ := lsn_ + 1;
+        made_version := lsn_ * ${bucketCount} + b;
         INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
           moment, at_, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
       END IF;
-      bucket_.lsn := bucket_.lsn + 1;
-      made_version := bucket_.lsn * ${bucketCount} + b;
+      lsn_ := lsn_ + 1;
+      made_version := lsn_ * ${bucketCount} + b;
       made_sequence := CASE WHEN lives THEN here.sequence ELSE made_version END;
       body_ := NULL;
       IF outcome <> 'd' THEN
@@ -175,14 +204,14 @@ BEGIN
       END IF;
       IF outcome = 'd' THEN
         DELETE FROM mayfly.items i WHERE ${atRow('i')};
-        bucket_.rows := bucket_.rows - 1;
+        rows_ := rows_ - 1;
       ELSIF was_there THEN
         UPDATE mayfly.items i SET sequence = made_sequence, version = made_version, ts = moment, at = at_, deadline = deadline_,
           body = body_, bytes = data_ WHERE ${atRow('i')};
       ELSE
         INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
           VALUES (c_, b, epk_, pk_, long_pk_, id_, made_sequence, made_version, moment, at_, deadline_, body_, data_);
-        bucket_.rows := bucket_.rows + 1;
+        rows_ := rows_ + 1;
       END IF;
       IF outcome <> 'd' AND last_entry > entry THEN
         INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
@@ -194,21 +223,21 @@ BEGIN
 
     outcomes := outcomes || outcome;
     sequences[k] := CASE WHEN outcome IN ('c', 'r') THEN made_sequence END;
-    versions[k] := CASE WHEN bucket_.lsn > 0 THEN bucket_.lsn * ${bucketCount} + b ELSE 0 END;
+    versions[k] := CASE WHEN lsn_ > 0 THEN lsn_ * ${bucketCount} + b ELSE 0 END;
     piece := piece + gap_counts[k] + 1;
     gap := gap + gap_counts[k];
     entry := last_entry;
   END LOOP;
 
-  IF bucket_.lsn = before_lsn THEN RETURN; END IF;
-  UPDATE mayfly.counters n SET lsn = bucket_.lsn, rows = bucket_.rows, log_epoch = bucket_.log_epoch, log_forgotten = bucket_.log_forgotten
+  IF lsn_ = before_lsn THEN RETURN; END IF;
+  UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_, log_epoch = log_epoch_, log_forgotten = log_forgotten_
     WHERE n.container = c_ AND n.bucket = b;
-  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = write.default_ttl, inherited_dead_at = write.inherited_dead_at,
-      own_dead_at = write.own_dead_at, outcomes = write.outcomes, sequences = write.sequences, versions = write.versions
+  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = write_rows.default_ttl, inherited_dead_at = write_rows.inherited_dead_at,
+      own_dead_at = write_rows.own_dead_at, outcomes = write_rows.outcomes, sequences = write_rows.sequences, versions = write_rows.versions
     WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch < batch_;
   IF NOT FOUND THEN
     INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
-      VALUES (c_, b, gateway_, batch_, moment, write.default_ttl, write.inherited_dead_at, write.own_dead_at, write.outcomes, write.sequences, write.versions)
+      VALUES (c_, b, gateway_, batch_, moment, write_rows.default_ttl, write_rows.inherited_dead_at, write_rows.own_dead_at, write_rows.outcomes, write_rows.sequences, write_rows.versions)
       ON CONFLICT DO NOTHING;
     -- A call that was given up for lost and tried again may still arrive, even after its successor.
     IF NOT FOUND THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = 'late'; END IF;

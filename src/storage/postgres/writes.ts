@@ -44,7 +44,14 @@ export class Writes {
   #batches = 0
 
   constructor(
-    parts: { connections: Connections; catalog: Catalog; moments: Moments; keysOf: KeyMaker; gateway: string },
+    parts: {
+      connections: Connections
+      catalog: Catalog
+      moments: Moments
+      keysOf: KeyMaker
+      gateway: string
+      isCluster: boolean
+    },
     onFatal: (error: Error) => void,
   ) {
     this.#connections = parts.connections
@@ -100,14 +107,13 @@ export class Writes {
     for (;;) {
       try {
         session ??= await this.#connections.acquire()
-        const tick = this.#moments.tick()
-        if (tick !== undefined) await tick
         const row = await this.#call(session, lane, prepared, { batch, isRetry: isLostOnce })
         session.release()
         session = undefined
-        if (row.verdict === 'done') return writes.map((write, index) => answerOf(row, index, write))
+        if (row?.verdict === 'done') return writes.map((write, index) => answerOf(row, index, write))
+        if (row === undefined) await this.#catalog.settle()
         await this.#catalog.refresh()
-        if (row.verdict === 'gone') throw gone(lane.container)
+        if (row?.verdict === 'gone') throw gone(lane.container)
         const again = this.#prepare(lane.container, writes)
         // An index that looks at stamps has come meanwhile. The lane is held, so nothing overtakes.
         if (again === undefined) return await this.#write(lane, writes, await this.#connections.acquire())
@@ -123,26 +129,24 @@ export class Writes {
     }
   }
 
+  /** undefined: only what was learned about indexes was written. */
   async #call(
     session: PoolClient,
     { container, bucket }: LaneName,
     { instructions, indexesVersion, findings }: Prepared,
     { batch, isRetry }: { batch: number; isRetry: boolean },
-  ): Promise<WriteRow> {
+  ): Promise<WriteRow | undefined> {
+    if (!isNothing(findings)) {
+      await pipelined(session, () => noteFindings(session, container.number, findings))
+      return undefined
+    }
+    const tick = this.#moments.tick()
+    if (tick !== undefined) await tick
     const call = {
       ...{ container: container.number, bucket, gateway: this.#gateway, batch, isRetry, isAtomic: false },
       ...{ indexesVersion, instructions },
     }
-    if (isNothing(findings)) return (await session.query(writeQuery(call))).rows[0]
-    const row = await pipelined(session, async () => {
-      const [{ rows }] = await Promise.all([
-        session.query(writeQuery(call)),
-        noteFindings(session, container.number, findings),
-      ])
-      return rows[0] as WriteRow
-    })
-    await this.#catalog.settle()
-    return row
+    return (await session.query(writeQuery(call))).rows[0]
   }
 
   /** undefined: PostgreSQL cannot stamp these. */
