@@ -4,60 +4,16 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Client, Pool } from 'pg'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import { RequestError } from '../../src/base/error.ts'
-import { textOf } from '../../src/document/body.ts'
-import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
-import { type Change, checkFeed, type Feed } from '../support/feed-check.ts'
-import { put } from '../support/item-write.ts'
+import { checkFeed, type Feed } from '../support/feed-check.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
-import { keyOf, makeContainer } from './store-contract.ts'
+import { makeContainer } from './store-contract.ts'
+import { storeFeed } from './store-feed.ts'
 
 const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
 const start = toEpochSeconds(1_000_000)
-const everything = { min: '', maxExclusive: 'FF' }
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
-
-/** Keys of one writer are spread over several buckets, which they share with those of others. */
-function keyFor(key: string): ItemKey {
-  return keyOf(key, `p${[...key].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 7}`)
-}
-
-function storeFeed(stores: readonly Store[], container: ContainerRecord): Feed {
-  let turn = 0
-  return {
-    write: async ({ key, n }) => {
-      const store = stores[turn++ % stores.length]!
-      const write = put('upsert', keyFor(key), { content: { key, n } })
-      // Single writes, transactions over two buckets, and some that are refused when half of them is decided.
-      if (n % 4 !== 0) return (await store.write(container, write)).item !== undefined
-      const isRefused = n % 12 === 0
-      const { refusal } = await store.transact([
-        { container, key: keyFor(key), decide: () => write },
-        {
-          container,
-          key: keyOf('shared', `s${turn % 3}`),
-          decide: () => {
-            if (isRefused) throw new RequestError('malformed', 'changed our mind')
-            return put('upsert', keyOf('shared', `s${turn % 3}`), { content: { key: `shared ${turn % 3}`, n: 0 } })
-          },
-        },
-      ])
-      return refusal === undefined
-    },
-    read: async position => {
-      const store = stores[turn % stores.length]!
-      const page = await store.changes(
-        container,
-        { within: everything, after: position },
-        { itemsMax: 7, bytesMax: 1 << 20 },
-      )
-      const changes = page.items.map(({ body }) => JSON.parse(textOf(body)) as Change)
-      return { ...page, changes: changes.filter(({ key }) => !key.startsWith('shared')) }
-    },
-  }
-}
 
 test('a reader among writers on two gateways skips nothing, repeats nothing and sees no older version after a newer', async () => {
   const url = await server.createDatabase()

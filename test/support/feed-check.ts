@@ -23,14 +23,24 @@ export interface Violations {
   delivered: number
 }
 
+export interface Crowd {
+  readonly writers: number
+  /** Of each writer, at least. */
+  readonly writes: number
+  readonly readers: number
+  readonly start: string
+  /** Until then everybody goes on. */
+  readonly isEnough?: () => boolean
+}
+
 export async function checkFeed(
   feed: Feed,
-  { writers, writes, readers, start }: { writers: number; writes: number; readers: number; start: string },
+  { writers, writes, readers, start, isEnough = () => true }: Crowd,
 ): Promise<Violations> {
   const latest = new Map<string, number>()
   let isOver = false
   const writing = Array.from({ length: writers }, async (_, writer) => {
-    for (let n = 1; n <= writes; n++) {
+    for (let n = 1; n <= writes || !isEnough(); n++) {
       // Half of the writes go to a few keys that change again and again.
       const key = n % 2 === 0 ? `hot ${writer}` : `new ${writer} ${n}`
       if (await feed.write({ key, n })) latest.set(key, n)

@@ -22,6 +22,7 @@ import type { Connections, Session } from './connections.ts'
 import { entriesOf, noFindings } from './entry-keys.ts'
 import { type ItemRow, isCut, itemColumns, pageSql, readPage, required, scannedItem, thresholds } from './items.ts'
 import { bucketOf, pkColumn } from './keys.ts'
+import { lockBuckets } from './look.ts'
 import { isAlive } from './predicates.ts'
 import { type BodyColumns, bodyOf, type IndexRow, toIndex } from './records.ts'
 import type { Views } from './views.ts'
@@ -163,10 +164,7 @@ async function buildStep(
     await touchIndexes(session, container)
     return 'ready'
   }
-  await session.query('SELECT 1 FROM mayfly.counters WHERE container = $1 AND bucket = $2 FOR UPDATE', [
-    container,
-    bucket,
-  ])
+  await lockBuckets(session, [{ container, bucket }])
   const from = bucket === built.built_bucket ? built : beginning
   const { rows } = await session.query(
     `SELECT epk, pk, long_pk, id, sequence, body, bytes FROM mayfly.items

@@ -7,7 +7,7 @@
 
 import { bucketCount } from './keys.ts'
 import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
-import { clockLock, writeFunction } from './write-function.ts'
+import { clockLock, takeBucket, takeFreeBucket, writeFunction } from './write-function.ts'
 
 const deadRows = (condition: string, by: string, threshold: string) => `
         DELETE FROM mayfly.items WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
@@ -30,7 +30,7 @@ const sweepOne = (condition: string, by: string, threshold: string) => `
         SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
       END IF;`
 
-export const functions = `
+export const functions = (isCluster: boolean) => `
 CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
 BEGIN
   SELECT now INTO moment FROM mayfly.clock WHERE one = 1;
@@ -65,22 +65,23 @@ END $$;
 
 -- In one order, so that transactions over several buckets do not wait for each other in a circle.
 CREATE FUNCTION mayfly.lock_buckets(containers_ int[], buckets_ int[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE w record;
+DECLARE w record; bucket_ mayfly.counters%ROWTYPE;
 BEGIN
   FOR w IN SELECT * FROM unnest(containers_, buckets_) u(container, bucket) ORDER BY 1, 2 LOOP
-    PERFORM 1 FROM mayfly.counters n WHERE n.container = w.container AND n.bucket = w.bucket FOR UPDATE;
+    ${takeBucket(isCluster, 'w.container', 'w.bucket')}
   END LOOP;
 END $$;
 
 -- Whether a call was written, asked behind all that has begun: the versions that it made, or NULL.
 CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[]) LANGUAGE plpgsql AS $$
+DECLARE bucket_ mayfly.counters%ROWTYPE;
 BEGIN
-  PERFORM 1 FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
+  ${takeBucket(isCluster)}
   SELECT l.versions INTO versions FROM mayfly.lanes l
     WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
 END $$;
 
-${writeFunction}
+${writeFunction(isCluster)}
 
 -- NULL when somebody else has the bucket. Its lock comes before those of rows, as in writes. What an open view still shows
 -- is held back by the thresholds that are given.
@@ -89,10 +90,8 @@ CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits b
 DECLARE
   bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; inherited_after bigint; own_after bigint;
 BEGIN
-  IF waits THEN
-    SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
-  ELSE
-    SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE SKIP LOCKED;
+  IF waits THEN ${takeBucket(isCluster)}
+  ELSE ${takeFreeBucket(isCluster)}
   END IF;
   IF NOT FOUND THEN RETURN; END IF;
   removed := 0;

@@ -186,40 +186,39 @@ const migrationLock = 0x6d617966
 
 export async function migrate(session: Session): Promise<void> {
   const isCluster = await hasWorkers(session)
-  const isThere = (await formatOf(session)) === migrations.length
-  if (isThere && (!isCluster || (await isDistributed(session)))) return
+  const isUpToDate = async (format: number) =>
+    format === migrations.length && (!isCluster || (await isDistributed(session)))
+  if (await isUpToDate(await formatOf(session))) return
   await session.query('BEGIN')
   await session.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
   const present = await formatOf(session)
-  if (present > migrations.length) {
+  const refuse = async (sentence: string) => {
     await session.query('ROLLBACK')
-    throw new RequestError(
-      'unsupported',
+    throw new RequestError('unsupported', sentence)
+  }
+  if (present > migrations.length) {
+    await refuse(
       `The data was written by a newer version of Mayfly (format ${present}; this one knows ${migrations.length}).`,
     )
   }
-  if (present === 0) {
-    await session.query('CREATE SCHEMA IF NOT EXISTS mayfly')
-    await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
-  }
-  if (present < migrations.length) {
-    for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
-    await session.query(dropFunctions)
-    await session.query(functions)
-  }
-  if (isCluster && !(await isDistributed(session))) {
-    // They ask and lock as one asks a single PostgreSQL.
-    if (present > 0 && (await othersSignedOn(session)) > 0) {
-      await session.query('ROLLBACK')
-      const sentence = 'This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.'
-      throw new RequestError('unsupported', sentence)
+  if (!(await isUpToDate(present))) {
+    if (present === 0) {
+      await session.query('CREATE SCHEMA IF NOT EXISTS mayfly')
+      await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
     }
+    for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
+    // Whoever has opened the tables before they are distributed asks and locks as one asks a single PostgreSQL.
+    if (isCluster && !(await isDistributed(session)) && (await othersSignedOn(session)) > 0) {
+      await refuse('This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.')
+    }
+    await session.query(dropFunctions)
+    await session.query(functions(isCluster))
+    if (isCluster) await distribute(session)
+    await session.query(
+      'INSERT INTO mayfly.format VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
+      [migrations.length],
+    )
   }
-  if (isCluster) await distribute(session)
-  await session.query(
-    'INSERT INTO mayfly.format VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
-    [migrations.length],
-  )
   await session.query('COMMIT')
 }
 

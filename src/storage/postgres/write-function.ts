@@ -38,7 +38,24 @@ const logColumns =
   'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
-export const writeFunction = `
+/**
+ * Locks a bucket and reads its counter into `bucket_`. In a cluster by an update: that keeps the shard where it is until the
+ * transaction ends. A mere row lock would stay behind when the shard moves, and two writers would give the same number.
+ */
+export function takeBucket(isCluster: boolean, container = 'c_', bucket = 'b'): string {
+  const where = `n.container = ${container} AND n.bucket = ${bucket}`
+  return isCluster
+    ? `UPDATE mayfly.counters n SET lsn = n.lsn WHERE ${where} RETURNING n.* INTO bucket_;`
+    : `SELECT * INTO bucket_ FROM mayfly.counters n WHERE ${where} FOR UPDATE;`
+}
+
+/** The same if nobody else has the bucket. */
+export function takeFreeBucket(isCluster: boolean): string {
+  const free = 'FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE SKIP LOCKED;'
+  return isCluster ? `PERFORM 1 ${free} IF FOUND THEN ${takeBucket(true)} END IF;` : `SELECT * INTO bucket_ ${free}`
+}
+
+export const writeFunction = (isCluster: boolean) => `
 -- A stamp as text. The form is its name and how it is printed: stamp-forms.ts.
 CREATE FUNCTION mayfly.print(form text, sequence_ bigint, version_ bigint, ts_ bigint) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -69,7 +86,7 @@ DECLARE
   bucket_ mayfly.counters%ROWTYPE; container_ record; inherited_after bigint; own_after bigint; key_lock int; held boolean[];
 BEGIN
   verdict := 'done';
-  SELECT * INTO bucket_ FROM mayfly.counters n WHERE n.container = c_ AND n.bucket = b FOR UPDATE;
+  ${takeBucket(isCluster)}
   IF FOUND THEN
     PERFORM pg_advisory_xact_lock_shared(${clockLock});
     IF is_retry THEN
