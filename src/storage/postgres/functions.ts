@@ -88,7 +88,7 @@ ${writeFunction(isCluster)}
 CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
   OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; inherited_after bigint; own_after bigint;
+  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; inherited_after bigint; own_after bigint; at_ bigint;
 BEGIN
   IF waits THEN ${takeBucket(isCluster)}
   ELSE ${takeFreeBucket(isCluster)}
@@ -100,9 +100,10 @@ BEGIN
     INTO moment, inherited_after, own_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
+  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
   SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, container_.indexes_version > 0,
     bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
-    moment, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, inherited_after, own_after, moment - coalesce(container_.log_seconds, 0)) w;
+    moment, at_, inherited_after, own_after, moment - coalesce(container_.log_seconds, 0)) w;
 END $$;
 
 -- What a sweep does to its rows, once it has the bucket and knows the moment.

@@ -83,7 +83,7 @@ CREATE FUNCTION mayfly.write(
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ record; inherited_after bigint; own_after bigint; key_lock int; held boolean[];
+  bucket_ mayfly.counters%ROWTYPE; container_ record; inherited_after bigint; own_after bigint; key_lock int; held boolean[]; at_ bigint;
 BEGIN
   verdict := 'done';
   ${takeBucket(isCluster)}
@@ -124,9 +124,11 @@ BEGIN
       held[e] := FOUND;
     END LOOP;
   END IF;
+  -- Not among the arguments: with one that is volatile, the call would not go to where the bucket is.
+  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
   SELECT w.outcomes, w.sequences, w.versions INTO outcomes, sequences, versions FROM mayfly.write_rows(c_, b, gateway_, batch_, is_atomic,
     indexes_, bucket_.lsn, bucket_.rows, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
-    moment, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, kinds, epks, pks, long_pks, ids, if_versions, ttls,
+    moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, kinds, epks, pks, long_pks, ids, if_versions, ttls,
     untils, gap_counts, pieces, forms, bytes_, entry_counts, numbers, keys, uniques, held) w;
 END $$;
 
