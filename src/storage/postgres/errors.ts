@@ -20,12 +20,16 @@ const code = {
   untranslatableText: '22021',
   indexRowTooLarge: '54000',
   readOnly: '25006',
+  internal: 'XX000',
 } as const
 
 const retryAfterMs = 1000
 
 /** What the driver says when the socket ends below a query; it has no code then. */
 const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
+
+/** What Citus says, as if it were a bug, when a worker or the coordinator was killed below a statement. */
+const brokenWords = ['could not commit transaction', 'postmaster was shut down']
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -48,6 +52,7 @@ export function isLost(error: unknown): boolean {
   const found = codeOf(error)
   // 08: connection exceptions. 57P0x: the server shuts down, crashed, or ended the session. 25P03: idle in a transaction.
   if (found.startsWith('08') || found.startsWith('57P') || found === '25P03') return true
+  if (found === code.internal) return brokenWords.some(words => error.message.includes(words))
   // The system's own codes begin with E, PostgreSQL's never do.
   if (found !== '') return found.startsWith('E')
   return lostWords.some(words => error.message.includes(words))
