@@ -85,6 +85,8 @@ describe('connections that break', () => {
     const impatient = new URL(proxy.url)
     impatient.searchParams.set('query_timeout', '300')
     impatient.searchParams.set('connect_timeout', '1')
+    // Making the tables may take longer than that.
+    await here.open()
     const store = await here.open(impatient.href)
     const container = await makeContainer(store, null)
     await store.write(container, put('create', keyOf('a')))
