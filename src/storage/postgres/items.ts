@@ -86,6 +86,7 @@ export function thresholds(at: Viewpoint): [number, number] {
 }
 
 interface ReadRow extends Omit<ItemRow, 'sequence'> {
+  /** NULL: there is no living item. */
   sequence: number | null
   moment: EpochSeconds
   default_ttl: number | null
@@ -187,7 +188,7 @@ export class Items {
         moment: at?.moment ?? row.moment,
         policy: at?.policy ?? policyOf(row),
         version: row.newest === 0 ? 0 : versionOf(row.newest, bucket),
-        item: row.sequence === null ? undefined : storedItem({ ...row, sequence: row.sequence }),
+        item: row.sequence === null ? undefined : storedItem(row as ItemRow),
       }
     }
     return at === undefined ? this.#moments.inOrder(ask, ({ moment }) => moment) : ask()

@@ -50,33 +50,43 @@ interface LookRow extends BodyColumns {
   deadline: number | null
 }
 
-const containerStatement = {
-  name: 'look_at_container',
-  text: `
-    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
-      c.log_seconds IS NOT NULL AS is_logged
-    FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
-}
-
-const lookStatement = {
-  name: 'look',
-  text: `
-    SELECT n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes FROM mayfly.counters n
+const containerColumns = `k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
+      c.log_seconds IS NOT NULL AS is_logged`
+const itemColumns = 'n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+const itemsJoin = `
     CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
     LEFT JOIN LATERAL (
       SELECT * FROM mayfly.items x
       WHERE x.container = $1 AND x.bucket = $2 AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1
-    ) i ON true
-    WHERE n.container = $1 AND n.bucket = $2`,
+    ) i ON true`
+
+const lookStatement = {
+  name: 'look',
+  text: `
+    SELECT ${containerColumns}, ${itemColumns} FROM mayfly.containers c CROSS JOIN mayfly.clock k
+    JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2 ${itemsJoin}
+    WHERE c.number = $1 AND k.one = 1`,
+}
+
+/** The two halves of it, where they are on two machines. */
+const containerStatement = {
+  name: 'look_at_container',
+  text: `
+    SELECT ${containerColumns} FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
+}
+const itemsStatement = {
+  name: 'look_at_items',
+  text: `SELECT ${itemColumns} FROM mayfly.counters n ${itemsJoin} WHERE n.container = $1 AND n.bucket = $2`,
 }
 
 /** All as it was at one moment, or behind locks that are held until the transaction ends. */
 export async function findBuckets(
   session: Session,
   places: readonly Place[],
-  isLocking: boolean,
+  { isLocking, isCluster }: { isLocking: boolean; isCluster: boolean },
 ): Promise<FoundBucket[]> {
-  const lookAround = () => Promise.all(places.map(place => find(session, place)))
+  const findOne = isCluster ? findApart : find
+  const findAll = () => Promise.all(places.map(place => findOne(session, place)))
   if (isLocking) {
     const [, , , found] = await Promise.all([
       session.query('BEGIN'),
@@ -85,17 +95,11 @@ export async function findBuckets(
         places.map(({ container, bucket }) => ({ container: container.number, bucket })),
       ),
       session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock]),
-      lookAround(),
+      findAll(),
     ])
     return found
   }
-  const [only, ...others] = places
-  if (only === undefined || others.length > 0) return snapshot(session, lookAround)
-  // Cheaper than a snapshot: if time and policy are the same before and behind it, all was found at that moment.
-  for (;;) {
-    const [found, { moment, definition }] = await Promise.all([find(session, only), lookAt(session, only.container)])
-    if (found.moment === moment && found.version === definition) return [found]
-  }
+  return places.length === 1 ? findAll() : snapshot(session, findAll)
 }
 
 export async function lockBuckets(
@@ -108,35 +112,56 @@ export async function lockBuckets(
   ])
 }
 
-async function lookAt(session: Session, container: ContainerRecord): Promise<ContainerRow> {
-  const { rows } = await session.query({ ...containerStatement, values: [container.number] })
-  return required(rows as ContainerRow[], container)
+async function find(session: Session, place: Place): Promise<FoundBucket> {
+  const { rows } = await session.query({ ...lookStatement, values: valuesFor(place) })
+  return foundBucket(place, required(rows as (ContainerRow & LookRow)[], place.container), rows)
 }
 
-async function find(session: Session, { container, bucket, keys }: Place): Promise<FoundBucket> {
-  const names = [...keys.keys()]
+/** If time and definition are the same before and behind it, the items were found at that moment. */
+async function findApart(session: Session, place: Place): Promise<FoundBucket> {
+  const { container } = place
+  const around = { ...containerStatement, values: [container.number] }
+  for (;;) {
+    const [before, items, after] = await Promise.all([
+      session.query(around),
+      session.query({ ...itemsStatement, values: valuesFor(place) }),
+      session.query(around),
+    ])
+    const circumstances = required(before.rows as ContainerRow[], container)
+    required(items.rows, container)
+    const { moment, definition } = required(after.rows as ContainerRow[], container)
+    if (circumstances.moment === moment && circumstances.definition === definition) {
+      return foundBucket(place, circumstances, items.rows)
+    }
+  }
+}
+
+function valuesFor({ container, bucket, keys }: Place): unknown[] {
   const columns = [...keys.values()].map(keyColumns)
-  const values = [
+  return [
     container.number,
     bucket,
     columns.map(({ epk }) => epk),
     columns.map(({ pk }) => pk),
     columns.map(({ id }) => id),
   ]
-  const [circumstances, look] = await Promise.all([
-    lookAt(session, container),
-    session.query({ ...lookStatement, values }),
-  ])
-  const rows = look.rows as LookRow[]
-  const first = required(rows, container)
+}
+
+function foundBucket(
+  { container, bucket, keys }: Place,
+  circumstances: ContainerRow,
+  rows: readonly LookRow[],
+): FoundBucket {
+  const names = [...keys.keys()]
   const items = new Map<string, StoredItem>()
-  for (const { place, sequence, version, ts, deadline, ...body } of rows) {
-    if (sequence !== null) items.set(names[place - 1]!, { sequence, version, ts, deadline, body: bodyOf(body) })
+  for (const { place, sequence, version, ts, deadline, body, bytes } of rows) {
+    if (sequence === null) continue
+    items.set(names[place - 1]!, { sequence, version, ts, deadline, body: bodyOf({ body, bytes }) })
   }
   return {
     container: container.number,
     bucket,
-    lsn: first.lsn,
+    lsn: rows[0]!.lsn,
     moment: circumstances.moment,
     policy: policyOf(circumstances),
     version: circumstances.definition,

@@ -132,7 +132,7 @@ export class Transactions {
     }
     const tick = this.#parts.moments.tick()
     if (tick !== undefined) await tick
-    const found = await findBuckets(session, places, isLocking)
+    const found = await findBuckets(session, places, { isLocking, isCluster: this.#parts.isCluster })
     const { results, decided } = decideAll(
       jobs,
       own.map(place => found[place]!),
