@@ -51,7 +51,10 @@ test('items live, are queried and die on time in PostgreSQL', async () => {
   assert.equal((await carts.items.create({ id: 'c0', pk: 'p0' })).statusCode, 201)
   await db.clock.advance('40s')
   assert.equal((await carts.items.readAll().fetchAll()).resources.length, 1)
-  assert.deepEqual(await db.purge(), { removed: 29 })
+  // The purger may have begun by itself.
+  const { removed } = await db.purge()
+  assert.ok(removed <= 29)
+  assert.deepEqual(await postgres.query(store, 'SELECT count(*)::int AS n FROM mayfly.items'), [{ n: 1 }])
   assert.equal(await countOf(carts), 1)
 })
 

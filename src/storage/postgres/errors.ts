@@ -3,7 +3,7 @@
 import { CapacityError, MayflyError, RequestError } from '../../base/error.ts'
 import { postgresRetryMs } from '../../base/limits.ts'
 import type { ContainerRecord } from '../port.ts'
-import { refusedState } from './write-function.ts'
+import { refusedState } from './write-rows.ts'
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const code = {
