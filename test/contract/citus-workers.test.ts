@@ -1,12 +1,13 @@
-/** A Citus cluster that gets a worker and moves its shards there while gateways write and read: nobody notices (P12, P2). */
+/** A Citus cluster that gets workers: data goes there, and shards move while gateways write and read without anybody noticing (P2, P12). */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { addWorker, createDatabase, dropDatabase, nodesOf, query, workersOf } from '../support/databases.ts'
 import { checkFeed } from '../support/feed-check.ts'
+import { put } from '../support/item-write.ts'
 import { openGateway } from '../support/postgres.ts'
-import { makeContainer } from './store-contract.ts'
+import { keyOf, makeContainer } from './store-contract.ts'
 import { storeFeed } from './store-feed.ts'
 
 const cluster = process.env.MAYFLY_TEST_CITUS ?? ''
@@ -65,3 +66,25 @@ for (const mode of ['block_writes', 'force_logical']) {
     assert.ok(shards.length === 2 && Math.min(...shards) > 0, 'both workers have shards')
   })
 }
+
+test(`a PostgreSQL that becomes a cluster takes its data along, once nobody uses it${why}`, { skip }, async () => {
+  const name = `mayfly_test_${process.pid}_grown`
+  const url = await createDatabase(cluster, name, 0)
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => dropDatabase(cluster, name))
+  const alone = await openGateway(url, new ManualClock(start))
+  const before = await makeContainer(alone, null)
+  const keys = Array.from({ length: 200 }, (_, n) => keyOf(`i${n}`, `p${n}`))
+  await Promise.all(keys.map(key => alone.write(before, put('create', key))))
+  for (const worker of workersOf(await nodesOf(cluster))) await addWorker(url, worker)
+  await assert.rejects(openGateway(url, new ManualClock(start)), { kind: 'unsupported', message: /Stop all gateways/ })
+  await alone[Symbol.asyncDispose]()
+  const store = stack.use(await openGateway(url, new ManualClock(start)))
+  assert.equal((await shardsByWorker(url)).length, 2)
+  const container = (await store.findContainer('d', 'c'))!
+  const found = await Promise.all(keys.map(key => store.read(container, key)))
+  assert.ok(found.every(({ item }) => item !== undefined))
+  const again = await Promise.all(keys.map(key => store.write(container, put('replace', key))))
+  assert.ok(again.every(({ outcome }, n) => outcome === 'replaced' && again[n]!.version > found[n]!.item!.version))
+  assert.equal((await store.census(container)).rows, 200)
+})
