@@ -6,8 +6,8 @@ import { type IndexFindings, isNothing } from './entry-keys.ts'
 import { toContainer, toDatabase, toIndex } from './records.ts'
 
 /** Locks the catalog, and tells every gateway to look again once this is committed. */
-export async function bump(session: Session): Promise<void> {
-  await session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
+export function bump(session: Session): Promise<unknown> {
+  return session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
 }
 
 /**
@@ -33,8 +33,8 @@ export async function noteAllFindings(session: Session, all: ReadonlyMap<number,
   await Promise.all([...all].map(([container, findings]) => noteFindings(session, container, findings)))
 }
 
-export async function touchIndexes(session: Session, container: number): Promise<void> {
-  await session.query('UPDATE mayfly.containers SET indexes_version = indexes_version + 1 WHERE number = $1', [
+export function touchIndexes(session: Session, container: number): Promise<unknown> {
+  return session.query('UPDATE mayfly.containers SET indexes_version = indexes_version + 1 WHERE number = $1', [
     container,
   ])
 }

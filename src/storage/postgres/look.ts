@@ -102,11 +102,12 @@ export async function findBuckets(
   return places.length === 1 ? findAll() : snapshot(session, findAll)
 }
 
-export async function lockBuckets(
+/** Not async: who sends it with others must hear of its failure first, and only then of theirs that follow from it. */
+export function lockBuckets(
   session: Session,
   places: readonly { readonly container: number; readonly bucket: number }[],
-): Promise<void> {
-  await session.query('SELECT mayfly.lock_buckets($1, $2)', [
+): Promise<unknown> {
+  return session.query('SELECT mayfly.lock_buckets($1, $2)', [
     places.map(({ container }) => container),
     places.map(({ bucket }) => bucket),
   ])

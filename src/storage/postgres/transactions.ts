@@ -69,7 +69,11 @@ export class Transactions {
   }
 
   async run(steps: readonly Step[]): Promise<TransactAnswer> {
-    return answerOf((await this.#run([steps]))[0]!)
+    try {
+      return answerOf((await this.#run([steps]))[0]!)
+    } catch (error) {
+      throw translate(error)
+    }
   }
 
   /** Several that are each about the same bucket only. */
