@@ -8,15 +8,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
-import type { ItemKey, Living, PageSize, ScannedItem, ScanRange } from '../port.ts'
+import type { Living, PageSize, ScannedItem, ScanRange } from '../port.ts'
 import { itemTable } from './schema.ts'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
 
-type Row = ItemKey & {
-  sequence: number
-  version: number
-  ts: EpochSeconds
-  deadline: number | null
-  body: Body | null
+/** An item, or what is left to see of one that the reader may not see: no body. */
+type Row = Omit<ScannedItem, 'body'> & { readonly body: Body | null }
+
+type Cells = [
+  ...[epk: string, pk: string, id: string],
+  ...[sequence: number, version: number, ts: EpochSeconds, deadline: number | null, body: Body | null],
+]
+
+function rowOf([epk, pk, id, sequence, version, ts, deadline, body]: Cells): Row {
+  return { key: { epk, pk, id }, sequence, version, ts, deadline, body }
 }
 
 export interface ChangeSlice {
@@ -26,8 +31,8 @@ export interface ChangeSlice {
 }
 
 export class ContainerChanges {
-  readonly #unchanged: StatementSync
-  readonly #changed: StatementSync
+  readonly #unchanged: ArrayStatement<Cells>
+  readonly #changed: ArrayStatement<Cells>
   readonly #secondBehind: readonly StatementSync[]
 
   constructor(db: DatabaseSync, container: number) {
@@ -37,10 +42,15 @@ export class ContainerChanges {
         AND CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END
       THEN body END AS body`
     // Changed rows are walked over here, not filtered out: a long stretch of them counts as looked at.
-    this.#unchanged = db.prepare(`
-      SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`)
-    this.#changed = db.prepare(`
-      SELECT ${columns} FROM ${table} WHERE version > :after AND version <> sequence ORDER BY version LIMIT :rowsMax`)
+    this.#unchanged = prepareArrays(
+      db,
+      `SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`,
+    )
+    this.#changed = prepareArrays(
+      db,
+      `SELECT ${columns} FROM ${table}
+      WHERE version > :after AND version <> sequence ORDER BY version LIMIT :rowsMax`,
+    )
     this.#secondBehind = ['sequence > ? ORDER BY sequence', 'version > ? AND version <> sequence ORDER BY version'].map(
       where => db.prepare(`SELECT ts FROM ${table} WHERE ${where} LIMIT 1`),
     )
@@ -57,28 +67,32 @@ export class ContainerChanges {
       after,
       rowsMax,
     }
-    const streams = [this.#unchanged, this.#changed].map(
-      statement => statement.iterate(bind)[Symbol.iterator]() as Iterator<Row>,
-    )
-    const heads = streams.map(stream => stream.next())
+    const streams = [this.#unchanged, this.#changed].map(statement => statement.iterate(bind))
+    const next = (from: number): Row | undefined => {
+      const { done, value } = streams[from]!.next()
+      return done === true ? undefined : rowOf(value)
+    }
+    let made = next(0)
+    let changed = next(1)
     const items: ScannedItem[] = []
     let bytes = 0
     let looked = 0
     let last = after
     try {
       while (looked < rowsMax) {
-        const [a, b] = heads as [IteratorResult<Row>, IteratorResult<Row>]
-        if (a.done === true && b.done === true) return { items, last: undefined }
-        const from = b.done === true || (a.done !== true && a.value.sequence < b.value.version) ? 0 : 1
-        const { epk, pk, id, sequence, version, ts, deadline, body } = heads[from]!.value as Row
-        if (body !== null && (from === 1 || version === sequence)) {
+        const isMade = made !== undefined && (changed === undefined || made.sequence < changed.version)
+        const row = isMade ? made : changed
+        if (row === undefined) return { items, last: undefined }
+        const { sequence, version, body } = row
+        if (body !== null && (!isMade || version === sequence)) {
           if (items.length === page.itemsMax || (items.length > 0 && bytes + body.length > page.bytesMax)) break
-          items.push({ key: { epk, pk, id }, sequence, version, ts, deadline, body })
+          items.push(row as ScannedItem)
           bytes += body.length
         }
-        last = from === 0 ? sequence : version
+        last = isMade ? sequence : version
         looked++
-        heads[from] = streams[from]!.next()
+        if (isMade) made = next(0)
+        else changed = next(1)
       }
     } finally {
       for (const stream of streams) stream.return?.()

@@ -6,6 +6,8 @@ export interface ArrayStatement<Row extends readonly unknown[]> {
   get(...values: SQLInputValue[]): Row | undefined
   get(named: Record<string, SQLInputValue>): Row | undefined
   all(named: Record<string, SQLInputValue>): Row[]
+  /** Ends early with `return`. */
+  iterate(named: Record<string, SQLInputValue>): Iterator<Row>
 }
 
 export function prepareArrays<Row extends readonly unknown[]>(db: DatabaseSync, sql: string): ArrayStatement<Row> {
@@ -28,5 +30,8 @@ function viaObjects<Row extends readonly unknown[]>(statement: StatementSync): A
       return row && cells(row)
     },
     all: named => statement.all(named).map(cells),
+    *iterate(named) {
+      for (const row of statement.iterate(named)) yield cells(row)
+    },
   }
 }
