@@ -9,26 +9,42 @@ import { bucketCount } from './keys.ts'
 import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
 import { clockLock, takeBucket, takeFreeBucket, writeFunction } from './write-function.ts'
 
-const deadRows = (condition: string, by: string, threshold: string) => `
-        DELETE FROM mayfly.items WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
-          SELECT ctid FROM mayfly.items WHERE container = c_ AND bucket = b AND ${condition} AND ${by} <= ${threshold}
-          ORDER BY ${by} LIMIT most - removed FOR UPDATE SKIP LOCKED))`
+const inBucket = 'container = c_ AND bucket = b'
+const dead = {
+  inherited: 'deadline IS NULL AND ts <= inherited_after',
+  own: 'deadline IS NOT NULL AND deadline <= own_after',
+}
+const forgetEntries = `
+    IF has_indexes AND cardinality(part) > 0 THEN
+      DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (part);
+    END IF;`
 
-/** Where a log is kept, deaths are remembered with what they ended; elsewhere no body leaves its row. */
-const sweepOne = (condition: string, by: string, threshold: string) => `
-      IF is_logged THEN
-        WITH dead AS (${deadRows(condition, by, threshold)} RETURNING epk, pk, long_pk, id, sequence, version, body, bytes),
-        remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
-            previous_version, previous_body, previous_bytes)
-          SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment,
-            at_, d.version, d.body, d.bytes
-          FROM (SELECT *, (lsn_ + row_number() OVER ()) * ${bucketCount} + b AS number FROM dead) d)
-        SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
-        lsn_ := lsn_ + cardinality(part);
-      ELSE
-        WITH dead AS (${deadRows(condition, by, threshold)} RETURNING sequence)
-        SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
-      END IF;`
+/** Where no log is kept no body leaves its row. */
+const sweepOne = (condition: string, by: string) => `
+      WITH dead AS (DELETE FROM mayfly.items WHERE ${inBucket} AND ctid = ANY (ARRAY(
+          SELECT ctid FROM mayfly.items WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT most - removed FOR UPDATE SKIP LOCKED))
+        RETURNING sequence)
+      SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;`
+
+/**
+ * Where a log is kept, deaths are remembered with what they ended. Those who are dead longest come first, whatever ended their
+ * life. Nobody else locks rows of a bucket that we have.
+ */
+const sweepInOrder = `
+    WITH dead AS (DELETE FROM mayfly.items WHERE ${inBucket} AND ctid = ANY (ARRAY(SELECT d.ctid FROM (
+          (SELECT ctid, ts - inherited_after AS died FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited} ORDER BY ts LIMIT most)
+          UNION ALL
+          (SELECT ctid, deadline - own_after FROM mayfly.items WHERE ${inBucket} AND ${dead.own} ORDER BY deadline LIMIT most)
+        ) d ORDER BY d.died LIMIT most))
+      RETURNING epk, pk, long_pk, id, sequence, version, body, bytes,
+        CASE WHEN deadline IS NULL THEN ts - inherited_after ELSE deadline - own_after END AS died),
+    remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
+        previous_version, previous_body, previous_bytes)
+      SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment, at_, d.version, d.body, d.bytes
+      FROM (SELECT *, (lsn_ + row_number() OVER (ORDER BY died, sequence)) * ${bucketCount} + b AS number FROM dead) d)
+    SELECT coalesce(array_agg(sequence), '{}') INTO part FROM dead;
+    lsn_ := lsn_ + cardinality(part);
+    removed := cardinality(part);`
 
 export const functions = (isCluster: boolean) => `
 CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
@@ -88,7 +104,7 @@ ${writeFunction(isCluster)}
 CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
   OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ mayfly.containers%ROWTYPE; moment bigint; inherited_after bigint; own_after bigint; at_ bigint;
+  bucket_ mayfly.counters%ROWTYPE; container_ record; at_ bigint;
 BEGIN
   IF waits THEN ${takeBucket(isCluster)}
   ELSE ${takeFreeBucket(isCluster)}
@@ -96,14 +112,14 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   removed := 0;
   is_clean := true;
-  SELECT k.now, least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most)
-    INTO moment, inherited_after, own_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+  SELECT k.now AS moment, least(${inheritedAfter('k.now')}, inherited_most) AS inherited_after,
+      least(${ownAfter('k.now')}, own_most) AS own_after, c.indexes_version, c.log_seconds, c.log_epoch
+    INTO container_ FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT * INTO container_ FROM mayfly.containers c WHERE c.number = c_;
   at_ := extract(epoch FROM clock_timestamp()) * 1000000;
   SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, container_.indexes_version > 0,
     bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
-    moment, at_, inherited_after, own_after, moment - coalesce(container_.log_seconds, 0)) w;
+    container_.moment, at_, container_.inherited_after, container_.own_after, container_.moment - coalesce(container_.log_seconds, 0)) w;
 END $$;
 
 -- What a sweep does to its rows, once it has the bucket and knows the moment.
@@ -118,18 +134,19 @@ BEGIN
     log_epoch_ := container_epoch;
     log_forgotten_ := lsn_ * ${bucketCount} + b;
   END IF;
-  FOR step IN 0..1 LOOP
-    IF (step = 0) = own_first THEN
-      ${sweepOne('deadline IS NOT NULL', 'deadline', 'own_after')}
-    ELSE
-      ${sweepOne('deadline IS NULL', 'ts', 'inherited_after')}
-    END IF;
-    IF has_indexes AND cardinality(part) > 0 THEN
-      DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (part);
-    END IF;
-    removed := removed + cardinality(part);
-    EXIT WHEN removed >= most;
-  END LOOP;
+  IF is_logged THEN
+    ${sweepInOrder}
+    ${forgetEntries}
+  ELSE
+    FOR step IN 0..1 LOOP
+      IF (step = 0) = own_first THEN ${sweepOne(dead.own, 'deadline')}
+      ELSE ${sweepOne(dead.inherited, 'ts')}
+      END IF;
+      ${forgetEntries}
+      removed := removed + cardinality(part);
+      EXIT WHEN removed >= most;
+    END LOOP;
+  END IF;
   -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
   IF EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= remembered_after) THEN
     WITH old AS (DELETE FROM mayfly.log WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
@@ -139,9 +156,10 @@ BEGIN
   END IF;
   UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - removed, log_epoch = log_epoch_,
     log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;
-  is_clean := is_clean
-    AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NULL AND ts <= inherited_after)
-    AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE container = c_ AND bucket = b AND deadline IS NOT NULL AND deadline <= own_after);
+  -- What took less than it might has found all there was.
+  is_clean := is_clean AND (removed < most OR NOT (
+    EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited})
+    OR EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.own})));
 END $$;
 
 -- The buckets with something to remove; NULL when the container is gone. One probe of each index for each bucket, however many

@@ -97,3 +97,21 @@ test('More deaths than one sweep takes are all told before the write', async () 
   assert.equal(changes.at(-1), 'create after')
   assert.deepEqual(new Set(changes.slice(250, 500)), new Set(ids.map(id => `expire ${id}`)))
 })
+
+test('Deaths come in the order of their deadlines, whatever ended each life', async () => {
+  const container = await logged(40)
+  const iterator = changesFromNow(container)
+  await told(iterator)
+  const ttls = [30, undefined, 10, 50, undefined, 20]
+  for (const [index, ttl] of ttls.entries()) {
+    await container.items.create({ id: String(index), pk: 'a', ...(ttl !== undefined && { ttl }) })
+    await server.db.clock.advance('1s')
+  }
+  await told(iterator)
+  await server.db.clock.advance('100s')
+  const deaths = ttls.map((ttl, index) => ({ id: index, at: index + (ttl ?? 40) })).sort((a, b) => a.at - b.at)
+  assert.deepEqual(
+    await told(iterator),
+    deaths.map(({ id }) => `expire ${id}`),
+  )
+})
