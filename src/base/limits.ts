@@ -218,6 +218,9 @@ export const adaptiveWishesMax = 64
 /** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
 export const adaptiveIndexesMax = 4
 
+/** The same where somebody asked that everything be indexed and writes pay for it, as they do in MongoDB. */
+export const promisedIndexesMax = 16
+
 /** An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last use. */
 export const adaptiveUnusedWritesMin = 10_000
 

@@ -25,7 +25,7 @@ export interface IndexDefinition {
   readonly components: readonly IndexComponent[]
   /** No two living items of a partition key, or of the whole container, may have the same key. */
   readonly uniqueness: Uniqueness
-  /** What its API says beyond that (sparse, partial, wildcard), as JSON. Only the maker of its keys reads it. */
+  /** What its API says beyond that (sparse, partial), as JSON. Only the maker of its keys reads it. */
   readonly options?: unknown
 }
 

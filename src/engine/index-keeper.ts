@@ -4,7 +4,7 @@
  * The service indexes everything; we index what is read. Declared indexes are built as declared. For the rest, queries report
  * what they had to scan and which index would have spared them that: when the avoidable scans of a path have read several
  * times the container, an index of it costs no more than they did, and it is built in the background, a bounded step at a time in
- * idle moments. An adaptive index that many writes kept up without a single use is dropped. A container that is never
+ * idle moments. What was promised is built when it is first missed. An adaptive index that many writes kept up without a single use is dropped. A container that is never
  * queried pays nothing.
  */
 
@@ -18,6 +18,7 @@ import {
   adaptiveWishesMax,
   indexBuildRowsMax,
   indexBuildWaitMsMax,
+  promisedIndexesMax,
 } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
@@ -28,6 +29,14 @@ import { LargePartitions } from './large-partitions.ts'
 interface Wish {
   readonly component: IndexComponent
   rowsScanned: number
+  isPromised: boolean
+}
+
+interface Scan {
+  readonly scanned: number
+  /** All that the container has. */
+  readonly rows: number
+  readonly isPromised: boolean
 }
 
 /** What is known of a container since the start; a restart begins anew. */
@@ -73,17 +82,18 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /** A query read so many items which an index on this path would have spared it. */
-  noteScan(container: ContainerRecord, component: IndexComponent, rowsScanned: number, rows: number): void {
+  noteScan(container: ContainerRecord, component: IndexComponent, { scanned, rows, isPromised }: Scan): void {
     if (rows < adaptiveIndexRowsMin) return
     const { wishes } = this.#observe(container)
     const name = describeIndex([component])
-    const wish = wishes.get(name) ?? { component, rowsScanned: 0 }
-    wish.rowsScanned += rowsScanned
+    const wish = wishes.get(name) ?? { component, rowsScanned: 0, isPromised }
+    wish.rowsScanned += scanned
+    wish.isPromised = isPromised
     // A Map keeps insertion order: the path that was not asked for longest gives way.
     wishes.delete(name)
     wishes.set(name, wish)
     if (wishes.size > adaptiveWishesMax) wishes.delete(wishes.keys().next().value!)
-    if (wish.rowsScanned >= adaptiveScansMin * rows) this.wake()
+    if (isDue(wish, rows)) this.wake()
   }
 
   /**
@@ -158,14 +168,14 @@ export class IndexKeeper implements AsyncDisposable {
   async #grantWishes(container: ContainerRecord): Promise<void> {
     const { wishes } = this.#observe(container)
     const { rows } = await this.#store.census(container)
-    for (const [name, { component, rowsScanned }] of wishes) {
-      if (rowsScanned < adaptiveScansMin * rows) continue
+    for (const [name, wish] of wishes) {
+      if (!isDue(wish, rows)) continue
       wishes.delete(name)
       const { indexes } = (await this.#present(container)) ?? container
       const adaptive = indexes.filter(({ isDeclared }) => !isDeclared)
       const isThere = indexes.some(({ definition }) => describeIndex(definition.components) === name)
-      if (isThere || adaptive.length >= adaptiveIndexesMax) continue
-      await this.#store.createIndex(container, { components: [component], isDeclared: false })
+      if (isThere || adaptive.length >= (wish.isPromised ? promisedIndexesMax : adaptiveIndexesMax)) continue
+      await this.#store.createIndex(container, { components: [wish.component], isDeclared: false })
       this.#log.info({ container: container.id, path: name }, 'queries keep asking for this path: building an index')
     }
   }
@@ -208,4 +218,8 @@ export class IndexKeeper implements AsyncDisposable {
     }
     return observed
   }
+}
+
+function isDue({ rowsScanned, isPromised }: Wish, rows: number): boolean {
+  return isPromised || rowsScanned >= adaptiveScansMin * rows
 }

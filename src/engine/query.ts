@@ -43,6 +43,8 @@ export interface ItemQuery {
   readonly statement?: Statement | undefined
   /** Whether the container's policy lets a path be indexed. */
   readonly mayIndex: (path: IndexPath) => boolean
+  /** Whether an index of the path was promised, to be made when the first query misses it. */
+  readonly isPromised?: (path: IndexPath) => boolean
 }
 
 export interface QueryPageRequest {
@@ -231,13 +233,17 @@ async function noteScan(
   store: Store,
   keeper: IndexKeeper,
   container: ContainerRecord,
-  { demands, mayIndex }: ItemQuery,
+  { demands, mayIndex, isPromised }: ItemQuery,
   { statistics }: Page,
 ): Promise<readonly IndexPath[]> {
   const wish = wishedIndex(demands)
   if (wish === undefined || !mayIndex(wish.path)) return []
   const { rows } = await store.census(container)
-  keeper.noteScan(container, wish, statistics.itemsRead, rows)
+  keeper.noteScan(container, wish, {
+    scanned: statistics.itemsRead,
+    rows,
+    isPromised: isPromised?.(wish.path) === true,
+  })
   return [wish.path]
 }
 

@@ -23,6 +23,7 @@ import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
 import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './key-order.ts'
 import { keysWithin, rangeWithin, wholeCollection } from './named-keys.ts'
 import { requireOverlay } from './statement.ts'
+import { promising } from './wildcard-index.ts'
 
 /** A cursor over what a query finds. */
 export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
@@ -199,6 +200,7 @@ function queryOf(collection: Collection, matcher: Matcher, sort: Sort | undefine
     range: rangeWithin(collection, matcher.filter),
     demands: usableDemands(collection, matcher, sort),
     program,
+    isPromised: path => promising(collection.indexes, path) !== undefined,
     mayIndex: path => collection.shardKey !== undefined || !isIdPath(path),
   }
 }

@@ -26,8 +26,8 @@ export interface IndexWithNumber {
 }
 
 /**
- * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; spheres and wildcards are declared
- * and not used: what queries need of them is indexed when they keep asking.
+ * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; wildcards are kept field by field
+ * (`wildcard-index.ts`), and spheres are declared and not used.
  */
 export function isKept({ kind, parts }: IndexSpec): boolean {
   const isId = parts.length === 1 && parts[0]!.path === '_id'

@@ -99,6 +99,9 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
   if (isUnique && kind !== 'ordered') {
     throw new CommandError('CannotCreateIndex', `An index of type ${kind} cannot be unique.`)
   }
+  if (documentOption(given, 'wildcardProjection') !== undefined && key.fields[0]![0] !== '$**') {
+    throw new CommandError('BadValue', "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
+  }
   const shown = encodeFields({
     v: 2,
     key,

@@ -261,27 +261,3 @@ test('two paths into two arrays are refused, and two paths into one array are no
   ])
   assert.equal(buildIndex(['a.b', 'a.c'], [one]).entries.length, 2)
 })
-
-test('a wildcard index has an entry for each path and value', () => {
-  const document = encodeDocument([
-    [
-      'a',
-      BsonDocument.of([
-        ['b', int32(1)],
-        ['c', BsonArray.of([int32(2), BsonDocument.of([['d', int32(3)]])])],
-      ]),
-    ],
-    ['e', BsonDocument.of([])],
-  ])
-  const definition = {
-    number: 1,
-    components: [{ path: [], isDescending: false }],
-    uniqueness: 'none' as const,
-    options: { isWildcard: true },
-  }
-  const [all] = keysOf([definition], document)
-  // a.b 1; a.c 2; a.c.d 3; a.c as a whole; e {}
-  assert.equal(all!.keys.length, 5)
-  const below = { ...definition, components: [{ path: ['a', 'c'], isDescending: false }] }
-  assert.equal(keysOf([below], document)[0]!.keys.length, 3)
-})

@@ -21,8 +21,7 @@ function filterOf(base64: string): BsonDocument {
 }
 
 export function mayUseIndex({ definition, hasSeveralKeys }: IndexRecord, filter: Filter): boolean {
-  const { isSparse, partialFilter, isWildcard } = (definition.options ?? {}) as BsonIndexOptions
-  if (isWildcard === true) return false
+  const { isSparse, partialFilter } = (definition.options ?? {}) as BsonIndexOptions
   const paths = definition.components.map(({ path }) => path.join('.'))
   // Elements of one array make one key each, but two conditions may be met by two elements.
   if (hasSeveralKeys && new Set(paths.map(path => path.split('.')[0])).size < paths.length) return false

@@ -288,8 +288,8 @@ test('a client that makes up paths does not fill the memory: the path that was n
   const rows = 2000
   const almost = 5 * rows - 1
   for (let path = 0; path <= adaptiveWishesMax; path++)
-    indexes.noteScan(container, ascending(`path${path}`), almost, rows)
-  indexes.noteScan(container, ascending('path0'), 1, rows)
+    indexes.noteScan(container, ascending(`path${path}`), { scanned: almost, rows, isPromised: false })
+  indexes.noteScan(container, ascending('path0'), { scanned: 1, rows, isPromised: false })
   await turns(50)
   assert.deepEqual((await world.container()).indexes, [])
 })

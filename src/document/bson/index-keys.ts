@@ -5,7 +5,6 @@
  *               whatever a filter compares with is found
  *   sparse      none when no path leads anywhere
  *   partial     none unless the document satisfies the index's filter
- *   wildcard    for each value at the end of a path: the path as a string, then the value
  *
  * Missing values count as null. (JSON's twin is document/index-keys.ts.)
  */
@@ -17,9 +16,8 @@ import type { IndexDefinition } from '../index-definition.ts'
 import { type IndexKeys, type KeyMaker, wholeKey } from '../index-keys.ts'
 import { type PathPart, pathParts } from './dotted-path.ts'
 import { type KeyTuple, keyTuples } from './key-tuples.ts'
-import { encodeFullKey, encodeKey, type KeyPart, keyPart } from './ordered-key.ts'
+import { encodeFullKey, encodeKey, type KeyPart } from './ordered-key.ts'
 import { bsonType } from './types.ts'
-import { string } from './value.ts'
 import { ElementCursor, findElement } from './view.ts'
 
 /** The options of an index of BSON documents, as JSON. */
@@ -27,8 +25,6 @@ export interface BsonIndexOptions {
   readonly isSparse?: boolean
   /** The filter of a partial index: a BSON document in base64. */
   readonly partialFilter?: string
-  /** Every field below the path of the only component, or of the whole document when that is empty. */
-  readonly isWildcard?: boolean
 }
 
 /** Whether a document satisfies the filter of a partial index, which only the query language can say. */
@@ -65,7 +61,6 @@ export function bsonKeyMaker(partialFilter: PartialFilter): KeyMaker {
 function keysOf(prepared: Prepared, body: Body): IndexKeys {
   assert(typeof body !== 'string', 'a BSON body is bytes')
   if (!prepared.isIncluded(body)) return noKeys
-  if (prepared.options.isWildcard === true) return wildcardKeys(prepared, body)
   const { definition, paths, options } = prepared
   if (options.isSparse === true && !paths.some(path => leadsSomewhere(body, 0, bsonType.document, path, 0)))
     return noKeys
@@ -144,40 +139,4 @@ function leadsSomewhere(
     if (isDocument && leadsSomewhere(bytes, cursor.valueStart, cursor.type, path, at)) return true
   }
   return false
-}
-
-function wildcardKeys({ paths, definition }: Prepared, bytes: Uint8Array): IndexKeys {
-  const [prefix = []] = paths
-  const isDescending = definition.components[0]?.isDescending === true
-  const found = new KeySet()
-  const add = (path: string, type: number, start: number) => {
-    found.add(encodeKey([keyPart(string(path)), { bytes, type, start, isDescending }]))
-  }
-  /** Recurses as deep as documents nest. */
-  const walk = (path: string, type: number, start: number, isElement: boolean): void => {
-    if (found.size > indexEntriesPerItemMax) return
-    const isEntered = type === bsonType.document || (type === bsonType.array && !isElement)
-    if (!isEntered) {
-      add(path, type, start)
-      return
-    }
-    const cursor = new ElementCursor(bytes, start)
-    let isEmpty = true
-    while (cursor.next()) {
-      isEmpty = false
-      const below = path === '' ? cursor.name() : `${path}.${cursor.name()}`
-      walk(type === bsonType.array ? path : below, cursor.type, cursor.valueStart, type === bsonType.array)
-    }
-    if (isEmpty && path !== '') add(path, type === bsonType.array ? bsonType.undefined : type, start)
-    // As in other indexes, an array is also a value.
-    if (type === bsonType.array) add(path, type, start)
-  }
-  let at = { type: bsonType.document as number, start: 0 }
-  for (const { name } of prefix) {
-    const element = at.type === bsonType.document ? findElement(bytes, at.start, name) : -1
-    if (element === -1) return noKeys
-    at = { type: bytes[element]!, start: element + name.length + 2 }
-  }
-  walk(prefix.map(({ name }) => Buffer.from(name).toString()).join('.'), at.type, at.start, false)
-  return found.size > indexEntriesPerItemMax ? tooManyKeys : found.answer()
 }

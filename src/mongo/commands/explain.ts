@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
+import type { IndexComponent } from '../../document/index-definition.ts'
 import type { Matcher } from '../../mql/match.ts'
 import type { Sort } from '../../mql/sort.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
@@ -19,6 +20,7 @@ import { keysWithin, partitionWithin } from '../named-keys.ts'
 import { type Namespace, nameOf, namespaceOf } from '../namespace.ts'
 import { callPipeline } from '../pipeline-run.ts'
 import { compileCallFilter, compileFindSort } from '../query-language.ts'
+import { promising } from '../wildcard-index.ts'
 import { mongoVersion } from './diagnostics.ts'
 import { setName } from './hello.ts'
 
@@ -144,11 +146,13 @@ function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
   return isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan
 
   function indexScan(number: number): Fields {
-    const declared = indexes.find(index => index.number === number)
+    const [{ path }] = choice!.index.definition.components as [IndexComponent]
+    const declared = indexes.find(index => index.number === number) ?? promising(indexes, path)
+    const isWildcard = declared?.kind === 'wildcard'
     return {
       stage: 'IXSCAN',
       indexName: declared?.name ?? 'adaptive',
-      keyPattern: declared?.key,
+      keyPattern: isWildcard ? { $_path: 1, [path.map(String).join('.')]: 1 } : declared?.key,
       isMultiKey: choice!.index.hasSeveralKeys,
       isUnique: declared?.isUnique ?? false,
       isSparse: declared?.isSparse ?? false,
