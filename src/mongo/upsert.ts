@@ -2,11 +2,15 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { bytesOf } from '../document/bson/compare.ts'
-import { type BsonDocument, objectId, type Value } from '../document/bson/value.ts'
+import { BsonDocument, objectId, type Value } from '../document/bson/value.ts'
+import { termsOf } from '../mql/demands.ts'
+import { compileParsed } from '../mql/match.ts'
+import { parseFilter } from '../mql/parse-filter.ts'
 import type { CompiledUpdate } from '../mql/update.ts'
 import { upsertDocument } from '../mql/update-upsert.ts'
 import type { Collection } from './collections.ts'
 import type { Call } from './command.ts'
+import { CommandError } from './command-error.ts'
 import { itemId } from './document-key.ts'
 import { updateContext } from './document-updates.ts'
 import { writeDocuments } from './document-writes.ts'
@@ -18,7 +22,7 @@ export interface Inserted {
   readonly document: Uint8Array
 }
 
-/** undefined: somebody else has inserted a document with this `_id` meanwhile, which the update may be for. */
+/** undefined: somebody else has inserted a document meanwhile, which the update is for. */
 export async function insertUpserted(
   call: Call,
   collection: Collection,
@@ -44,6 +48,28 @@ export async function insertUpserted(
   }
   const results = remember === undefined ? undefined : () => (isTaken ? new Map() : remember(inserted))
   const refusal = await writeDocuments(call, collection, [write], results)
-  if (refusal !== undefined) throw refusal.error
+  if (refusal !== undefined) {
+    const isMeant = !call.isInTransaction && isForTheOther(refusal.error, filter, inserted.document)
+    if (!isMeant) throw refusal.error
+    return undefined
+  }
   return isTaken ? undefined : inserted
+}
+
+/**
+ * Whether a document with the same key of a unique index is what the filter asked for: it says what the fields of the index are
+ * equal to and nothing else, and the update leaves them as they are. MongoDB tries again then, and so do we.
+ */
+function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Array): boolean {
+  const keyPattern = error instanceof CommandError ? error.fields.keyPattern : undefined
+  if (!(keyPattern instanceof BsonDocument)) return false
+  const parsed = parseFilter(filter)
+  const paths = termsOf(parsed).flatMap(term =>
+    term.kind === 'field' && term.condition.kind === 'compare' && term.condition.operator === 'eq' ? [term.path] : [],
+  )
+  const isOnlyKey =
+    paths.length === termsOf(parsed).length &&
+    paths.length === keyPattern.fields.length &&
+    keyPattern.fields.every(([path]) => paths.includes(path))
+  return isOnlyKey && compileParsed(parsed).matches(document)
 }

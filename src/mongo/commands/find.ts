@@ -83,6 +83,12 @@ function search(call: Call, collection: Collection | undefined, filter: BsonDocu
   if (args.flag('tailable') || args.flag('awaitData')) {
     throw new CommandError('BadValue', 'error processing query: tailable cursor requested on non capped collection')
   }
+  for (const name of ['min', 'max'] as const) {
+    if (args.document(name)?.isEmpty === false) throw new CommandError('NotImplemented', refusalOf(name))
+  }
+  for (const name of ['returnKey', 'showRecordId'] as const) {
+    if (args.flag(name)) throw new CommandError('NotImplemented', refusalOf(name))
+  }
   const matcher = compileCallFilter(call, filter, { allowsNear: true })
   const sort = compileFindSort(args.document('sort'))
   const projection = compileCallProjection(call, args.document('projection'))
@@ -107,6 +113,10 @@ function search(call: Call, collection: Collection | undefined, filter: BsonDocu
     isSingleBatch: args.flag('singleBatch'),
     by: call,
   })
+}
+
+function refusalOf(option: string): string {
+  return `The option '${option}' of find is not supported.`
 }
 
 export const findCommands: readonly Command[] = [

@@ -124,14 +124,18 @@ class Updates {
 
   async #updateAll(statement: UpdateStatement): Promise<StatementResult & { error?: RequestError | undefined }> {
     const matcher = compileCallFilter(this.#call, statement.filter)
-    const collection = await findCollection(this.#call.service.engine, this.#namespace)
-    if (collection !== undefined) {
-      const mutation = updateMutation(collection, matcher, statement.update)
-      const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
-      if (matched > 0 || error !== undefined || !statement.isUpsert) return { n: matched, nModified: changed, error }
+    for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
+      const collection = await findCollection(this.#call.service.engine, this.#namespace)
+      if (collection !== undefined) {
+        const mutation = updateMutation(collection, matcher, statement.update)
+        const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
+        if (matched > 0 || error !== undefined) return { n: matched, nModified: changed, error }
+      }
+      if (!statement.isUpsert) return nothing
+      const result = await this.#upsert(statement, undefined)
+      if (result !== undefined) return result
     }
-    const upserted = statement.isUpsert ? await this.#upsert(statement, undefined) : undefined
-    return upserted ?? nothing
+    throw comesAndGoes()
   }
 
   /** What is not there yet may be made by somebody else just before us, and then be there to be updated. */
@@ -156,7 +160,7 @@ class Updates {
       const result = await this.#upsert(statement, remember)
       if (result !== undefined) return result
     }
-    throw new CommandError('WriteConflict', 'The document to be upserted keeps coming and going.')
+    throw comesAndGoes()
   }
 
   async #upsert(
@@ -172,6 +176,10 @@ class Updates {
     )
     return inserted === undefined ? undefined : upsertedOne(inserted.id)
   }
+}
+
+function comesAndGoes(): CommandError {
+  return new CommandError('WriteConflict', 'The document to be upserted keeps coming and going.')
 }
 
 const nothing: StatementResult = { n: 0, nModified: 0 }

@@ -310,3 +310,39 @@ test('A hint must name an index that is there', async () => {
     assert.equal((await failure(work())).code, 2)
   }
 })
+
+test('Upserts that come at once make one document, also when a unique index tells it', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ k: 1, l: 1 }, { unique: true })
+  const upsert = { upsert: true }
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) => {
+      const filter = { k: 1, l: 'x' }
+      if (n % 3 === 0) return collection.updateMany(filter, { $inc: { n: 1 } }, upsert)
+      if (n % 3 === 1) return collection.findOneAndUpdate(filter, { $inc: { n: 1 } }, upsert)
+      return collection.updateOne({ $and: [{ l: { $eq: 'x' } }, { k: 1 }] }, { $inc: { n: 1 } }, upsert)
+    }),
+  )
+  assert.deepEqual(
+    (await collection.find().toArray()).map(({ n }) => n),
+    [30],
+  )
+  await Promise.all(
+    Array.from({ length: 10 }, () => collection.updateMany({ _id: 7 as never }, { $inc: { n: 1 } }, upsert)),
+  )
+  assert.equal((await collection.findOne({ _id: 7 as never }))?.n, 10)
+})
+
+test('An upsert whose key another document has, and that is not for it, is a duplicate', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ k: 1 }, { unique: true })
+  await collection.insertOne({ k: 1, state: 'closed' })
+  const upsert = { upsert: true }
+  for (const work of [
+    collection.updateOne({ k: 1, state: 'open' }, { $inc: { n: 1 } }, upsert),
+    collection.updateOne({ k: 2 }, { $set: { k: 1 } }, upsert),
+    collection.updateOne({ k: { $in: [2, 1] }, state: 'x' }, { $set: { k: 1 } }, upsert),
+  ]) {
+    assert.equal((await failure(work)).code, 11000)
+  }
+})

@@ -264,6 +264,14 @@ difference('D20: Only equality with the whole shard key spares the other shards'
   assert.ok((await costOfOne(collection, few)) < scan / 2)
 })
 
+difference('D21: The options min, max, returnKey and showRecordId of find are refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  for (const option of [{ min: { _id: 1 } }, { max: { _id: 1 } }, { returnKey: true }, { showRecordId: true }]) {
+    assert.equal(await refusalOf(collection.find({}, { hint: { _id: 1 }, ...option }).toArray()), 238)
+  }
+})
+
 test('The page and these tests have the same differences, in the same words', () => {
   const page = readFileSync(new URL('../../../docs/mongo.md', import.meta.url), 'utf8')
   const rows = page.matchAll(/^\| (D\d+) \| (.*?) \|/gm)
