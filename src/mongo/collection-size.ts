@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { ItemKey } from '../storage/port.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { Collection } from './collections.ts'
+import type { Fields } from './fields.ts'
 
 export interface Measure {
   /** Living documents. */
@@ -54,4 +55,30 @@ async function countOneByOne(engine: Engine, { container }: Collection): Promise
     after = page.last
   } while (after !== undefined)
   return count
+}
+
+/** How large a collection is, as `collStats` and its stage show it. */
+export async function storageStats(engine: Engine, collection: Collection | undefined, scale: number): Promise<Fields> {
+  const { count, bytes } = collection === undefined ? { count: 0, bytes: 0 } : await measure(engine, collection)
+  const indexes = collection?.indexes ?? []
+  const size = Math.floor(bytes / scale)
+  return {
+    size,
+    count,
+    avgObjSize: count === 0 ? undefined : Math.round(bytes / count),
+    numOrphanDocs: 0,
+    storageSize: size,
+    freeStorageSize: 0,
+    capped: false,
+    nindexes: indexes.length,
+    indexBuilds: indexes.filter(({ number }) => isBuilding(collection!, number)).map(({ name }) => name),
+    indexSizes: Object.fromEntries(indexes.map(({ name }) => [name, 0])),
+    totalIndexSize: 0,
+    totalSize: size,
+    scaleFactor: scale,
+  }
+}
+
+function isBuilding({ container }: Collection, number: number | undefined): boolean {
+  return container.indexes.some(({ definition, isReady }) => definition.number === number && !isReady)
 }

@@ -23,6 +23,7 @@ export interface Call {
   readonly isInTransaction: boolean
   /** What the command has cost so far. */
   chargeRu: number
+  documentsRead: number
 }
 
 export type Handler = (call: Call) => MaybePromise<Fields>

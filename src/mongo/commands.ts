@@ -17,9 +17,11 @@ import { helloCommands } from './commands/hello.ts'
 import { indexCommands } from './commands/indexes.ts'
 import { insertCommands } from './commands/insert.ts'
 import { loginCommands } from './commands/login.ts'
+import { replicaSetCommands } from './commands/replica-set.ts'
 import { sessionCommands } from './commands/session-commands.ts'
 import { transactionCommands } from './commands/transaction-commands.ts'
 import { updateCommands } from './commands/update.ts'
+import type { Fields } from './fields.ts'
 
 export const commandFamilies = {
   greeting: helloCommands,
@@ -33,7 +35,8 @@ export const commandFamilies = {
   collections: [...collectionCommands, ...collModCommands],
   indexes: indexCommands,
   cosmos: customActionCommands,
-  diagnostics: diagnosticCommands,
+  'replica set': replicaSetCommands,
+  diagnostics: [...diagnosticCommands, { name: 'listCommands', run: listCommands }],
 } as const satisfies Record<string, readonly Command[]>
 
 const byName = new Map<string, Command>(
@@ -41,6 +44,14 @@ const byName = new Map<string, Command>(
     .flat()
     .map(command => [command.name, command]),
 )
+
+function listCommands(): Fields {
+  const shown = [...byName.values()].map(({ name, isPublic = false, isForAdmin = false }): [string, Fields] => [
+    name,
+    { help: '', requiresAuth: !isPublic, adminOnly: isForAdmin },
+  ])
+  return { commands: Object.fromEntries(shown) }
+}
 
 /** Those that users mean when they ask what their last one cost. */
 export const documentCommands: ReadonlySet<Command> = new Set<Command>([

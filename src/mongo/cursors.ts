@@ -18,6 +18,8 @@ import type { Operation } from './operations.ts'
 export interface Fetching {
   readonly operation: Operation
   chargeRu: number
+  /** How many documents it looked at, for `explain`. */
+  documentsRead: number
 }
 
 export interface BatchRequest {

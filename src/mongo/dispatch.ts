@@ -104,6 +104,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
     txnNumber,
     isInTransaction,
     chargeRu: 0,
+    documentsRead: 0,
   }
 }
 

@@ -57,6 +57,7 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
           bytesMax: bytesMax - bytes,
         })
         by.chargeRu += page.chargeRu
+        by.documentsRead += page.statistics.itemsRead
         by.operation.check()
         if (hasMetOutOfOrder && !mustSort) {
           const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
@@ -152,6 +153,7 @@ export async function* matchingDocuments(
       bytesMax: pageBytesMax,
     })
     call.chargeRu += page.chargeRu
+    call.documentsRead += page.statistics.itemsRead
     call.operation.check()
     position = page.next
     yield page.rows as Uint8Array[]
@@ -166,6 +168,7 @@ async function readDocument(call: Call, collection: Collection, key: ItemKey): P
   try {
     const { item, chargeRu } = await call.service.engine.readItem(collection.container, key)
     call.chargeRu += chargeRu
+    call.documentsRead += 1
     return item.body as Uint8Array
   } catch (error) {
     if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
@@ -188,9 +191,10 @@ export async function countDocuments(call: Call, collection: Collection, matcher
   // What an index knows exactly is counted there, wherever the documents lie.
   const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
   const query = isCounted ? { ...named, range: wholeCollection } : named
-  const { rows, chargeRu } = await call.service.engine.queryPage(collection.container, query, wholePage)
-  call.chargeRu += chargeRu
-  return Number(rows[0])
+  const page = await call.service.engine.queryPage(collection.container, query, wholePage)
+  call.chargeRu += page.chargeRu
+  call.documentsRead += page.statistics.itemsRead
+  return Number(page.rows[0])
 }
 
 const wholePage = { position: undefined, rowsMax: 1, bytesMax: pageBytesMax }

@@ -2,8 +2,9 @@
 
 import { machine } from '../base/clock.ts'
 import { bsonType } from '../document/bson/types.ts'
-import { binary, date, type Value } from '../document/bson/value.ts'
-import { measure } from './collection-size.ts'
+import { binary, date, int32, type Value } from '../document/bson/value.ts'
+import { numberOf } from './arguments.ts'
+import { storageStats } from './collection-size.ts'
 import { findCollection, requireCollection } from './collections.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
@@ -16,18 +17,18 @@ const sources: Readonly<Record<string, StageSource>> = {
   $collStats: async (call, namespace, spec) => {
     const { engine } = call.service
     const collection = await requireCollection(engine, namespace)
-    const { count, bytes } = await measure(engine, collection)
-    const wants = (name: string) => spec.type === bsonType.document && spec.get(name) !== undefined
+    const wanted = (name: string) => (spec.type === bsonType.document ? spec.get(name) : undefined)
+    const storage = wanted('storageStats')
+    const scale = storage?.type === bsonType.document ? numberOf(storage.get('scale') ?? int32(1)) : 1
+    const stats = await storageStats(engine, collection, Math.max(1, scale ?? 1))
     return [
       {
         ns: nameOf(namespace),
         host: call.client.serverAddress,
         localTime: date(BigInt(machine.epochMs())),
-        ...(wants('count') && { count }),
-        ...(wants('storageStats') && {
-          storageStats: { size: bytes, count, storageSize: bytes, nindexes: collection.indexes.length, capped: false },
-        }),
-        ...(wants('latencyStats') && {
+        ...(wanted('count') && { count: stats.count }),
+        ...(storage && { storageStats: stats }),
+        ...(wanted('latencyStats') && {
           latencyStats: { reads: noLatency, writes: noLatency, commands: noLatency },
         }),
       },

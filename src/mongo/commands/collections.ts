@@ -5,7 +5,7 @@ import { BsonDocument, binary, double } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { compileFilter } from '../../mql/match.ts'
 import { fromBase64 } from '../collection-definition.ts'
-import { measure } from '../collection-size.ts'
+import { measure, storageStats } from '../collection-size.ts'
 import {
   type Collection,
   createCollection,
@@ -143,36 +143,13 @@ function describe({ container, definition }: Collection): Uint8Array {
 }
 
 async function collStats(call: Call): Promise<Fields> {
-  const { service, args } = call
-  const { engine } = service
+  const { engine } = call.service
   const namespace = namespaceOf(call)
-  const scale = Math.max(1, args.count('scale') ?? 1)
-  const collection = await findCollection(engine, namespace)
-  const { count, bytes } = collection === undefined ? nothing : await measure(engine, collection)
-  const indexes = collection?.indexes ?? []
-  const size = Math.floor(bytes / scale)
+  const scale = Math.max(1, call.args.count('scale') ?? 1)
   return {
     ns: nameOf(namespace),
-    size,
-    count,
-    avgObjSize: count === 0 ? undefined : Math.round(bytes / count),
-    numOrphanDocs: 0,
-    storageSize: size,
-    freeStorageSize: 0,
-    capped: false,
-    nindexes: indexes.length,
-    indexBuilds: indexes.filter(({ number }) => isBuilding(collection!, number)).map(({ name }) => name),
-    indexSizes: Object.fromEntries(indexes.map(({ name }) => [name, 0])),
-    totalIndexSize: 0,
-    totalSize: size,
-    scaleFactor: scale,
+    ...(await storageStats(engine, await findCollection(engine, namespace), scale)),
   }
-}
-
-const nothing = { count: 0, bytes: 0 }
-
-function isBuilding({ container }: Collection, number: number | undefined): boolean {
-  return container.indexes.some(({ definition, isReady }) => definition.number === number && !isReady)
 }
 
 async function validate(call: Call): Promise<Fields> {

@@ -13,17 +13,22 @@ async function listDatabases({ service, args }: Call): Promise<Fields> {
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
   const databases: Uint8Array[] = []
-  for (const database of await service.engine.databases()) {
+  let total = 0
+  const all = [...(await service.engine.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const database of all) {
     const collections = await collectionsOf(service.engine, database)
     // A database without collections is none; containers of the NoSQL side do not count.
     if (collections.length === 0) continue
-    const shown = encodeFields({ name: database.id, sizeOnDisk: 0n, empty: false })
+    let bytes = 0
+    if (!isNameOnly) for (const each of collections) bytes += (await measure(service.engine, each)).bytes
+    const shown = encodeFields({ name: database.id, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
     if (matcher?.matches(shown) === false) continue
+    total += bytes
     databases.push(isNameOnly ? encodeFields({ name: database.id }) : shown)
   }
   return {
     databases: new Documents(databases),
-    ...(!isNameOnly && { totalSize: 0n, totalSizeMb: 0n }),
+    ...(!isNameOnly && { totalSize: BigInt(total), totalSizeMb: BigInt(Math.floor(total / 2 ** 20)) }),
   }
 }
 

@@ -2,18 +2,18 @@
 
 import { hostname } from 'node:os'
 import { machine } from '../../base/clock.ts'
+import { mongoPageDocumentsMax, pageBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexComponent } from '../../document/index-definition.ts'
-import type { Matcher } from '../../mql/match.ts'
-import type { Sort } from '../../mql/sort.ts'
+import type { FindQuery } from '../../mql/program.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
-import { Arguments } from '../arguments.ts'
+import { Arguments, numberOf } from '../arguments.ts'
 import { type Collection, findCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { queryOf } from '../document-stream.ts'
-import { countDocuments, usableDemands } from '../documents.ts'
+import { countDocuments, documentSource, usableDemands } from '../documents.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
 import { keyOrder } from '../key-order.ts'
 import { keysWithin, partitionWithin } from '../named-keys.ts'
@@ -27,10 +27,10 @@ import { setName } from './hello.ts'
 const verbosities = ['queryPlanner', 'executionStats', 'allPlansExecution'] as const
 type Verbosity = (typeof verbosities)[number]
 
-interface Explained {
-  readonly matcher: Matcher
+interface Explained extends Pick<FindQuery, 'matcher' | 'sort' | 'skip' | 'limit'> {
   readonly filter: BsonDocument
-  readonly sort: Sort | undefined
+  /** Only the number of documents is wanted. */
+  readonly isCount?: boolean
 }
 
 async function explain(call: Call): Promise<Fields> {
@@ -55,7 +55,8 @@ async function explainCall(call: Call, verbosity: Verbosity): Promise<Fields> {
   const filter = filterOf(args)
   const matcher = compileCallFilter(call, filter, { allowsNear: true })
   const sort = compileFindSort(args.document('sort'))
-  return explained(call, namespaceOf(call), { matcher, filter, sort }, verbosity)
+  const query = { matcher, filter, sort, ...windowOf(args), isCount: args.name === 'count' }
+  return explained(call, namespaceOf(call), query, verbosity)
 }
 
 /** Where each command has its filter. */
@@ -79,6 +80,29 @@ function filterOf(args: Arguments): BsonDocument {
   }
 }
 
+/** How many of the documents a command goes to. */
+function windowOf(args: Arguments): Pick<FindQuery, 'skip' | 'limit'> {
+  switch (args.name) {
+    case 'find': {
+      const limit = args.count('limit') ?? 0
+      return { skip: args.count('skip') ?? 0, ...(limit > 0 && { limit }) }
+    }
+    case 'findAndModify':
+    case 'findandmodify':
+      return { limit: 1 }
+    case 'update':
+    case 'delete': {
+      const [first] = args.documents(args.name === 'update' ? 'updates' : 'deletes') ?? []
+      const multi = first?.get('multi')
+      const limit = first?.get('limit')
+      const isMany = multi?.type === bsonType.bool ? multi.value : limit !== undefined && numberOf(limit) === 0
+      return isMany ? {} : { limit: 1 }
+    }
+    default:
+      return {}
+  }
+}
+
 export async function explainPipeline(
   call: Call,
   namespace: Namespace,
@@ -87,11 +111,11 @@ export async function explainPipeline(
 ): Promise<Fields> {
   const { source } = callPipeline(call, namespace, stages)
   if (source.kind !== 'collection') return { stages, ...common() }
-  const { matcher, sort } = queryOf(source.find)
+  const query = queryOf(source.find)
   const { queryPlanner, executionStats } = await explained(
     call,
     namespace,
-    { matcher, filter: source.find.filter, sort },
+    { ...query, filter: source.find.filter },
     verbosity,
   )
   return {
@@ -102,10 +126,11 @@ export async function explainPipeline(
 
 async function explained(call: Call, namespace: Namespace, query: Explained, verbosity: Verbosity): Promise<Fields> {
   const collection = await findCollection(call.service.engine, namespace)
-  const winningPlan = collection === undefined ? { stage: 'EOF' } : planOf(collection, query)
+  const { winningPlan, isByKey } = collection === undefined ? noPlan : planOf(collection, query)
   const startMs = machine.monotonicMs()
-  const nReturned =
-    verbosity === 'queryPlanner' || collection === undefined ? 0 : await countDocuments(call, collection, query.matcher)
+  const isRun = verbosity !== 'queryPlanner' && collection !== undefined
+  const nReturned = isRun ? await runThrough(call, collection, query) : 0
+  const totalDocsExamined = call.documentsRead
   return {
     explainVersion: '1',
     queryPlanner: {
@@ -122,15 +147,40 @@ async function explained(call: Call, namespace: Namespace, query: Explained, ver
             executionSuccess: true,
             nReturned,
             executionTimeMillis: Math.round(machine.monotonicMs() - startMs),
+            totalKeysExamined: isByKey ? totalDocsExamined : 0,
+            totalDocsExamined,
             executionStages: { ...winningPlan, nReturned },
           },
     ...common(),
   }
 }
 
-function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
+async function runThrough(call: Call, collection: Collection, query: Explained): Promise<number> {
+  if (query.isCount === true) return countDocuments(call, collection, query.matcher)
+  const source = documentSource(call, collection, query)
+  let returned = 0
+  for (let isEnd = false; !isEnd; ) {
+    const wanted = { documentsMax: mongoPageDocumentsMax, bytesMax: pageBytesMax, by: call, waitMs: 0 }
+    const batch = await source.next(wanted)
+    returned += batch.documents.length
+    isEnd = batch.isEnd
+  }
+  return returned
+}
+
+interface Plan {
+  readonly winningPlan: Fields
+  /** Documents are found by keys, of an index or their own. */
+  readonly isByKey: boolean
+}
+
+const noPlan: Plan = { winningPlan: { stage: 'EOF' }, isByKey: false }
+
+function planOf(collection: Collection, { matcher, sort }: Explained): Plan {
   const { container, shardKey, indexes } = collection
-  if (keysWithin(collection, matcher.filter) !== undefined) return { stage: 'IDHACK' }
+  if (keysWithin(collection, matcher.filter) !== undefined) {
+    return { winningPlan: { stage: 'IDHACK' }, isByKey: true }
+  }
   const demands = usableDemands(collection, matcher, sort)
   const choice = chooseIndex(container.indexes, demands)
   const keyed = keyOrder(collection, { matcher, sort }, demands)
@@ -143,7 +193,10 @@ function planOf(collection: Collection, { matcher, sort }: Explained): Fields {
   const isSorted = sort === undefined || choice?.isOrdered === true || keyed !== undefined
   const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
   const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
-  return isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan
+  return {
+    winningPlan: isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan,
+    isByKey: choice !== undefined || keyed !== undefined,
+  }
 
   function indexScan(number: number): Fields {
     const [{ path }] = choice!.index.definition.components as [IndexComponent]

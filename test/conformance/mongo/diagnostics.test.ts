@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Long, UUID } from 'mongodb'
+import { type Document, type FindCursor, Long, UUID } from 'mongodb'
 import { failure, startMongo } from './support/fixture.ts'
 import { RawClient } from './support/raw-client.ts'
 
@@ -173,4 +173,67 @@ test('The last command of a session tells what it cost over another connection',
   const ofConnection = await second.command({ getLastRequestStatistics: 1, $db })
   assert.deepEqual([ofConnection.CommandName, ofConnection.RequestCharge], ['find', 1])
   for (const { socket } of [first, second]) socket.destroy()
+})
+
+test('Health checks find a replica set whose only member is primary', async () => {
+  const status = await admin.command({ replSetGetStatus: 1 })
+  assert.deepEqual([status.ok, status.set, status.myState], [1, 'globaldb', 1])
+  const { host } = new URL(uri)
+  assert.deepEqual(
+    status.members.map(({ name, stateStr, health, self }: Document) => [name, stateStr, health, self]),
+    [[host, 'PRIMARY', 1, true]],
+  )
+  const { config } = await admin.command({ replSetGetConfig: 1 })
+  assert.deepEqual([config._id, config.members[0].host], ['globaldb', host])
+  const { commands } = await admin.command({ listCommands: 1 })
+  assert.deepEqual(commands.listDatabases, { help: '', requiresAuth: true, adminOnly: true })
+})
+
+test('Databases come in the order of their names, with their sizes', async () => {
+  for (const name of ['zoo', 'ape'])
+    await client
+      .db(name)
+      .collection('c')
+      .insertOne({ text: 'x'.repeat(1000) })
+  const { databases, totalSize } = await admin.admin().listDatabases()
+  const names = databases.map(({ name }) => name)
+  assert.deepEqual(names, names.toSorted())
+  const ape = databases.find(({ name }) => name === 'ape')!
+  assert.ok(ape.sizeOnDisk! > 1000 && totalSize! > 2 * 1000)
+  assert.equal(ape.empty, false)
+})
+
+test('The stage and the command say the same of a collection', async () => {
+  const collection = newCollection()
+  await collection.insertMany([{ a: 1 }, { a: 2 }])
+  await collection.createIndex({ a: 1 })
+  const [database, name] = collection.namespace.split('.') as [string, string]
+  const { ns, ok, $clusterTime, operationTime, ...stats } = await client
+    .db(database)
+    .command({ collStats: name, scale: 2 })
+  const stage = { $collStats: { storageStats: { scale: 2 }, count: {} } }
+  const [shown] = await collection.aggregate([stage]).toArray()
+  assert.deepEqual(shown!.storageStats, stats)
+  assert.deepEqual([stats.count, stats.nindexes, Object.keys(stats.indexSizes)], [2, 2, ['_id_', 'a_1']])
+  assert.ok(stats.avgObjSize > 0)
+})
+
+test('explain tells how many documents a command looks at', async () => {
+  const collection = newCollection()
+  await collection.insertMany(Array.from({ length: 100 }, (_, n) => ({ _id: n as never, n: n % 10, m: n })))
+  await collection.createIndex({ n: 1 })
+  const statsOf = async (cursor: FindCursor) => {
+    const { executionStats } = (await cursor.explain('executionStats')) as Document
+    return [executionStats.nReturned, executionStats.totalKeysExamined, executionStats.totalDocsExamined]
+  }
+  assert.deepEqual(await statsOf(collection.find({ n: 3 })), [10, 10, 10])
+  assert.deepEqual(await statsOf(collection.find({ m: 3 })), [1, 0, 100])
+  assert.deepEqual(await statsOf(collection.find({ _id: 3 as never })), [1, 1, 1])
+  assert.deepEqual(await statsOf(collection.find().sort({ _id: -1 }).limit(3)), [3, 3, 3])
+  assert.deepEqual(await statsOf(collection.find().sort({ m: -1 }).skip(98).limit(5)), [2, 0, 100])
+  const explain = { delete: 'items', deletes: [{ q: { n: 3 }, limit: 1 }] }
+  const [database] = collection.namespace.split('.')
+  const { executionStats } = await client.db(database).command({ explain, verbosity: 'executionStats' })
+  assert.equal(executionStats.nReturned, 1)
+  assert.equal(await collection.countDocuments(), 100)
 })
