@@ -4,7 +4,7 @@ import { bsonType } from '../document/bson/types.ts'
 import type { BsonArray } from '../document/bson/value.ts'
 import { compilePipeline, type Pipeline } from '../mql/pipeline.ts'
 import type { ByteStream } from '../mql/stage.ts'
-import { findCollection } from './collections.ts'
+import { type Collection, findCollection } from './collections.ts'
 import type { Call } from './command.ts'
 import type { Batch, BatchRequest, CursorSource } from './cursors.ts'
 import { type Appetite, documentStream, noDocuments, queryOf } from './document-stream.ts'
@@ -15,12 +15,34 @@ import { pipelineCollections } from './pipeline-collections.ts'
 import { constantsOf } from './query-language.ts'
 import { stageSource } from './stage-sources.ts'
 
-export function callPipeline(call: Call, namespace: Namespace, stages: BsonArray): Pipeline {
-  return compilePipeline(stages, { namespace, constants: constantsOf(call), let: call.args.document('let') })
+export function callPipeline(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  collection: Collection | undefined,
+): Pipeline {
+  const constants = constantsOf(call)
+  return compilePipeline(stages, {
+    ...{ namespace, constants, let: call.args.document('let') },
+    geoPath: collection && geoPathOf(collection),
+  })
 }
 
-export async function pipelineSource(call: Call, namespace: Namespace, stages: BsonArray): Promise<CursorSource> {
-  const pipeline = callPipeline(call, namespace, stages)
+/** Of the only field that an index has for places. */
+function geoPathOf({ indexes }: Collection): string | undefined {
+  const paths = indexes.flatMap(({ key }) =>
+    key.fields.flatMap(([path, kind]) => (kind.type === bsonType.string && kind.value === '2dsphere' ? [path] : [])),
+  )
+  return new Set(paths).size === 1 ? paths[0] : undefined
+}
+
+export async function pipelineSource(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  collection: Collection | undefined,
+): Promise<CursorSource> {
+  const pipeline = callPipeline(call, namespace, stages, collection)
   const counted = await countedSource(call, namespace, stages, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }

@@ -5,7 +5,7 @@ import type { BsonArray } from '../../document/bson/value.ts'
 import { parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
 import type { Scope } from '../change-streams/watched.ts'
-import { findCollection } from '../collections.ts'
+import { type Collection, findCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import { type CursorSource, openCursor } from '../cursors.ts'
@@ -29,10 +29,10 @@ async function aggregate(call: Call): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
-  const stream = await changeStreamSource(call, namespace, stages)
-  const isStream = stream !== undefined
-  const source = stream ?? (await pipelineSource(call, namespace, stages))
   const collection = await findCollection(service.engine, namespace)
+  const stream = await changeStreamSource(call, namespace, stages, collection)
+  const isStream = stream !== undefined
+  const source = stream ?? (await pipelineSource(call, namespace, stages, collection))
   checkHint(args, collection)
   return openCursor(service.cursors, source, {
     namespace: nameOf(namespace),
@@ -50,8 +50,9 @@ async function changeStreamSource(
   call: Call,
   namespace: Namespace,
   stages: BsonArray,
+  collection: Collection | undefined,
 ): Promise<CursorSource | undefined> {
-  const { source } = callPipeline(call, namespace, stages)
+  const { source } = callPipeline(call, namespace, stages, collection)
   if (source.kind !== 'stage' || source.name !== '$changeStream') return undefined
   const options = parseStreamOptions(source.spec)
   const isDatabase = namespace.collection === '$cmd.aggregate'
@@ -63,7 +64,7 @@ async function changeStreamSource(
     : isDatabase
       ? { kind: 'database', database: call.database }
       : { kind: 'collection', namespace }
-  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, namespace, stages) })
+  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, namespace, stages, collection) })
 }
 
 /** `aggregate: 1` is about a database and no collection. */

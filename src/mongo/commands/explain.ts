@@ -109,7 +109,8 @@ export async function explainPipeline(
   stages: BsonArray,
   verbosity: Verbosity,
 ): Promise<Fields> {
-  const { source } = callPipeline(call, namespace, stages)
+  const collection = await findCollection(call.service.engine, namespace)
+  const { source } = callPipeline(call, namespace, stages, collection)
   if (source.kind !== 'collection') return { stages, ...common() }
   const query = queryOf(source.find)
   const { queryPlanner, executionStats } = await explained(

@@ -251,3 +251,21 @@ test('Indexes give the same results as scans', async () => {
     assert.equal(await indexed.countDocuments(filter), await plain.countDocuments(filter), JSON.stringify(filter))
   }
 })
+
+test('$geoNear goes by the field that an index has for places, unless it is told', async () => {
+  const collection = newCollection()
+  const point = (x: number) => ({ type: 'Point', coordinates: [x, 0] })
+  await collection.insertMany([2, 0, 1].map(x => ({ _id: x as never, here: point(x), there: point(2 - x) })))
+  const near = async (key?: string) =>
+    (
+      await collection
+        .aggregate([{ $geoNear: { near: point(0), distanceField: 'd', spherical: true, ...(key && { key }) } }])
+        .toArray()
+    ).map(({ _id }) => _id)
+  assert.equal((await failure(near())).code, 27)
+  await collection.createIndex({ here: '2dsphere', _id: 1 })
+  assert.deepEqual(await near(), [0, 1, 2])
+  assert.deepEqual(await near('there'), [2, 1, 0])
+  await collection.createIndex({ there: '2dsphere' })
+  assert.equal((await failure(near())).code, 27)
+})
