@@ -68,6 +68,24 @@ export async function changeIndexes(
   return mustRewrite ? rewriteLives(engine, changed, settings) : changed
 }
 
+/** Takes indexes away, from the collection first: nobody shall use what is being dropped. */
+export async function removeIndexes(
+  engine: Engine,
+  collection: Collection,
+  settings: MongoSettings,
+  doomed: readonly CollectionIndex[],
+): Promise<Collection> {
+  const changed = await changeIndexes(engine, collection, settings, present =>
+    present
+      .filter(({ name }) => !doomed.some(index => index.name === name))
+      .map(index => ({ spec: index, number: index.number })),
+  )
+  for (const { number } of doomed) {
+    if (number !== undefined) await engine.store.dropIndex(collection.container, number)
+  }
+  return changed
+}
+
 function checkedLifespan(rules: readonly IndexSpec[]): IndexSpec | undefined {
   const lifespan = rules.find(isLifespanRule)
   if (lifespan !== undefined && rules.length > 1) {

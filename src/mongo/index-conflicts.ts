@@ -38,6 +38,16 @@ export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated'
   )
 }
 
+/** Whether an index is what is wanted, but perhaps for when documents expire. */
+export function isWanted(present: IndexSpec, wanted: IndexSpec): boolean {
+  try {
+    return compareSpecs(present, wanted) !== 'unrelated'
+  } catch (error) {
+    if (error instanceof CommandError) return false
+    throw error
+  }
+}
+
 function isSameOptional(left: BsonDocument | undefined, right: BsonDocument | undefined): boolean {
   return left === undefined || right === undefined ? left === right : isSameDocument(left, right)
 }

@@ -9,13 +9,24 @@ import {
 } from '../../base/limits.ts'
 import type { ContainerRecord, DatabaseRecord, Throughput } from '../../storage/port.ts'
 import type { Arguments } from '../arguments.ts'
+import { tokenOf } from '../change-streams/token.ts'
+import { mark } from '../change-streams/watched.ts'
 import { measure } from '../collection-size.ts'
-import { createCollection, findCollection, requireCollection } from '../collections.ts'
+import {
+  type Collection,
+  type CollectionIndex,
+  createCollection,
+  findCollection,
+  keepLog,
+  requireCollection,
+} from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
-import { createIndex } from '../create-index.ts'
+import { createIndex, isIdIndex } from '../create-index.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
-import { parseIndexSpec } from '../index-spec.ts'
+import { removeIndexes } from '../index-changes.ts'
+import { isWanted } from '../index-conflicts.ts'
+import { type IndexSpec, parseIndexSpec } from '../index-spec.ts'
 import { checkDatabaseName, checkedNamespace, parseNamespace } from '../namespace.ts'
 
 type Action = (call: Call) => Promise<Fields>
@@ -27,6 +38,7 @@ const actions: Readonly<Record<string, Action>> = {
   CreateCollection: createSharded,
   UpdateCollection: updateCollection,
   GetCollection: getCollection,
+  GetChangeStreamTokens: getChangeStreamTokens,
 }
 
 async function customAction(call: Call): Promise<Fields> {
@@ -68,7 +80,6 @@ async function createSharded(call: Call): Promise<Fields> {
     ...(throughput !== undefined && { throughput }),
   })
   for (const spec of (args.documents('indexes') ?? []).map(parseIndexSpec)) {
-    if (spec.name === '_id_') continue
     collection = await createIndex(call, collection, spec)
   }
   return {}
@@ -77,10 +88,35 @@ async function createSharded(call: Call): Promise<Fields> {
 async function updateCollection(call: Call): Promise<Fields> {
   const { service, database, args } = call
   const namespace = checkedNamespace(database, args.requiredString('collection'))
-  const { container } = await requireCollection(service.engine, namespace)
+  const collection = await requireCollection(service.engine, namespace)
   const throughput = throughputOf(args)
-  if (throughput !== undefined) await service.engine.changeThroughput(container, throughput)
+  const indexes = args.documents('indexes')?.map(parseIndexSpec)
+  if (throughput !== undefined) await service.engine.changeThroughput(collection.container, throughput)
+  if (indexes !== undefined) await replaceIndexes(call, await requireCollection(service.engine, namespace), indexes)
   return {}
+}
+
+async function replaceIndexes(call: Call, collection: Collection, wanted: readonly IndexSpec[]): Promise<void> {
+  const { engine, settings } = call.service
+  if (!wanted.some(isIdIndex)) throw new CommandError('BadValue', 'An index on _id is required.')
+  const isDoomed = (index: CollectionIndex) => !isIdIndex(index) && !wanted.some(each => isWanted(index, each))
+  let current = await removeIndexes(engine, collection, settings, collection.indexes.filter(isDoomed))
+  for (const spec of wanted) current = await createIndex(call, current, spec)
+}
+
+/** Streams of Cosmos are cut by physical partitions, each with a token; ours are whole. */
+async function getChangeStreamTokens(call: Call): Promise<Fields> {
+  const { service, database, args } = call
+  const { engine } = service
+  if (args.present('startAtOperationTime') !== undefined) {
+    throw new CommandError('CommandNotSupported', 'Tokens are of now; give startAtOperationTime to the stream itself.')
+  }
+  const namespace = checkedNamespace(database, args.requiredString('collection'))
+  const { container } = await requireCollection(engine, namespace)
+  await mark(engine, { kind: 'collection', namespace })
+  const logging = container.logSeconds === null ? (await keepLog(engine, container)).container : container
+  const positions = new Map([[container.number, await engine.store.logNow(logging)]])
+  return { resumeAfterTokens: [tokenOf({ positions, isInvalidate: false })] }
 }
 
 async function getCollection(call: Call): Promise<Fields> {
@@ -151,11 +187,17 @@ function checkThroughput(value: number, min: number, step: number): void {
   }
 }
 
+/** Autoscale goes down to a tenth. */
+const autoscaleRange = 10
+
 function shownThroughput(throughput: Throughput | null): Fields {
   if (throughput === null) return {}
   return throughput.kind === 'manual'
     ? { provisionedThroughput: throughput.ruPerSecond }
-    : { autoScaleSettings: { maxThroughput: throughput.maxRuPerSecond } }
+    : {
+        provisionedThroughput: throughput.maxRuPerSecond / autoscaleRange,
+        autoScaleSettings: { maxThroughput: throughput.maxRuPerSecond },
+      }
 }
 
 export const customActionCommands: readonly Command[] = [

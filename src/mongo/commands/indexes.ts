@@ -16,7 +16,7 @@ import { CommandError } from '../command-error.ts'
 import { createIndex, isIdIndex } from '../create-index.ts'
 import { listSource, openCursor } from '../cursors.ts'
 import { emptyDocument, type Fields } from '../fields.ts'
-import { changeIndexes } from '../index-changes.ts'
+import { removeIndexes } from '../index-changes.ts'
 import { parseIndexSpec } from '../index-spec.ts'
 import { nameOf, namespaceOf } from '../namespace.ts'
 
@@ -63,14 +63,7 @@ async function dropIndexes(call: Call): Promise<Fields> {
   if (collection === undefined) throw new CommandError('NamespaceNotFound', `ns not found ${nameOf(namespace)}`)
   const doomed = doomedIndexes(call, collection)
   const isAll = args.present('index')?.type === bsonType.string && args.string('index') === '*'
-  await changeIndexes(engine, collection, settings, present =>
-    present
-      .filter(({ name }) => !doomed.some(index => index.name === name))
-      .map(index => ({ spec: index, number: index.number })),
-  )
-  for (const { number } of doomed) {
-    if (number !== undefined) await engine.store.dropIndex(collection.container, number)
-  }
+  await removeIndexes(engine, collection, settings, doomed)
   return {
     nIndexesWas: collection.indexes.length,
     msg: isAll ? 'non-_id indexes dropped for collection' : undefined,

@@ -305,7 +305,9 @@ test('Cosmos’s own commands make databases and sharded collections with throug
   assert.equal((await failure(action('CreateDatabase'))).code, 48)
   assert.equal((await action('GetDatabase')).provisionedThroughput, 1000)
   await action('UpdateDatabase', { autoScaleSettings: { maxThroughput: 4000 } })
-  assert.deepEqual((await action('GetDatabase')).autoScaleSettings, { maxThroughput: 4000 })
+  const database4000 = await action('GetDatabase')
+  assert.deepEqual(database4000.autoScaleSettings, { maxThroughput: 4000 })
+  assert.equal(database4000.provisionedThroughput, 400)
   await action('CreateCollection', {
     collection: 'c',
     shardKey: 'tenant',
@@ -320,6 +322,20 @@ test('Cosmos’s own commands make databases and sharded collections with throug
     ['_id_', 'a_1'],
   )
   await action('UpdateCollection', { collection: 'c', offerThroughput: 600 })
+  const id = { key: { _id: 1 }, name: '_id_1' }
+  const [ttl, b] = [
+    { key: { _ts: 1 }, name: 'ttl', expireAfterSeconds: 5 },
+    { key: { b: 1 }, name: 'b_1' },
+  ]
+  const namesWith = async (indexes: Document[]) => {
+    await action('UpdateCollection', { collection: 'c', indexes })
+    return (await action('GetCollection', { collection: 'c' })).indexes.map(({ name }: Document) => name)
+  }
+  assert.deepEqual(await namesWith([id, ttl, b]), ['_id_', 'ttl', 'b_1'])
+  assert.deepEqual(await namesWith([id, { ...ttl, expireAfterSeconds: 9 }]), ['_id_', 'ttl'])
+  assert.equal((await database.collection('c').indexes())[1]!.expireAfterSeconds, 9)
+  assert.deepEqual(await namesWith([id, { ...b, unique: true }]), ['_id_', 'b_1'])
+  assert.equal((await failure(namesWith([b]))).code, 2)
   assert.equal((await failure(action('GetCollection', { collection: 'none' }))).code, 26)
   assert.equal((await failure(action('CreateCollection', { collection: 'd', offerThroughput: 5 }))).code, 2)
   assert.equal((await failure(action('Nonsense'))).code, 115)

@@ -317,3 +317,17 @@ test('Writes of a transaction are events when it is committed', async () => {
     ],
   )
 })
+
+test('Cosmos’s tokens of a collection stand where it stood when they were asked for', async () => {
+  const database = newDatabase()
+  const collection = database.collection<Document>('items')
+  await collection.insertOne({ _id: 1 as never })
+  const action = { customAction: 'GetChangeStreamTokens', collection: 'items' }
+  const { resumeAfterTokens } = await database.command(action)
+  assert.equal(resumeAfterTokens.length, 1)
+  await collection.insertOne({ _id: 2 as never })
+  const stream = collection.watch([], { resumeAfter: resumeAfterTokens[0] }) as ChangeStream<Document, Document>
+  streams.push(stream as never)
+  assert.deepEqual((await take(stream, 1)).map(shown), [['insert', 2, { _id: 2 }]])
+  assert.equal((await failure(database.command({ ...action, collection: 'none' }))).code, 26)
+})
