@@ -86,8 +86,8 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   const session = lsid === undefined ? undefined : service.sessions.use(lsid)
   const { txnNumber, isInTransaction } = beginStatement(command, args, session)
   const operation = service.operations.begin({
-    name: args.name,
-    namespace: database,
+    args,
+    database,
     connectionId: client.connectionId,
   })
   operation.limit(args.name === 'getMore' ? undefined : args.count('maxTimeMS'))

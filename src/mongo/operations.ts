@@ -1,12 +1,17 @@
 /** The commands that are being carried out: who asked, since when, and whether they shall stop. */
 
 import { machine } from '../base/clock.ts'
+import { bsonType } from '../document/bson/types.ts'
+import type { Arguments } from './arguments.ts'
 import { CommandError } from './command-error.ts'
+import type { Fields } from './fields.ts'
+
+export type OperationDetails = Pick<Operation, 'args' | 'database' | 'connectionId'>
 
 export class Operation {
   readonly id: number
-  readonly name: string
-  readonly namespace: string
+  readonly args: Arguments
+  readonly database: string
   readonly connectionId: number
   readonly startMs = machine.monotonicMs()
   /** Of `maxTimeMS`; undefined: for ever. */
@@ -14,10 +19,10 @@ export class Operation {
   #isKilled = false
   #isAbandoned = false
 
-  constructor(id: number, details: Pick<Operation, 'name' | 'namespace' | 'connectionId'>) {
+  constructor(id: number, details: OperationDetails) {
     this.id = id
-    this.name = details.name
-    this.namespace = details.namespace
+    this.args = details.args
+    this.database = details.database
     this.connectionId = details.connectionId
   }
 
@@ -56,7 +61,7 @@ export class Operations {
   readonly #running = new Map<number, Operation>()
   #last = 0
 
-  begin(details: Pick<Operation, 'name' | 'namespace' | 'connectionId'>): Operation {
+  begin(details: OperationDetails): Operation {
     const operation = new Operation(++this.#last, details)
     this.#running.set(operation.id, operation)
     return operation
@@ -79,5 +84,24 @@ export class Operations {
 
   list(): Operation[] {
     return [...this.#running.values()]
+  }
+}
+
+/** As `currentOp` shows it. */
+export function describeOperation(operation: Operation): Fields {
+  const { id, args, database, connectionId, elapsedMs } = operation
+  const subject = args.value(args.name)
+  const collection = subject?.type === bsonType.string ? subject.value : undefined
+  return {
+    type: 'op',
+    desc: `conn${connectionId}`,
+    connectionId,
+    active: true,
+    opid: id,
+    secs_running: BigInt(Math.floor(elapsedMs / 1000)),
+    microsecs_running: BigInt(Math.floor(elapsedMs * 1000)),
+    op: 'command',
+    ns: collection === undefined ? database : `${database}.${collection}`,
+    command: { [args.name]: collection ?? 1, $db: database },
   }
 }

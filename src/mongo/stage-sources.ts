@@ -10,6 +10,7 @@ import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { encodeFields, type Fields } from './fields.ts'
 import { type Namespace, nameOf } from './namespace.ts'
+import { describeOperation } from './operations.ts'
 
 type StageSource = (call: Call, namespace: Namespace, spec: Value) => Promise<Fields[]>
 
@@ -44,17 +45,7 @@ const sources: Readonly<Record<string, StageSource>> = {
       spec: document,
     }))
   },
-  $currentOp: async ({ service }) =>
-    service.operations.list().map(operation => ({
-      type: 'op',
-      op: 'command',
-      opid: operation.id,
-      ns: operation.namespace,
-      command: { [operation.name]: 1 },
-      connectionId: operation.connectionId,
-      active: true,
-      microsecs_running: BigInt(Math.floor(operation.elapsedMs * 1000)),
-    })),
+  $currentOp: async ({ service }) => service.operations.list().map(describeOperation),
   $listLocalSessions: listSessions,
   $listSessions: listSessions,
   $planCacheStats: async () => [],

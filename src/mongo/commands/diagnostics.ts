@@ -9,6 +9,7 @@ import { type Arguments, numberOf } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../command-error.ts'
 import type { Fields, FieldValue } from '../fields.ts'
+import { describeOperation } from '../operations.ts'
 import { mechanisms } from '../scram.ts'
 import type { MongoSettings } from '../service.ts'
 import { setName, wireVersions } from './hello.ts'
@@ -182,18 +183,7 @@ function getLastRequestStatistics({ client, session }: Call): Fields {
 }
 
 function currentOp({ service }: Call): Fields {
-  const inprog = service.operations.list().map(operation => ({
-    type: 'op',
-    op: 'command',
-    opid: operation.id,
-    ns: operation.namespace,
-    command: { [operation.name]: 1 },
-    connectionId: operation.connectionId,
-    active: true,
-    secs_running: BigInt(Math.floor(operation.elapsedMs / 1000)),
-    microsecs_running: BigInt(Math.floor(operation.elapsedMs * 1000)),
-  }))
-  return { inprog }
+  return { inprog: service.operations.list().map(describeOperation) }
 }
 
 function killOp({ service, args }: Call): Fields {

@@ -127,6 +127,7 @@ test('An operation that takes long can be killed', async () => {
     const { inprog } = await admin.command({ currentOp: 1 })
     const found = inprog.find(({ command }: { command: object }) => 'update' in command)
     if (found === undefined) continue
+    assert.equal(found.ns, collection.namespace)
     await admin.command({ killOp: 1, op: Long.fromNumber(found.opid) })
     break
   }
