@@ -339,10 +339,10 @@ test('An upsert whose key another document has, and that is not for it, is a dup
   await collection.insertOne({ k: 1, state: 'closed' })
   const upsert = { upsert: true }
   for (const work of [
-    collection.updateOne({ k: 1, state: 'open' }, { $inc: { n: 1 } }, upsert),
-    collection.updateOne({ k: 2 }, { $set: { k: 1 } }, upsert),
-    collection.updateOne({ k: { $in: [2, 1] }, state: 'x' }, { $set: { k: 1 } }, upsert),
+    () => collection.updateOne({ k: 1, state: 'open' }, { $inc: { n: 1 } }, upsert),
+    () => collection.updateOne({ k: 2 }, { $set: { k: 1 } }, upsert),
+    () => collection.updateOne({ k: { $in: [2, 1] }, state: 'x' }, { $set: { k: 1 } }, upsert),
   ]) {
-    assert.equal((await failure(work)).code, 11000)
+    assert.equal((await failure(work())).code, 11000)
   }
 })
