@@ -178,10 +178,10 @@ function chooseSource(
 function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | undefined {
   const choice = chooseIndex(indexes, demands)
   if (choice === undefined) return undefined
-  const { index, keys, isReverse, isOrdered } = choice
+  const { index, keys, isReverse, isOrdered, prefix } = choice
   const { number, components } = index.definition
   return {
-    source: { kind: 'index', index: number, keys, isReverse, isOrdered, isDistinct: index.hasSeveralKeys },
+    source: { kind: 'index', index: number, keys, isReverse, isOrdered, prefix, isDistinct: index.hasSeveralKeys },
     index,
     paths: components.map(({ path }) => path),
   }

@@ -10,7 +10,7 @@ import { isSurelyLong, type Work } from './where-to-run.ts'
 
 const scan: Work['plan'] = { source: { kind: 'scan' }, count: undefined }
 const index: Work['plan'] = {
-  source: { kind: 'index', index: 1, keys: [], isReverse: false, isOrdered: false },
+  source: { kind: 'index', index: 1, keys: [], isReverse: false, isOrdered: false, prefix: new Uint8Array() },
   count: undefined,
 }
 const points: Work['plan'] = { source: { kind: 'points', keys: [] }, count: undefined }

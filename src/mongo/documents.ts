@@ -31,7 +31,9 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
   if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
   const { engine } = call.service
   const isSorted = query.sort !== undefined
-  const keyed = keyOrder(collection, query, usableDemands(collection, query.matcher, query.sort))
+  const demands = usableDemands(collection, query.matcher, query.sort)
+  const keyed = keyOrder(collection, query, demands)
+  const { isTieReversed } = demands
   let mustSort = keyed === undefined
   let hasMetOutOfOrder = false
   const matches = (document: Uint8Array) => {
@@ -40,7 +42,7 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
   }
   let itemQuery =
     keyed === undefined
-      ? queryOf(collection, query.matcher, query.sort, () => findProgram(query))
+      ? queryOf(collection, query.matcher, query.sort, () => findProgram({ ...query, isTieReversed }))
       : keyedQuery(collection, keyed, { ...query, matcher: { ...query.matcher, matches }, sort: undefined })
   let position: PagePosition | undefined = keyed?.position
   let given = 0
@@ -62,7 +64,7 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
         if (hasMetOutOfOrder && !mustSort) {
           const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
           const rest = { ...query, skip: skip + given, limit: limit - given }
-          itemQuery = queryOf(collection, query.matcher, query.sort, () => findProgram(rest))
+          itemQuery = queryOf(collection, query.matcher, query.sort, () => findProgram({ ...rest, isTieReversed }))
           position = undefined
           mustSort = true
           continue
@@ -219,11 +221,23 @@ function isIdPath(path: IndexPath): boolean {
 }
 
 /** Hidden indexes are kept up and serve nobody. */
-export function usableDemands({ indexes }: Collection, { filter }: Matcher, sort: Sort | undefined): Demands {
+export function usableDemands(
+  { indexes, container }: Collection,
+  { filter }: Matcher,
+  sort: Sort | undefined,
+): Demands {
   const demands = demandsOf(filter, sort)
   const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
   const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
-  return { ...demands, mayUse }
+  const usable = { ...demands, mayUse }
+  return withServedTies(container.indexes, usable)
+}
+
+/** Equal documents come in whichever direction lets an index give the order of the others. */
+function withServedTies(indexes: readonly IndexRecord[], demands: Demands): Demands {
+  if (demands.order.length === 0 || chooseIndex(indexes, demands)?.isOrdered === true) return demands
+  const turned = { ...demands, isTieReversed: !demands.order[0]!.isDescending }
+  return chooseIndex(indexes, turned)?.isOrdered === true ? turned : demands
 }
 
 /** The key of a stored document, from what it holds. */

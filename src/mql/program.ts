@@ -17,11 +17,14 @@ export interface FindQuery {
   readonly skip?: number
   readonly limit?: number
   readonly projection?: Projection | undefined
+  /** Whether equal documents come from the last one to the first; in the direction of the first component, unless said. */
+  readonly isTieReversed?: boolean | undefined
   /** Whether nothing more is to be found from this document on, in the order of the source. */
   readonly isBehind?: ((document: Uint8Array) => boolean) | undefined
 }
 
-export function findProgram({ matcher, sort, skip = 0, limit, projection, isBehind }: FindQuery): Program {
+export function findProgram(query: FindQuery): Program {
+  const { matcher, sort, skip = 0, limit, projection, isBehind } = query
   const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
   const row = rowMaker(matcher, projection)
   const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
@@ -39,7 +42,7 @@ export function findProgram({ matcher, sort, skip = 0, limit, projection, isBehi
       isDone: () => isDone,
     }
   }
-  const isReverse = order.components[0]?.isDescending ?? order.isReversed
+  const isReverse = query.isTieReversed ?? order.components[0]?.isDescending ?? order.isReversed
   return {
     ...shape,
     order: 'place',

@@ -112,6 +112,36 @@ describe('the choice', () => {
     ['a filter with its order', [index('a'), index('b')], demands({ a: above }, 'a'), 'a ordered exact'],
     ['a narrow filter before an order', [index('a'), index('b')], demands({ a: equals(1) }, 'b'), 'a exact'],
     ['an order before being there at all', [index('a'), index('b')], demands({ a: defined }, 'b'), 'b ordered'],
+    ['an order behind a point', [index('a b')], demands({ a: equals(1) }, 'b'), 'a, b ordered exact'],
+    ['its opposite', [index('a b')], demands({ a: equals(1) }, '-b'), 'a, b reverse exact'],
+    [
+      'a range in an order behind a point',
+      [index('a b')],
+      demands({ a: equals(1), b: above }, 'b'),
+      'a, b ordered exact',
+    ],
+    [
+      'several orders behind a point',
+      [index('a b -c')],
+      demands({ a: equals(1) }, 'b -c'),
+      'a, b, c DESC ordered exact',
+    ],
+    ['no order behind a range', [index('a b')], demands({ a: above }, 'b'), 'a, b exact'],
+    ['no order behind a point that is not the next', [index('a b c')], demands({ a: equals(1) }, 'c'), 'a, b, c exact'],
+    ['no order of less behind a point', [index('a b c')], demands({ a: equals(1) }, 'b'), 'a, b, c exact'],
+    [
+      'no order in which equals come the other way',
+      [index('a -b')],
+      demands({ a: equals(1) }, '-b'),
+      'a, b DESC exact',
+    ],
+    [
+      'that order when they are to come so',
+      [index('a -b')],
+      { ...demands({ a: equals(1) }, '-b'), isTieReversed: false },
+      'a, b DESC ordered exact',
+    ],
+    ['no order behind a cut point', [index('a b')], demands({ a: equals('x'.repeat(300)) }, 'b'), 'a, b'],
     ['the first of equals', [index('a'), index('a')], demands({ a: equals(1) }), 'a exact'],
   ]
   for (const [name, indexes, wanted, choice] of cases) {

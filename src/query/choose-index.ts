@@ -3,7 +3,8 @@
  *
  * Without statistics the rule is the shape of the bound: a point is narrower than a prefix, a prefix than a range with two
  * ends, that than one with one end. An index that also gives the wanted order wins among equals, since the page can stop
- * early; one that gives nothing but the order is better than sorting everything.
+ * early; one that gives nothing but the order is better than sorting everything. Within one value of its first paths an index
+ * has the order of the others.
  */
 
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
@@ -17,6 +18,8 @@ export interface IndexChoice {
   /** The entries come in the wanted order, read in this direction. */
   readonly isOrdered: boolean
   readonly isReverse: boolean
+  /** What stands in every key before that which is ordered. */
+  readonly prefix: Uint8Array
   /** The keys alone decide: whatever lies in the ranges satisfies all demands. */
   readonly isExact: boolean
 }
@@ -61,7 +64,7 @@ function demandScore({ bounds }: Demand): number {
 
 function consider(
   index: IndexRecord,
-  { demands, order, isWholeFilter, keyRange = jsonKeyRange as KeyRangeOf }: Demands,
+  { demands, order, isTieReversed, isWholeFilter, keyRange = jsonKeyRange as KeyRangeOf }: Demands,
 ): { choice: IndexChoice; score: number } | undefined {
   const { components } = index.definition
   const { hasSeveralKeys } = index
@@ -88,7 +91,10 @@ function consider(
     bounds = asked
     break
   }
-  const ordering = orderOf(index, components, order)
+  const prefix = prefixOf(fixed, keyRange)
+  const wholeOrder = orderOf(index, components, order, isTieReversed)
+  const restOrder = prefix && orderOf(index, components.slice(fixed.length), order, isTieReversed)
+  const ordering = wholeOrder ?? restOrder
   if (ordering !== undefined) score += orderScore
   if (score === 0 || open === undefined) return undefined
   // An index of several paths has entries for items without some of them; nothing is known of a path nobody asked about.
@@ -107,6 +113,7 @@ function consider(
       keys: inOrder(keys),
       isOrdered: ordering !== undefined,
       isReverse: ordering ?? false,
+      prefix: wholeOrder === undefined && restOrder !== undefined ? prefix! : nothing,
       isExact:
         isWholeFilter &&
         used === demands.length &&
@@ -126,20 +133,32 @@ function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
   return keyRange({ equals: value }, { isDescending, after: fixed.slice(0, -1) })
 }
 
+const nothing = new Uint8Array()
+
+/** The bytes with which all keys begin that have these components; undefined when there are none, or too many. */
+function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Array | undefined {
+  if (fixed.length === 0) return undefined
+  const { low, isExact } = keyRange({ startsWith: '' }, { after: fixed })
+  // Of a string that may be empty there is nothing but the byte that tells its type.
+  return isExact ? low.subarray(0, -1) : undefined
+}
+
 /**
- * The direction in which the index gives the wanted order, or undefined when it does not. Indexes begin with an ascending
- * component (`ascendingFirst`), so reading in reverse and a descending first key are one thing, as places expect.
+ * The direction in which the index gives the wanted order, or undefined when it does not. Equal keys must come in the order of
+ * places, which an index gives in one direction only. Those that begin with an ascending component (`ascendingFirst`) are read in
+ * reverse exactly when the first key is descending.
  */
 function orderOf(
   { hasCutKeys, hasSeveralKeys }: IndexRecord,
   components: readonly IndexComponent[],
   order: Demands['order'],
+  isTieReversed = order[0]?.isDescending,
 ): boolean | undefined {
   if (order.length !== components.length || hasCutKeys || hasSeveralKeys) return undefined
   if (!components.every(({ path }, at) => isSamePath(path, order[at]!.path))) return undefined
   const turned = components.map(({ isDescending }, at) => isDescending !== order[at]!.isDescending)
-  if (turned.every(isTurned => !isTurned)) return false
-  return turned.every(isTurned => isTurned) ? true : undefined
+  const [isReverse] = turned
+  return isReverse === isTieReversed && turned.every(isTurned => isTurned === isReverse) ? isReverse : undefined
 }
 
 /** An index serves an order and its opposite alike, so the one that begins ascending stands for both. */

@@ -19,6 +19,8 @@ export interface Demands {
   readonly demands: readonly Demand[]
   /** The order of the result by paths into the item; empty when there is none, or none that an index could give. */
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
+  /** Whether items that are equal in this order come from the last one to the first; as the first path does, unless said. */
+  readonly isTieReversed?: boolean
   /** The demands say all that the filter says: an item that satisfies them satisfies it. */
   readonly isWholeFilter: boolean
   /** How the language of the filter encodes keys; JSON's, unless said. */

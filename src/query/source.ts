@@ -40,7 +40,7 @@ export interface Source {
 export type SourcePlan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
-  | ({ readonly kind: 'index'; readonly isOrdered: boolean } & Pick<
+  | ({ readonly kind: 'index'; readonly isOrdered: boolean; readonly prefix: Uint8Array } & Pick<
       IndexRange,
       'index' | 'keys' | 'isReverse' | 'isDistinct'
     >)
@@ -134,7 +134,7 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): Source 
  */
 function indexSource(
   reader: ContainerReader,
-  { index, keys, isReverse, isDistinct = false, isOrdered }: Extract<SourcePlan, { kind: 'index' }>,
+  { index, keys, isReverse, isDistinct = false, isOrdered, prefix }: Extract<SourcePlan, { kind: 'index' }>,
   within: ScanRange,
 ): Source {
   return {
@@ -150,7 +150,7 @@ function indexSource(
     ...(isOrdered && {
       positionBefore: (place: Uint8Array) => {
         const { key, sequence } = splitPlace(place, isReverse)
-        return entryPosition(key, isReverse ? sequence + 1 : sequence - 1)
+        return entryPosition(Buffer.concat([prefix, key]), isReverse ? sequence + 1 : sequence - 1)
       },
     }),
   }

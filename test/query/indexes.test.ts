@@ -228,6 +228,23 @@ describe('an index that the policy declares', () => {
     }
   })
 
+  test('serves the order of its last paths within one value of the first', async () => {
+    const container = await server.newContainer()
+    const items = itemsOf(300)
+    await put(container, items)
+    await declare(container, composite('k', 'n'))
+    await waitForIndexes(server, container)
+    const { k } = items[0] as unknown as { k: unknown }
+    for (const order of ['c.n', 'c.n DESC']) {
+      const text = `SELECT VALUE c.id FROM c WHERE c.k = ${JSON.stringify(k)} ORDER BY ${order}`
+      const page = await ask(server, container, text, { 'x-ms-max-item-count': '2' })
+      assert.deepEqual([page.used, page.itemsRead < 8], [['/k/?', '/n/?'], true])
+      for (const size of [1, 3, 1000]) {
+        assert.deepEqual(await askAll(server, container, text, size), reference(text, items as unknown as Value[]))
+      }
+    }
+  })
+
   test('is made once, however often and in whichever of its two directions it is named', async () => {
     const container = await server.newContainer()
     await Promise.all([1, 2, 3].map(() => declare(container, composite('k', '-n'), composite('-k', 'n'))))
