@@ -156,7 +156,7 @@ describe('a server in distress', () => {
     await using here = await world()
     const { url } = here
     const impatient = new URL(url)
-    impatient.searchParams.set('statement_timeout', '300')
+    impatient.searchParams.set('statement_timeout', '600')
     const store = await here.open(impatient.href)
     const other = await here.open(impatient.href)
     const container = await makeContainer(store, null)
@@ -164,11 +164,11 @@ describe('a server in distress', () => {
     await store.write(container, put('create', busy))
     const holding = server.query(
       url,
-      `BEGIN; SELECT 1 FROM mayfly.counters WHERE bucket = ${Number.parseInt(busy.epk.slice(0, 2), 16)} FOR UPDATE; SELECT pg_sleep(1.5); COMMIT`,
+      `BEGIN; SELECT 1 FROM mayfly.counters WHERE bucket = ${Number.parseInt(busy.epk.slice(0, 2), 16)} FOR UPDATE; SELECT pg_sleep(2.5); COMMIT`,
     )
     await new Promise(resolve => setTimeout(resolve, 200))
     const blocked = store.write(container, put('replace', busy))
-    const far = keyOf('far', 'b')
+    const far = keyOf('far', 'q')
     const both = [busy, far].map(key => ({ container, key, decide: () => put('upsert', key) }))
     const blockedBoth = other.transact(both)
     blockedBoth.catch(() => {})

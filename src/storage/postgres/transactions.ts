@@ -130,13 +130,15 @@ export class Transactions {
     { jobs, places, own, batch, lost }: Asked,
     isLocking: boolean,
   ): Promise<readonly Result[] | 'moved' | 'apart'> {
-    if (lost.length > 0) {
-      const happened = await this.#happened(session, lost)
-      if (happened !== undefined) return happened
-    }
     const tick = this.#parts.moments.tick()
     if (tick !== undefined) await tick
     const found = await findBuckets(session, places, { isLocking, isCluster: this.#parts.isCluster })
+    // Asked behind the look: what arrives even later has not been seen by it, and the function that writes will notice.
+    const happened = lost.length === 0 ? undefined : await this.#happened(session, lost)
+    if (happened !== undefined) {
+      if (isLocking) await session.query('ROLLBACK')
+      return happened
+    }
     const { results, decided } = decideAll(
       jobs,
       own.map(place => found[place]!),
