@@ -460,6 +460,9 @@ export const mongoDistinctBytesMax = 16 * MiB
 /** Items that one transaction of a delete by partition key removes: about a millisecond on the event loop. */
 export const partitionDeleteItemsMax = 100
 
+/** Writes of one run that are accepted: all of them are one commit, and 5,000 held the event loop for 55 to 103 ms. */
+export const scriptWritesMax = 2000
+
 /** What one run of a script may hold back until it ends, in characters of items: as much again as it may have waiting. */
 export const scriptWritesCharsMax = 32 * MiB
 

@@ -12,6 +12,7 @@ import {
   scriptCallsWaitingCharsMax,
   scriptCallsWaitingMax,
   scriptLogEncodedCharsMax,
+  scriptWritesMax,
 } from '../base/limits.ts'
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
 import { type Engine, type EngineContext, type GuestFunction, UncaughtError } from './engine.ts'
@@ -20,6 +21,8 @@ import type { HostCall } from './host.ts'
 import { toHostCall } from './host-call.ts'
 import { compileErrorNumber } from './script-error.ts'
 import type { RunEnd, RunMessage, ToThread } from './thread-messages.ts'
+
+const reading: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
 
 export class Execution {
   readonly #message: RunMessage
@@ -34,6 +37,7 @@ export class Execution {
   #log = ''
   #logChars = 0
   #isBudgetSpent = false
+  #writes = 0
   #isAborted = false
   #isAsking = false
   #isLate = false
@@ -145,6 +149,7 @@ export class Execution {
     if (payload.length > scriptCallCharsMax) throw new RangeError('The request is too large.')
     const call = toHostCall(kind, payload)
     if (call === undefined) throw new TypeError('The call is malformed.')
+    if (!reading.has(call.kind) && ++this.#writes > scriptWritesMax) return false
     this.#waitingChars.push(payload.length)
     this.#waitingCharsSum += payload.length
     if (this.#waitingChars.length <= scriptCallsSentMax) this.#send(call)

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
 import { machine } from '../base/clock.ts'
 import { CapacityError, InvariantError } from '../base/error.ts'
-import { scriptResponseCharsMax } from '../base/limits.ts'
+import { scriptResponseCharsMax, scriptWritesMax } from '../base/limits.ts'
 import type { HostAnswer, HostCall, ScriptHost } from './host.ts'
 import { ScriptError } from './script-error.ts'
 import { ScriptRunner } from './script-runner.ts'
@@ -318,6 +318,15 @@ describe('a run and its host', () => {
     }`
     const { value } = await execute(body, new MemoryScriptHost(), [], 300)
     assert.ok(value > 1)
+  })
+
+  test('more writes than one commit should take are not accepted; reads still are', async () => {
+    const body = `() => {
+      let made = 0
+      while (__.createDocument(__.getSelfLink(), {})) made++
+      __.response.setBody([made, __.readDocuments(__.getSelfLink())])
+    }`
+    assert.deepEqual((await execute(body)).value, [scriptWritesMax, true])
   })
 
   test('too many calls at once are not accepted either', async () => {
