@@ -47,7 +47,8 @@ export interface PipelineOptions {
  * or from the pipeline itself (`$documents`).
  */
 export type PipelineSource =
-  | { readonly kind: 'collection'; readonly find: FindRequest }
+  /** The find stands for so many stages. */
+  | { readonly kind: 'collection'; readonly find: FindRequest; readonly stageCount: number }
   | { readonly kind: 'stage'; readonly name: string; readonly spec: Value }
   | { readonly kind: 'pipeline' }
 
@@ -94,6 +95,7 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
       ? {
           kind: 'collection',
           find: { ...lead, filter: withEqualityHints(lead.filter, scope), expression: expressionTest(scope) },
+          stageCount: count,
         }
       : { kind: 'pipeline' }
   return {

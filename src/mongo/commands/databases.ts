@@ -5,6 +5,7 @@ import { compileFilter } from '../../mql/match.ts'
 import { measure } from '../collection-size.ts'
 import { collectionsOf, listCollections } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
+import { CommandError } from '../command-error.ts'
 import { Documents, encodeFields, type Fields } from '../fields.ts'
 import { checkDatabaseName } from '../namespace.ts'
 
@@ -35,6 +36,9 @@ async function listDatabases({ service, args }: Call): Promise<Fields> {
 /** What the NoSQL side keeps in a database of the same name stays. */
 async function dropDatabase({ service, database }: Call): Promise<Fields> {
   checkDatabaseName(database)
+  if (['admin', 'config', 'local'].includes(database)) {
+    throw new CommandError('IllegalOperation', `Dropping the '${database}' database is prohibited.`)
+  }
   const { engine, cursors } = service
   const record = await engine.store.findDatabase(database)
   if (record === undefined) return {}

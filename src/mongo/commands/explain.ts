@@ -120,7 +120,7 @@ export async function explainPipeline(
     verbosity,
   )
   return {
-    stages: [{ $cursor: { queryPlanner, executionStats } }, ...stages.elements],
+    stages: [{ $cursor: { queryPlanner, executionStats } }, ...stages.elements.slice(source.stageCount)],
     ...common(),
   }
 }

@@ -213,7 +213,8 @@ test('explain says which index serves, and counts no dead', async () => {
   assert.equal((await explain({ a: 1 })).executionStats.nReturned, 1)
   assert.equal((await explain({ b: 1 })).queryPlanner.winningPlan.stage, 'COLLSCAN')
   assert.equal((await explain({ _id: 1 })).queryPlanner.winningPlan.stage, 'IDHACK')
-  const pipeline = (await collection.aggregate([{ $match: { a: 1 } }]).explain()) as Document
+  const pipeline = (await collection.aggregate([{ $match: { a: 1 } }, { $count: 'n' }]).explain()) as Document
+  assert.deepEqual(pipeline.stages.slice(1), [{ $count: 'n' }])
   assert.equal(pipeline.stages[0].$cursor.queryPlanner.winningPlan.stage, 'FETCH')
   assert.equal((await failure(collection.db.command({ explain: { ping: 1 } }))).code, 59)
 })
