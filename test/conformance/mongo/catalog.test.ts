@@ -22,7 +22,7 @@ test('A database is there while it has a collection', async () => {
   assert.equal((await database.command({ dropDatabase: 1 })).dropped, database.databaseName)
   assert.ok(!(await names()).includes(database.databaseName))
   assert.equal((await database.command({ dropDatabase: 1 })).dropped, undefined)
-  assert.equal((await failure(client.db('admin').dropDatabase())).code, 20)
+  assert.equal((await failure(client.db('admin').command({ dropDatabase: 1 }))).code, 20)
 })
 
 test('create, list and drop', async () => {
