@@ -18,7 +18,7 @@ import { bsonIndexKeys } from './index-keys.ts'
 import type { RetryRecord, StatementResult } from './retry-record.ts'
 import { AlreadyDone, recordStep } from './retry-record.ts'
 import { requireOverlay } from './statement.ts'
-import { conflictError } from './unique-conflict.ts'
+import { conflictError, conflictInTransaction } from './unique-conflict.ts'
 
 export type DocumentChange =
   | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
@@ -165,6 +165,8 @@ async function writeToTransaction(
     }
     if (change === undefined) continue
     const document = change.kind === 'put' ? change.document : undefined
+    const error = document && (await conflictInTransaction(call.service.engine, overlay, write.key, document))
+    if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
     // A later write of the same batch finds what this one did.
     overlay.put({ key: write.key, document, baseVersion })

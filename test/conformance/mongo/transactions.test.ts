@@ -270,3 +270,44 @@ test('A commit whose answer was lost is known after the server was started anew'
   assert.equal((await raw.command({ ...commit, ...numbered(2) })).code, 251)
   raw.close()
 })
+
+test('A unique index is asked when a transaction writes, and knows what that has written', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ k: 1 }, { unique: true })
+  await collection.insertMany([
+    { _id: 1 as never, k: 'a' },
+    { _id: 2 as never, k: ['b', 'c'] },
+  ])
+  const committed = (work: (session: ClientSession) => Promise<unknown>) =>
+    within(async session => {
+      session.startTransaction()
+      await work(session)
+      await session.commitTransaction()
+    })
+  for (const work of [
+    session => collection.insertOne({ k: 'a' }, { session }),
+    session => collection.insertOne({ k: ['x', 'c'] }, { session }),
+    session => collection.updateOne({ _id: 1 as never }, { $set: { k: 'b' } }, { session }),
+    async session => {
+      await collection.insertOne({ k: 'new' }, { session })
+      await collection.insertOne({ k: 'new' }, { session })
+    },
+  ] satisfies ((session: ClientSession) => Promise<unknown>)[]) {
+    let hasReachedCommit = false
+    const { code } = await failure(
+      committed(async session => {
+        await work(session)
+        hasReachedCommit = true
+      }),
+    )
+    assert.deepEqual([code, hasReachedCommit], [11000, false])
+  }
+  await committed(async session => {
+    await collection.updateOne({ _id: 1 as never }, { $set: { n: 1 } }, { session })
+    await collection.deleteOne({ _id: 2 as never }, { session })
+    await collection.insertOne({ _id: 3 as never, k: 'c' }, { session })
+    await collection.updateOne({ _id: 1 as never }, { $set: { k: 'd' } }, { session })
+    await collection.insertOne({ _id: 4 as never, k: 'a' }, { session })
+  })
+  assert.deepEqual(await collection.distinct('k'), ['a', 'c', 'd'])
+})
