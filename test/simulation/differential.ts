@@ -16,7 +16,7 @@ const { values } = parseArgs({
 })
 const wanted = Number(values.operations)
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
-const lanes = 4
+const lanes = 8
 const historiesAtOnce = 25
 const reportEvery = 10_000
 
