@@ -88,7 +88,7 @@ function testServer(
 ): TestServer {
   // Making a database takes half a second, emptying one a tenth of it.
   const used: string[] = []
-  let databases = 0
+  const names: string[] = []
   return {
     url: maintenance,
     query,
@@ -96,7 +96,8 @@ function testServer(
     createDatabase: async () => {
       const free = used.pop()
       if (free !== undefined) return free
-      const name = `mayfly_test_${process.pid}_${databases++}`
+      const name = `mayfly_test_${process.pid}_${names.length}`
+      names.push(name)
       return createDatabase(maintenance, name)
     },
     dropDatabase: async url => {
@@ -104,7 +105,7 @@ function testServer(
       used.push(url)
     },
     [Symbol.asyncDispose]: async () => {
-      for (const url of used) await dropDatabase(maintenance, new URL(url).pathname.slice(1))
+      for (const name of names) await dropDatabase(maintenance, name)
       await stop()
     },
   }
