@@ -68,7 +68,7 @@ export const serverFlags = {
     emulatorVariable: 'DATA_PATH',
   },
   memory: { flags: '--memory', help: 'keep everything in memory' },
-  store: { flags: '--store <url>', help: 'postgres://… instead of the embedded store (experimental)' },
+  store: { flags: '--store <url>', help: 'postgres://… instead of the embedded store; a Citus cluster is one, too' },
   key: { flags: '--key <base64>', help: 'account key (default: the emulator’s well-known key)' },
   keyFile: { flags: '--key-file <file>', help: 'read the account key from a file', emulatorVariable: 'KEY_FILE' },
   clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when told', default: 'system' },
