@@ -116,7 +116,7 @@ BEGIN
       least(${ownAfter('k.now')}, own_most) AS own_after, c.indexes_version, c.log_seconds, c.log_epoch
     INTO container_ FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
-  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
+  at_ := date_part('epoch', clock_timestamp()) * 1000000;
   SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, container_.indexes_version > 0,
     bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
     container_.moment, at_, container_.inherited_after, container_.own_after, container_.moment - coalesce(container_.log_seconds, 0)) w;

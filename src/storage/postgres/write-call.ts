@@ -89,22 +89,27 @@ export function writeQuery(call: Call): Statement & { values: unknown[] } {
     changes.map(({ kind }) => kinds[kind]).join(''),
     columns.map(({ epk }) => epk),
     columns.map(({ pk }) => pk),
-    columns.map(({ longPk }) => longPk),
+    unlessEmpty(columns.map(({ longPk }) => longPk)),
     columns.map(({ id }) => id),
-    changes.map(({ ifVersion }) => ifVersion ?? null),
-    changes.map(change => (change.kind === 'delete' ? null : (change.ttl ?? null))),
-    changes.map(change => (change.kind === 'delete' ? null : (change.until ?? null))),
+    unlessEmpty(changes.map(({ ifVersion }) => ifVersion ?? null)),
+    unlessEmpty(changes.map(change => (change.kind === 'delete' ? null : (change.ttl ?? null)))),
+    unlessEmpty(changes.map(change => (change.kind === 'delete' ? null : (change.until ?? null)))),
     bodies.map(({ forms }) => forms.length),
     bodies.flatMap(({ pieces }) => pieces),
     bodies.flatMap(({ forms }) => forms),
-    bodies.map(({ bytes }) => bytes),
-    instructions.map(each => each.entries.length),
-    entries.map(({ number }) => number),
-    entries.map(({ key }) => key),
-    entries.map(({ uniqueness }) => uniqueness),
+    unlessEmpty(bodies.map(({ bytes }) => bytes)),
+    entries.length === 0 ? null : instructions.map(each => each.entries.length),
+    unlessEmpty(entries.map(({ number }) => number)),
+    unlessEmpty(entries.map(({ key }) => key)),
+    unlessEmpty(entries.map(({ uniqueness }) => uniqueness)),
   ]
   assert(values.length === parameters, 'the function that writes has that many parameters')
   return { ...writeStatement, values }
+}
+
+/** To PostgreSQL an element of no array is the same as one that is null, and no array costs both sides nothing. */
+function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | null {
+  return list.every(each => each === null) ? null : list
 }
 
 export function policyOf(row: Pick<WriteRow, 'default_ttl' | 'inherited_dead_at' | 'own_dead_at'>): TtlPolicy {

@@ -122,7 +122,7 @@ BEGIN
       held[e] := FOUND;
     END LOOP;
   END IF;
-  at_ := extract(epoch FROM clock_timestamp()) * 1000000;
+  at_ := date_part('epoch', clock_timestamp()) * 1000000;
 ${isCluster ? rowsElsewhere : rowsHere}
 END $$;
 ${isCluster ? writeRowsFunction : ''}

@@ -40,7 +40,7 @@ export const rowSteps = (me: string) => `outcomes := '';
     long_pk_ := long_pks[k];
     id_ := ids[k];
     data_ := bytes_[k];
-    last_entry := entry + entry_counts[k];
+    last_entry := entry + coalesce(entry_counts[k], 0);
     SELECT i.ctid, i.sequence, i.version, i.ts, i.deadline INTO here FROM mayfly.items i WHERE ${atKey('i')};
     was_there := FOUND;
     lives := was_there AND ${alive('here')};
