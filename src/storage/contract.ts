@@ -15,6 +15,7 @@ import type {
   IndexRange,
   ItemKey,
   ItemWrite,
+  Living,
   PageSize,
   ScanRange,
   Step,
@@ -126,17 +127,19 @@ export function withReaderContract(reader: ContainerReader): ContainerReader {
   }
 }
 
-function checkItem(answer: Answer, item: StoredItem): void {
-  checkItems(answer, [item])
+function checkItems(answer: Answer, items: readonly StoredItem[]): void {
+  const living = livingAt(answer.policy, answer.moment)
+  for (const item of items) checkItem(answer, item, living)
 }
 
 /** Messages are made only for what failed: a scan comes here with every item. */
-function checkItems({ moment, policy, version }: Answer, items: readonly StoredItem[]): void {
-  const living = livingAt(policy, moment)
-  for (const item of items) {
-    if (!isAlive(living, item)) assert(false, `P1: an item written at ${item.ts} is dead at ${moment}`)
-    if (item.version > version) assert(false, `P7: version ${item.version} is beyond ${version}`)
-  }
+function checkItem(
+  { moment, policy, version }: Answer,
+  item: StoredItem,
+  living: Living = livingAt(policy, moment),
+): void {
+  if (!isAlive(living, item)) assert(false, `P1: an item written at ${item.ts} is dead at ${moment}`)
+  if (item.version > version) assert(false, `P7: version ${item.version} is beyond ${version}`)
 }
 
 /** Methods of a class instance do not spread; each is bound here, and a new one in the port must be named. */

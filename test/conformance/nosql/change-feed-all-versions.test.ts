@@ -2,63 +2,14 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import {
-  ChangeFeedMode,
-  ChangeFeedPolicy,
-  type ChangeFeedPullModelIterator,
-  ChangeFeedRetentionTimeSpan,
-  ChangeFeedStartFrom,
-  type Container,
-} from '@azure/cosmos'
+import { ChangeFeedStartFrom } from '@azure/cosmos'
+import { changeFeedPolicy, drain, allVersions as read, told } from '../../support/all-versions-feed.ts'
 import { assertServiceError } from '../../support/service-error.ts'
 import { pathOf, startServer } from '../../support/start-server.ts'
 
 const server = await startServer()
 
-interface Metadata {
-  lsn: number
-  crts: number
-  operationType: 'create' | 'replace' | 'delete'
-  previousImageLSN?: number
-  timeToLiveExpired?: boolean
-  id?: string
-  partitionKey?: object
-}
-
-interface Change {
-  current: { id?: string; v?: number }
-  previous?: { id: string; v?: number }
-  metadata: Metadata
-}
-
-const changeFeedPolicy = new ChangeFeedPolicy(ChangeFeedRetentionTimeSpan.fromMinutes(5))
 const logged = (definition = {}) => server.newContainer({ defaultTtl: -1, changeFeedPolicy, ...definition })
-
-const read = (container: Container, changeFeedStartFrom: ChangeFeedStartFrom, options = {}) =>
-  container.items.getChangeFeedIterator<Change>({
-    changeFeedStartFrom,
-    changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
-    ...options,
-  })
-
-async function drain(
-  iterator: ChangeFeedPullModelIterator<Change>,
-): Promise<{ changes: Change[]; continuation: string }> {
-  const changes: Change[] = []
-  while (true) {
-    const { statusCode, result, continuationToken } = await iterator.readNext()
-    if (statusCode === 304) return { changes, continuation: continuationToken }
-    changes.push(...result)
-  }
-}
-
-/** `create one 1`, `delete one`: what a change says. */
-const told = (changes: readonly Change[]) =>
-  changes.map(({ current, metadata }) => {
-    const { operationType, id, timeToLiveExpired } = metadata
-    const what = timeToLiveExpired === true ? 'expire' : operationType
-    return operationType === 'delete' ? `${what} ${id}` : `${what} ${current.id} ${current.v}`
-  })
 
 test('Every version and delete is told, in order, with what it came from', async () => {
   const container = await logged()

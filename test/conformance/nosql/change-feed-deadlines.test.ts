@@ -2,56 +2,28 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import {
-  ChangeFeedMode,
-  ChangeFeedPolicy,
-  type ChangeFeedPullModelIterator,
-  ChangeFeedRetentionTimeSpan,
-  ChangeFeedStartFrom,
-  type Container,
-} from '@azure/cosmos'
+import { type ChangeFeedPullModelIterator, ChangeFeedStartFrom, type Container } from '@azure/cosmos'
+import { allVersions, type Change, changeFeedPolicy, drain, told as wordsFor } from '../../support/all-versions-feed.ts'
 import { startServer } from '../../support/start-server.ts'
 
 const server = await startServer({ feedDeaths: 'deadline' })
 await server.admin('POST', 'purge', { pause: true })
 
-interface Change {
-  current: { id?: string }
-  metadata: { operationType: string; id?: string; timeToLiveExpired?: boolean }
-}
+const logged = (defaultTtl: number) => server.newContainer({ defaultTtl, changeFeedPolicy })
+const changesFromNow = (container: Container) => allVersions(container, ChangeFeedStartFrom.Now())
 
-const logged = (defaultTtl: number) =>
-  server.newContainer({
-    defaultTtl,
-    changeFeedPolicy: new ChangeFeedPolicy(ChangeFeedRetentionTimeSpan.fromMinutes(5)),
-  })
-
-function changesFromNow(container: Container): ChangeFeedPullModelIterator<Change> {
-  return container.items.getChangeFeedIterator<Change>({
-    changeFeedStartFrom: ChangeFeedStartFrom.Now(),
-    changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
-  })
-}
-
+/** What has happened since the last time. */
 async function told(iterator: ChangeFeedPullModelIterator<Change>): Promise<string[]> {
-  const changes: Change[] = []
-  while (true) {
-    const { statusCode, result } = await iterator.readNext()
-    if (statusCode === 304) break
-    changes.push(...result)
-  }
-  return changes.map(({ current, metadata: { operationType, id, timeToLiveExpired } }) =>
-    timeToLiveExpired === true ? `expire ${id}` : `${operationType} ${current.id ?? id}`,
-  )
+  return wordsFor((await drain(iterator)).changes)
 }
 
 test('A death is told at its deadline, to whoever asks', async () => {
   const container = await logged(-1)
   const iterator = changesFromNow(container)
   await told(iterator)
-  await container.items.create({ id: 'short', pk: 'a', ttl: 10 })
+  await container.items.create({ id: 'short', pk: 'a', v: 1, ttl: 10 })
   await server.db.clock.advance('9s')
-  assert.deepEqual(await told(iterator), ['create short'])
+  assert.deepEqual(await told(iterator), ['create short 1'])
   await server.db.clock.advance('1s')
   assert.deepEqual(await told(iterator), ['expire short'])
 })
@@ -61,21 +33,21 @@ test('A write comes behind every death before it, whichever way it is made', asy
   const iterator = changesFromNow(container)
   await told(iterator)
   const writes = [
-    () => container.items.upsert({ id: 'by write', pk: 'a' }),
-    () => container.items.batch([{ operationType: 'Create', resourceBody: { id: 'by batch', pk: 'a' } }], 'a'),
-    () => container.item('by write', 'a').patch([{ op: 'add', path: '/n', value: 1 }]),
+    () => container.items.upsert({ id: 'by write', pk: 'a', v: 1 }),
+    () => container.items.batch([{ operationType: 'Create', resourceBody: { id: 'by batch', pk: 'a', v: 1 } }], 'a'),
+    () => container.item('by write', 'a').patch([{ op: 'incr', path: '/v', value: 1 }]),
     () => container.item('by batch', 'a').delete(),
   ]
   for (const [index, write] of writes.entries()) {
-    await container.items.create({ id: `dies ${index}`, pk: 'a', ttl: 5 })
+    await container.items.create({ id: `dies ${index}`, pk: 'a', v: 1, ttl: 5 })
     await server.db.clock.advance('5s')
     await write()
   }
   assert.deepEqual(await told(iterator), [
-    ...['create dies 0', 'expire dies 0', 'create by write'],
-    ...['create dies 1', 'expire dies 1', 'create by batch'],
-    ...['create dies 2', 'expire dies 2', 'replace by write'],
-    ...['create dies 3', 'expire dies 3', 'delete by batch'],
+    ...['create dies 0 1', 'expire dies 0', 'create by write 1'],
+    ...['create dies 1 1', 'expire dies 1', 'create by batch 1'],
+    ...['create dies 2 1', 'expire dies 2', 'replace by write 2'],
+    ...['create dies 3 1', 'expire dies 3', 'delete by batch'],
   ])
 })
 
@@ -91,10 +63,10 @@ test('More deaths than one sweep takes are all told before the write', async () 
     await container.items.batch(creates, 'a')
   }
   await server.db.clock.advance('60s')
-  await container.items.create({ id: 'after', pk: 'a' })
+  await container.items.create({ id: 'after', pk: 'a', v: 1 })
   const changes = await told(iterator)
   assert.equal(changes.length, 501)
-  assert.equal(changes.at(-1), 'create after')
+  assert.equal(changes.at(-1), 'create after 1')
   assert.deepEqual(new Set(changes.slice(250, 500)), new Set(ids.map(id => `expire ${id}`)))
 })
 
