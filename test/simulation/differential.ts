@@ -17,7 +17,9 @@ const { values } = parseArgs({
 const wanted = Number(values.operations)
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
 const lanes = 8
-const historiesAtOnce = 25
+const historiesAtOnce = 4
+/** Long and seldom reopened: new connections cost PostgreSQL more than a hundred operations do. */
+const course = { lengthMax: 400, reopenWeight: 3 }
 const reportEvery = 10_000
 
 let operations = 0
@@ -40,7 +42,7 @@ process.stdout.write(`seed ${seed}\n`)
 
 async function lane(number: number): Promise<void> {
   for (let round = 0; operations < wanted; round++) {
-    const simulation = { runs: historiesAtOnce, seed: seed + round * lanes + number, onHistory: count }
+    const simulation = { runs: historiesAtOnce, course, seed: seed + round * lanes + number, onHistory: count }
     for (const what of await simulate(subjects, simulation)) met.set(what, (met.get(what) ?? 0) + 1)
   }
 }

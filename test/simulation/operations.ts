@@ -108,84 +108,93 @@ const steps = fc.oneof(
 
 const back = fc.integer({ min: 1, max: 100_000_000 }).map(ms => -ms)
 
-const operation: fc.Arbitrary<Operation> = fc.oneof(
-  {
-    arbitrary: fc.record({
-      op: fc.constant('together' as const),
-      steps,
-      advanceMs: fc.oneof({ arbitrary: fc.constant(0), weight: 4 }, elapsedMs),
-      isLost: fc.oneof({ arbitrary: fc.constant(false), weight: 15 }, fc.constant(true)),
-    }),
-    weight: 36,
-  },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('page' as const),
-      cursor: fc.nat({ max: cursorCount - 1 }),
-      isNew: fc.boolean(),
-      range: fc.nat({ max: rangeCount - 1 }),
-      itemsMax: fc.integer({ min: 1, max: 5 }),
-      bytesMax: fc.constant(1_000_000),
-    }),
-    weight: 12,
-  },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('transact' as const),
-      writes: fc.array(write, { minLength: 1, maxLength: 4, size: 'max' }),
-    }),
-    weight: 5,
-  },
-  { arbitrary: fc.record({ op: fc.constant('advance' as const), ms: elapsedMs }), weight: 15 },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('set wall' as const),
-      byMs: fc.oneof(back, fc.integer({ min: 1, max: 5000 })),
-    }),
-    weight: 3,
-  },
-  { arbitrary: fc.record({ op: fc.constant('look' as const) }), weight: 3 },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('survey' as const),
-      after: fc.integer({ min: -10, max: 5 }),
-      seconds: fc.integer({ min: 3, max: 12 }),
-      defaultTtl,
-    }),
-    weight: 6,
-  },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('reopen' as const),
-      isCrash: fc.boolean(),
-      wallByMs: fc.oneof(fc.constant(0), back),
-      underWay: fc.array(write, { maxLength: 3, size: 'max' }),
-    }),
-    weight: 3,
-  },
-  {
-    arbitrary: fc.record({ op: fc.constant('create index' as const), path: fc.nat({ max: pathCount - 1 }) }),
-    weight: 2,
-  },
-  {
-    arbitrary: fc.record({ op: fc.constant('build index' as const), rowsMax: fc.integer({ min: 1, max: 20 }) }),
-    weight: 4,
-  },
-  { arbitrary: fc.record({ op: fc.constant('drop index' as const) }), weight: 1 },
-  {
-    arbitrary: fc.record({
-      op: fc.constant('scan index' as const),
-      range: fc.nat({ max: rangeCount - 1 }),
-      isReverse: fc.boolean(),
-      itemsMax: fc.integer({ min: 1, max: 5 }),
-    }),
-    weight: 4,
-  },
-  { arbitrary: fc.record({ op: fc.constant('recreate' as const), defaultTtl }), weight: 1 },
-  {
-    arbitrary: fc.record({ op: fc.constant('reclaim' as const), rowsMax: fc.integer({ min: 1, max: 5 }) }),
-    weight: 1,
-  },
-)
+const reopening: fc.Arbitrary<Operation> = fc.record({
+  op: fc.constant('reopen' as const),
+  isCrash: fc.boolean(),
+  wallByMs: fc.oneof(fc.constant(0), back),
+  underWay: fc.array(write, { maxLength: 3, size: 'max' }),
+})
 
-export const operations = fc.array(operation, { minLength: 1, maxLength: 60, size: 'max' })
+function operation(reopenWeight: number): fc.Arbitrary<Operation> {
+  return fc.oneof(
+    {
+      arbitrary: fc.record({
+        op: fc.constant('together' as const),
+        steps,
+        advanceMs: fc.oneof({ arbitrary: fc.constant(0), weight: 4 }, elapsedMs),
+        isLost: fc.oneof({ arbitrary: fc.constant(false), weight: 15 }, fc.constant(true)),
+      }),
+      weight: 360,
+    },
+    {
+      arbitrary: fc.record({
+        op: fc.constant('page' as const),
+        cursor: fc.nat({ max: cursorCount - 1 }),
+        isNew: fc.boolean(),
+        range: fc.nat({ max: rangeCount - 1 }),
+        itemsMax: fc.integer({ min: 1, max: 5 }),
+        bytesMax: fc.constant(1_000_000),
+      }),
+      weight: 120,
+    },
+    {
+      arbitrary: fc.record({
+        op: fc.constant('transact' as const),
+        writes: fc.array(write, { minLength: 1, maxLength: 4, size: 'max' }),
+      }),
+      weight: 50,
+    },
+    { arbitrary: fc.record({ op: fc.constant('advance' as const), ms: elapsedMs }), weight: 150 },
+    {
+      arbitrary: fc.record({
+        op: fc.constant('set wall' as const),
+        byMs: fc.oneof(back, fc.integer({ min: 1, max: 5000 })),
+      }),
+      weight: 30,
+    },
+    { arbitrary: fc.record({ op: fc.constant('look' as const) }), weight: 30 },
+    {
+      arbitrary: fc.record({
+        op: fc.constant('survey' as const),
+        after: fc.integer({ min: -10, max: 5 }),
+        seconds: fc.integer({ min: 3, max: 12 }),
+        defaultTtl,
+      }),
+      weight: 60,
+    },
+    { arbitrary: reopening, weight: reopenWeight },
+    {
+      arbitrary: fc.record({ op: fc.constant('create index' as const), path: fc.nat({ max: pathCount - 1 }) }),
+      weight: 20,
+    },
+    {
+      arbitrary: fc.record({ op: fc.constant('build index' as const), rowsMax: fc.integer({ min: 1, max: 20 }) }),
+      weight: 40,
+    },
+    { arbitrary: fc.record({ op: fc.constant('drop index' as const) }), weight: 10 },
+    {
+      arbitrary: fc.record({
+        op: fc.constant('scan index' as const),
+        range: fc.nat({ max: rangeCount - 1 }),
+        isReverse: fc.boolean(),
+        itemsMax: fc.integer({ min: 1, max: 5 }),
+      }),
+      weight: 40,
+    },
+    { arbitrary: fc.record({ op: fc.constant('recreate' as const), defaultTtl }), weight: 10 },
+    {
+      arbitrary: fc.record({ op: fc.constant('reclaim' as const), rowsMax: fc.integer({ min: 1, max: 5 }) }),
+      weight: 10,
+    },
+  )
+}
+
+/** The length of a history at most, and how often the store is opened anew: 10 is once in a hundred operations. */
+export interface Course {
+  readonly lengthMax: number
+  readonly reopenWeight: number
+}
+
+export function histories({ lengthMax, reopenWeight }: Course): fc.Arbitrary<Operation[]> {
+  return fc.array(operation(reopenWeight), { minLength: 1, maxLength: lengthMax, size: 'max' })
+}

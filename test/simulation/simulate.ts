@@ -1,7 +1,7 @@
 /** Runs random histories over a kind of store and tells what they met. A failure is shrunk and printed with its seed. */
 
 import fc from 'fast-check'
-import { type Operation, operations } from './operations.ts'
+import { type Course, histories, type Operation } from './operations.ts'
 import type { Subject } from './subject.ts'
 import { World } from './world.ts'
 
@@ -9,13 +9,14 @@ export interface Simulation {
   readonly runs: number
   readonly seed?: number | undefined
   readonly path?: string | undefined
+  readonly course?: Course
   readonly onHistory?: (history: readonly Operation[]) => void
 }
 
 export async function simulate(subject: () => Promise<Subject>, simulation: Simulation): Promise<Set<string>> {
-  const { runs, seed, path, onHistory } = simulation
+  const { runs, seed, path, course = { lengthMax: 60, reopenWeight: 30 }, onHistory } = simulation
   const met = new Set<string>()
-  const property = fc.asyncProperty(operations, async history => {
+  const property = fc.asyncProperty(histories(course), async history => {
     await using world = await World.make(await subject(), met)
     for (const operation of history) await world.perform(operation)
     await world.look()
