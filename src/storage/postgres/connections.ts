@@ -35,7 +35,7 @@ const int8 = 20
 const int8Array = 1016
 
 /** Versions and sequences: whole numbers, or NULL. */
-function parseNumbers(text: string): (number | null)[] {
+export function parseNumbers(text: string): (number | null)[] {
   if (text === '{}') return []
   return text
     .slice(1, -1)

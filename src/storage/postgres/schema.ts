@@ -173,6 +173,7 @@ const migrations: readonly string[] = [
   `,
   // Other functions, the same tables.
   '',
+  '',
 ]
 
 /** Made anew with every migration: they belong to the tables as they are now. */

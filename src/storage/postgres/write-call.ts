@@ -1,13 +1,13 @@
 /** Calls of the function that writes: what it is given, and what its answers mean (`write-function.ts`). */
 
-import type { EpochSeconds } from '../../base/clock.ts'
+import { type EpochSeconds, toEpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import type { ItemChange, ItemKey, StoredItem, TtlPolicy, WriteAnswer } from '../port.ts'
-import type { Statement } from './connections.ts'
+import { parseNumbers, type Statement } from './connections.ts'
 import type { Entry } from './entry-keys.ts'
 import { type KeyColumns, keyColumns } from './keys.ts'
-import { fill, noBody, type OpenBody } from './stamp-forms.ts'
+import { fill, noBody, type OpenBody, withMarks } from './stamp-forms.ts'
 
 /** One write of a call: the item's key, what is to happen there, and what PostgreSQL needs for it. */
 export interface Instruction {
@@ -33,14 +33,12 @@ export interface Call {
 }
 
 export interface WriteRow {
-  verdict: 'done' | 'gone' | 'stale' | 'moved'
-  moment: EpochSeconds
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
-  outcomes: string
-  sequences: (number | null)[] | null
-  versions: number[] | null
+  readonly verdict: 'done' | 'gone' | 'stale' | 'moved'
+  readonly moment: EpochSeconds
+  readonly policy: TtlPolicy
+  readonly outcomes: string
+  readonly sequences: readonly (number | null)[]
+  readonly versions: readonly (number | null)[]
 }
 
 export const outcomes: Readonly<Record<string, WriteAnswer['outcome']>> = {
@@ -58,7 +56,7 @@ const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', u
 const parameters = 26
 const writeStatement: Statement = {
   name: 'write',
-  text: `SELECT * FROM mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`,
+  text: `SELECT mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')}) AS answer`,
 }
 
 export function instruction(key: ItemKey, change: ItemChange, body: OpenBody, entries: readonly Entry[]): Instruction {
@@ -74,6 +72,7 @@ export function writeQuery(call: Call): Statement & { values: unknown[] } {
   const changes = instructions.map(({ change }) => change)
   const columns = instructions.map(each => each.columns)
   const bodies = instructions.map(({ body }) => body)
+  const { texts, sequenceForm, forms } = withMarks(bodies)
   const entries = instructions.flatMap(each => each.entries)
   const values = [
     call.container,
@@ -94,9 +93,9 @@ export function writeQuery(call: Call): Statement & { values: unknown[] } {
     unlessEmpty(changes.map(({ ifVersion }) => ifVersion ?? null)),
     unlessEmpty(changes.map(change => (change.kind === 'delete' ? null : (change.ttl ?? null)))),
     unlessEmpty(changes.map(change => (change.kind === 'delete' ? null : (change.until ?? null)))),
-    bodies.map(({ forms }) => forms.length),
-    bodies.flatMap(({ pieces }) => pieces),
-    bodies.flatMap(({ forms }) => forms),
+    unlessEmpty(texts),
+    sequenceForm,
+    forms,
     unlessEmpty(bodies.map(({ bytes }) => bytes)),
     entries.length === 0 ? null : instructions.map(each => each.entries.length),
     unlessEmpty(entries.map(({ number }) => number)),
@@ -112,18 +111,43 @@ function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | nu
   return list.every(each => each === null) ? null : list
 }
 
-export function policyOf(row: Pick<WriteRow, 'default_ttl' | 'inherited_dead_at' | 'own_dead_at'>): TtlPolicy {
+export function policyOf(row: {
+  readonly default_ttl: number | null
+  readonly inherited_dead_at: number
+  readonly own_dead_at: number
+}): TtlPolicy {
   return { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
+}
+
+/** As PostgreSQL prints a row; asked for its columns it would take as long again to describe them. */
+const shape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?\{?([\w,]*?)\}?"?,"?\{?([\w,]*?)\}?"?\)$/
+
+export function parseRow(answer: string): WriteRow {
+  const found = shape.exec(answer)
+  assert(found !== null, `the function that writes answers with ${answer}`)
+  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, outcomes, sequences, versions] = found
+  return {
+    verdict: verdict as WriteRow['verdict'],
+    moment: toEpochSeconds(Number(moment)),
+    policy: {
+      defaultTtl: defaultTtl === '' ? null : Number(defaultTtl),
+      inheritedDeadAt: Number(inheritedDeadAt),
+      ownDeadAt: Number(ownDeadAt),
+    },
+    outcomes: outcomes!,
+    sequences: parseNumbers(`{${sequences}}`),
+    versions: parseNumbers(`{${versions}}`),
+  }
 }
 
 /** The answer to one write of a call. */
 export function answerOf(row: WriteRow, index: number, change: ItemChange): WriteAnswer {
-  const { moment } = row
+  const { moment, policy } = row
   const outcome = outcomes[row.outcomes[index]!]!
-  const version = row.versions![index]!
-  const answer = { moment, policy: policyOf(row), version, outcome }
+  const version = row.versions[index]!
+  const answer = { moment, policy, version, outcome }
   if (change.kind === 'delete' || (outcome !== 'created' && outcome !== 'replaced')) return answer
-  const stamp = { sequence: row.sequences![index]!, version, ts: moment }
+  const stamp = { sequence: row.sequences[index]!, version, ts: moment }
   return { ...answer, item: { ...stamp, ...contentOf(change, stamp) } }
 }
 

@@ -4,6 +4,9 @@
  * Locks, the moment and the verdict are the business of the first part; the second is about the rows of the bucket and nothing
  * else, so that a cluster can run it where the bucket is (`citus.ts`).
  *
+ * An expression of PL/pgSQL is prepared anew in every transaction, 1 to 2 us each, and most transactions are one write: so
+ * statements compute what they can, and what is not needed is not even asked for.
+ *
  * No client holds a lock across a round trip. The counter of the bucket is locked first, so the numbers of writes are in the
  * order of their commits; then the clock, which writers share until they commit, and a tick or a change of policy takes
  * alone: no write commits behind the moment at which it was judged, so what one gateway has seen dead is not replaced
@@ -14,6 +17,7 @@
  * expected is not so any more). Where all or nothing is asked for, anything but success is raised, and undoes the transaction.
  */
 
+import { inheritedAfter, ownAfter } from './predicates.ts'
 import { livingHolder, refusedState, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
 
 /** Any number, the same in every gateway. */
@@ -36,11 +40,19 @@ export function takeFreeBucket(isCluster: boolean): string {
   return isCluster ? `PERFORM 1 ${free} IF FOUND THEN ${takeBucket(true)} END IF;` : `SELECT * INTO bucket_ ${free}`
 }
 
+/**
+ * Locks the bucket and counts the writes of the call as if all of them succeed, in one: most do. Where they do not,
+ * the rows have the last word (`write-rows.ts`).
+ */
+const creations = `(length(kinds) - length(replace(kinds, 'c', '')))`
+const countWrites = `
+  UPDATE mayfly.counters n SET lsn = n.lsn + length(kinds), rows = n.rows + ${creations} WHERE n.container = c_ AND n.bucket = b
+    RETURNING n.lsn, n.rows, n.lsn - length(kinds), n.rows - ${creations}, n.log_epoch, n.log_forgotten
+    INTO counted_lsn, counted_rows, lsn_, rows_, log_epoch_, log_forgotten_;`
+const countNothing = 'UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_ WHERE n.container = c_ AND n.bucket = b;'
+
 const rowsHere = `
   DECLARE
-    lsn_ bigint := bucket_.lsn; rows_ bigint := bucket_.rows; log_epoch_ int := bucket_.log_epoch;
-    log_forgotten_ bigint := bucket_.log_forgotten; is_logged boolean := container_.log_seconds IS NOT NULL;
-    container_epoch int := container_.log_epoch;
     ${rowVariables}
   BEGIN
     ${rowSteps('write')}
@@ -49,67 +61,54 @@ const rowsHere = `
 /** None of the arguments may be volatile, or the call would not go there. */
 const rowsElsewhere = `
   SELECT w.outcomes, w.sequences, w.versions INTO outcomes, sequences, versions FROM mayfly.write_rows(c_, b, gateway_, batch_, is_atomic,
-    indexes_, bucket_.lsn, bucket_.rows, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
+    indexes_, counted_lsn, counted_rows, lsn_, rows_, log_epoch_, log_forgotten_, is_logged, container_epoch,
     moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, kinds, epks, pks, long_pks, ids, if_versions, ttls,
-    untils, gap_counts, pieces, forms, bytes_, entry_counts, numbers, keys, uniques, held) w;`
+    untils, bodies, sequence_form, forms, bytes_, entry_counts, numbers, keys, uniques, held) w;`
 
 export const writeFunction = (isCluster: boolean) => `
--- A stamp as text. The form is its name and how it is printed: stamp-forms.ts.
-CREATE FUNCTION mayfly.print(form text, sequence_ bigint, version_ bigint, ts_ bigint) RETURNS text
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  value bigint := CASE left(form, 1) WHEN 's' THEN sequence_ WHEN 'v' THEN version_ ELSE ts_ END;
-  n bytea;
+-- A number in base64 behind the bytes that the form names: stamp-forms.ts.
+CREATE FUNCTION mayfly.print(form text, value bigint) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+DECLARE n bytea := int8send(value);
 BEGIN
-  CASE substr(form, 2, 1)
-    WHEN 'd' THEN RETURN value::text;
-    WHEN 'x' THEN RETURN lpad(to_hex(value), greatest(12, length(to_hex(value))), '0');
-    ELSE
-      n := int8send(value);
-      RETURN replace(encode(decode(substr(form, 3), 'hex') || substr(n, 8, 1) || substr(n, 7, 1) || substr(n, 6, 1) || substr(n, 5, 1)
-        || substr(n, 4, 1) || substr(n, 3, 1) || substr(n, 2, 1) || substr(n, 1, 1), 'base64'), '/', '-');
-  END CASE;
+  RETURN replace(encode(decode(substr(form, 2), 'hex') || substr(n, 8, 1) || substr(n, 7, 1) || substr(n, 6, 1) || substr(n, 5, 1)
+    || substr(n, 4, 1) || substr(n, 3, 1) || substr(n, 2, 1) || substr(n, 1, 1), 'base64'), '/', '-');
 END $$;
 
 CREATE FUNCTION mayfly.write(
   c_ int, b int, gateway_ uuid, batch_ bigint, is_retry boolean, is_atomic boolean,
   indexes_ bigint, expected_lsn bigint, expected_now bigint, expected_version bigint,
   kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[], if_versions bigint[], ttls bigint[], untils bigint[],
-  gap_counts int[], pieces text[], forms text[], bytes_ bytea[],
+  bodies text[], sequence_form text, forms text[], bytes_ bytea[],
   entry_counts int[], numbers int[], keys bytea[], uniques text[],
   OUT verdict text, OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint,
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ record; inherited_after bigint; own_after bigint; key_lock int; held boolean[]; at_ bigint;
+  counted_lsn bigint; counted_rows bigint; lsn_ bigint; rows_ bigint; log_epoch_ int; log_forgotten_ bigint;
+  is_logged boolean; container_epoch int; inherited_after bigint; own_after bigint; at_ bigint; key_lock int; held boolean[];
 BEGIN
-  verdict := 'done';
-  ${takeBucket(isCluster)}
-  IF FOUND THEN
-    PERFORM pg_advisory_xact_lock_shared(${clockLock});
+  ${countWrites}
+  -- The lock is of no type that a variable could have; asked for in an expression it costs a third of what a statement does.
+  IF FOUND AND pg_advisory_xact_lock_shared(${clockLock}) IS NOT NULL THEN
     IF is_retry THEN
-      SELECT l.ts, l.default_ttl, l.inherited_dead_at, l.own_dead_at, l.outcomes, l.sequences, l.versions
-        INTO moment, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions
+      SELECT 'done', l.ts, l.default_ttl, l.inherited_dead_at, l.own_dead_at, l.outcomes, l.sequences, l.versions
+        INTO verdict, moment, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions
         FROM mayfly.lanes l WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
-      IF FOUND THEN RETURN; END IF;
+      IF FOUND THEN ${countNothing} RETURN; END IF;
     END IF;
-    SELECT k.now, c.version, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.indexes_version, c.log_seconds, c.log_epoch
-      INTO container_ FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
-    moment := container_.now;
+    SELECT CASE WHEN c.indexes_version <> indexes_ THEN 'stale'
+        WHEN expected_lsn <> lsn_ OR expected_now <> k.now OR expected_version <> c.version THEN 'moved' ELSE 'done' END,
+        k.now, c.default_ttl, c.inherited_dead_at, c.own_dead_at, ${inheritedAfter('k.now')}, ${ownAfter('k.now')},
+        c.log_seconds IS NOT NULL, c.log_epoch, (date_part('epoch', clock_timestamp()) * 1000000)::bigint
+      INTO verdict, moment, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, is_logged, container_epoch, at_
+      FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   END IF;
-  IF NOT FOUND THEN verdict := 'gone';
-  ELSIF container_.indexes_version <> indexes_ THEN verdict := 'stale';
-  ELSIF expected_lsn <> bucket_.lsn OR expected_now <> moment OR expected_version <> container_.version THEN verdict := 'moved';
-  END IF;
-  IF verdict <> 'done' THEN
+  IF verdict IS DISTINCT FROM 'done' THEN
+    verdict := coalesce(verdict, 'gone');
     IF is_atomic THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = verdict; END IF;
+    ${countNothing}
     RETURN;
   END IF;
-  default_ttl := container_.default_ttl;
-  inherited_dead_at := container_.inherited_dead_at;
-  own_dead_at := container_.own_dead_at;
-  inherited_after := CASE WHEN default_ttl > 0 THEN greatest(inherited_dead_at, moment - default_ttl) ELSE inherited_dead_at END;
-  own_after := CASE WHEN default_ttl IS NOT NULL THEN greatest(own_dead_at, moment) ELSE own_dead_at END;
   IF 'container' = ANY (uniques) THEN
     -- Writers to other buckets must not enter the same keys at the same time. In one order, so that none waits in a circle.
     FOR key_lock IN SELECT DISTINCT hashtext(numbers[e] || encode(keys[e], 'hex')) FROM generate_subscripts(uniques, 1) e
@@ -122,7 +121,6 @@ BEGIN
       held[e] := FOUND;
     END LOOP;
   END IF;
-  at_ := date_part('epoch', clock_timestamp()) * 1000000;
 ${isCluster ? rowsElsewhere : rowsHere}
 END $$;
 ${isCluster ? writeRowsFunction : ''}

@@ -13,9 +13,9 @@ export const refusedState = 'MF001'
 const never = Number.MAX_SAFE_INTEGER
 const alive = (row: string) => isAlive(row, 'inherited_after', 'own_after')
 const atKey = (row: string) =>
-  `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epk_ AND ${row}.pk = pk_ AND ${row}.id = id_`
+  `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epks[k] AND ${row}.pk = pks[k] AND ${row}.id = ids[k]`
 /** Under the lock of the bucket the row stays where it was found. */
-const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here.ctid`
+const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here`
 /** An entry with the key of entry `e` whose item is alive. */
 export const livingHolder = (where: string) => `
         1 FROM mayfly.entries n JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
@@ -25,37 +25,70 @@ const logColumns =
   'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
-export const rowVariables = `before_lsn bigint := lsn_;
-  epk_ text; pk_ bytea; long_pk_ bytea; id_ bytea; data_ bytea;
-  here record; was_there boolean; lives boolean; kind text; outcome text;
-  body_ text; printed_form text; printed text; made_sequence bigint; made_version bigint; deadline_ bigint;
-  piece int := 0; gap int := 0; entry int := 0; last_entry int;`
+/** `here`: where the item stands that was found at the key, alive or dead; without one it is NULL, and so is what was found of it. */
+export const rowVariables = `here tid; here_sequence bigint; here_version bigint; lives boolean; kind text; outcome text;
+  body_ text; data_ bytea; made_sequence bigint; made_version bigint; deadline_ bigint; entry int; last_entry int;`
 
-/** Those entries are `held` whose key a living item of another bucket has. `me` is the function that has the variables. */
-export const rowSteps = (me: string) => `outcomes := '';
-  FOR k IN 1..length(kinds) LOOP
-    kind := substr(kinds, k, 1);
-    epk_ := epks[k];
-    pk_ := pks[k];
-    long_pk_ := long_pks[k];
-    id_ := ids[k];
-    data_ := bytes_[k];
-    last_entry := entry + coalesce(entry_counts[k], 0);
-    SELECT i.ctid, i.sequence, i.version, i.ts, i.deadline INTO here FROM mayfly.items i WHERE ${atKey('i')};
-    was_there := FOUND;
-    lives := was_there AND ${alive('here')};
+/** Stamps as text: stamp-forms.ts. Not `CASE form WHEN`, which Citus prints wrong beside a column. */
+const print = (form: string, value: string) => `CASE WHEN ${form} = 'd' THEN ${value}::text
+  WHEN ${form} = 'x' THEN lpad(to_hex(${value}), greatest(12, length(to_hex(${value}))), '0') ELSE mayfly.print(${form}, ${value}) END`
+const withSequence = (sequence: string) => `replace(body_, chr(1), coalesce(${print('sequence_form', sequence)}, ''))`
+
+/** Makes the item, but for its sequence. */
+const make = `
+      made_version := (lsn_ + 1) * ${bucketCount} + b;
+      deadline_ := least(untils[k], CASE WHEN ttls[k] = -1 THEN ${never} ELSE moment + ttls[k] END);
+      body_ := bodies[k];
+      -- An element of an array in SET is more than Citus can print.
+      data_ := bytes_[k];
+      FOR f IN 1..cardinality(forms) LOOP
+        body_ := replace(body_, chr(f + 1), CASE left(forms[f], 1)
+          WHEN 'v' THEN ${print('substr(forms[f], 2)', 'made_version')} ELSE ${print('substr(forms[f], 2)', 'moment')} END);
+      END LOOP;`
+
+const insertItem = (sequence: string) => `
+        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
+          VALUES (c_, b, epks[k], pks[k], long_pks[k], ids[k], ${sequence}, made_version, moment, at_, deadline_,
+            ${withSequence(sequence)}, data_)`
+const madeColumns = 'version = made_version, ts = moment, at = at_, deadline = deadline_, bytes = data_'
+
+/**
+ * Creates, or replaces what lives, without a look at what is there; where nothing comes of it, or more than the item has to
+ * be written, somebody must look. Most writes need no more than this.
+ */
+const writeAtOnce = `
+    IF kind <> 'd' AND indexes_ = 0 AND NOT is_logged THEN
+      ${make}
+      IF kind = 'c' THEN
+        ${insertItem('made_version')} ON CONFLICT DO NOTHING RETURNING 'c', sequence INTO outcome, made_sequence;
+        rows_ := rows_ + FOUND::int;
+      ELSE
+        UPDATE mayfly.items i SET ${madeColumns}, body = ${withSequence('i.sequence')}
+          WHERE ${atKey('i')} AND ${alive('i')} AND (if_versions[k] = i.version) IS NOT FALSE
+          RETURNING 'r', i.sequence INTO outcome, made_sequence;
+      END IF;
+    ELSE
+      outcome := NULL;
+    END IF;`
+
+const lookAndWrite = `
+    SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives FROM mayfly.items i WHERE ${atKey('i')};
     outcome := CASE
-      WHEN NOT lives THEN CASE WHEN kind IN ('r', 'd') THEN 'm' ELSE 'c' END
+      WHEN lives IS NOT TRUE THEN CASE WHEN kind IN ('r', 'd') THEN 'm' ELSE 'c' END
       WHEN kind = 'c' THEN 'e'
-      WHEN if_versions[k] <> here.version THEN 'h'
+      WHEN if_versions[k] <> here_version THEN 'h'
       WHEN kind = 'd' THEN 'd'
       ELSE 'r' END;
-    IF outcome IN ('c', 'r') THEN
-      FOR e IN entry + 1..last_entry LOOP
-        CONTINUE WHEN uniques[e] = 'none';
-        IF held[e] OR EXISTS (SELECT ${livingHolder('n.bucket = b AND NOT (lives AND n.sequence = here.sequence)')})
-        THEN outcome := 'x'; EXIT; END IF;
-      END LOOP;
+    IF entry_counts IS NOT NULL THEN
+      entry := coalesce(last_entry, 0);
+      last_entry := entry + entry_counts[k];
+      IF outcome IN ('c', 'r') THEN
+        FOR e IN entry + 1..last_entry LOOP
+          CONTINUE WHEN uniques[e] = 'none';
+          IF held[e] OR EXISTS (SELECT ${livingHolder('n.bucket = b AND NOT (lives IS TRUE AND n.sequence = here_sequence)')})
+          THEN outcome := 'x'; EXIT; END IF;
+        END LOOP;
+      END IF;
     END IF;
 
     IF outcome IN ('c', 'r', 'd') THEN
@@ -63,77 +96,66 @@ export const rowSteps = (me: string) => `outcomes := '';
         log_epoch_ := container_epoch;
         log_forgotten_ := lsn_ * ${bucketCount} + b;
       END IF;
-      IF is_logged AND was_there AND NOT lives THEN
+      IF is_logged AND NOT lives THEN
         -- The death of what stood here comes before the birth of what follows.
         lsn_ := lsn_ + 1;
         made_version := lsn_ * ${bucketCount} + b;
         INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
           moment, at_, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
       END IF;
+      ${make}
       lsn_ := lsn_ + 1;
-      made_version := lsn_ * ${bucketCount} + b;
-      made_sequence := CASE WHEN lives THEN here.sequence ELSE made_version END;
-      body_ := NULL;
-      IF outcome <> 'd' THEN
-        deadline_ := CASE WHEN ttls[k] = -1 THEN ${never} ELSE moment + ttls[k] END;
-        IF untils[k] IS NOT NULL THEN deadline_ := least(untils[k], coalesce(deadline_, ${never})); END IF;
-        body_ := pieces[piece + 1];
-        printed_form := NULL;
-        FOR g IN 1..gap_counts[k] LOOP
-          -- The same stamp in the same form comes twice in a row.
-          IF printed_form IS DISTINCT FROM forms[gap + g] THEN
-            printed_form := forms[gap + g];
-            printed := CASE printed_form WHEN 'td' THEN moment::text WHEN 'vd' THEN made_version::text WHEN 'sd' THEN made_sequence::text
-              ELSE mayfly.print(printed_form, made_sequence, made_version, moment) END;
-          END IF;
-          body_ := body_ || printed || pieces[piece + 1 + g];
-        END LOOP;
+      made_sequence := CASE WHEN lives THEN here_sequence ELSE made_version END;
+      IF is_logged AND lives THEN
+        INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
+          i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_, ${withSequence('made_sequence')}, data_, i.version, i.body, i.bytes
+          FROM mayfly.items i WHERE ${atKey('i')};
+      ELSIF is_logged THEN
+        INSERT INTO mayfly.log (${logColumns}) VALUES (c_, b, made_version, 'create', epks[k], pks[k], long_pks[k], ids[k], made_version,
+          made_sequence, moment, at_, ${withSequence('made_sequence')}, data_, NULL, NULL, NULL);
       END IF;
-      IF is_logged THEN
-        IF lives THEN
-          INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
-            i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_, body_, data_, i.version, i.body, i.bytes
-            FROM mayfly.items i WHERE ${atKey('i')};
-        ELSE
-          INSERT INTO mayfly.log (${logColumns}) VALUES (c_, b, made_version, 'create', epk_, pk_, long_pk_, id_, made_version,
-            made_sequence, moment, at_, body_, data_, NULL, NULL, NULL);
-        END IF;
-      END IF;
-      IF indexes_ > 0 AND was_there THEN
+      IF indexes_ > 0 AND here IS NOT NULL THEN
         -- Entries that stay are not touched.
-        DELETE FROM mayfly.entries n WHERE n.container = c_ AND n.bucket = b AND n.sequence = here.sequence
+        DELETE FROM mayfly.entries n WHERE n.container = c_ AND n.bucket = b AND n.sequence = here_sequence
           AND NOT (outcome = 'r' AND EXISTS (SELECT 1 FROM ${ownEntries} WHERE w.number = n.number AND w.key = n.key));
       END IF;
       IF outcome = 'd' THEN
         DELETE FROM mayfly.items i WHERE ${atRow('i')};
         rows_ := rows_ - 1;
-      ELSIF was_there THEN
-        UPDATE mayfly.items i SET sequence = made_sequence, version = made_version, ts = moment, at = at_, deadline = deadline_,
-          body = body_, bytes = data_ WHERE ${atRow('i')};
+      ELSIF here IS NOT NULL THEN
+        UPDATE mayfly.items i SET sequence = made_sequence, ${madeColumns}, body = ${withSequence('made_sequence')} WHERE ${atRow('i')};
       ELSE
-        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
-          VALUES (c_, b, epk_, pk_, long_pk_, id_, made_sequence, made_version, moment, at_, deadline_, body_, data_);
+        ${insertItem('made_sequence')};
         rows_ := rows_ + 1;
       END IF;
       IF outcome <> 'd' AND last_entry > entry THEN
         INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
-          SELECT c_, b, w.number, w.key, made_sequence, epk_, pk_, id_ FROM ${ownEntries} ON CONFLICT DO NOTHING;
+          SELECT c_, b, w.number, w.key, made_sequence, epks[k], pks[k], ids[k] FROM ${ownEntries} ON CONFLICT DO NOTHING;
       END IF;
     ELSIF is_atomic THEN
       RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = format('%s %s %s %s', c_, b, k, outcome);
-    END IF;
+    END IF;`
 
-    outcomes := outcomes || outcome;
-    sequences[k] := CASE WHEN outcome IN ('c', 'r') THEN made_sequence END;
-    versions[k] := CASE WHEN lsn_ > 0 THEN lsn_ * ${bucketCount} + b ELSE 0 END;
-    piece := piece + gap_counts[k] + 1;
-    gap := gap + gap_counts[k];
-    entry := last_entry;
+/** Those entries are `held` whose key a living item of another bucket has. `me` is the function that has the variables. */
+export const rowSteps = (me: string) => `FOR k IN 1..length(kinds) LOOP
+    kind := substr(kinds, k, 1);
+    ${writeAtOnce}
+    IF outcome IS NULL THEN
+      ${lookAndWrite}
+    ELSE
+      lsn_ := lsn_ + 1;
+    END IF;
+    outcomes := concat(outcomes, outcome);
+    sequences := sequences || CASE WHEN outcome IN ('c', 'r') THEN made_sequence END;
+    versions := versions || CASE WHEN lsn_ > 0 THEN lsn_ * ${bucketCount} + b ELSE 0 END;
   END LOOP;
 
-  IF lsn_ = before_lsn THEN RETURN; END IF;
-  UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_, log_epoch = log_epoch_, log_forgotten = log_forgotten_
-    WHERE n.container = c_ AND n.bucket = b;
+  -- Not all was as it was counted beforehand.
+  IF lsn_ <> counted_lsn OR rows_ <> counted_rows OR is_logged OR kinds = '' THEN
+    UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_, log_epoch = log_epoch_, log_forgotten = log_forgotten_
+      WHERE n.container = c_ AND n.bucket = b;
+    IF lsn_ = counted_lsn - length(kinds) THEN RETURN; END IF;
+  END IF;
   UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl, inherited_dead_at = ${me}.inherited_dead_at,
       own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes, sequences = ${me}.sequences, versions = ${me}.versions
     WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch < batch_;
@@ -147,11 +169,11 @@ export const rowSteps = (me: string) => `outcomes := '';
 
 export const writeRowsFunction = `
 CREATE FUNCTION mayfly.write_rows(
-  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint,
+  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint, counted_lsn bigint, counted_rows bigint,
   lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
   moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint, inherited_after bigint, own_after bigint,
   kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[], if_versions bigint[], ttls bigint[], untils bigint[],
-  gap_counts int[], pieces text[], forms text[], bytes_ bytea[],
+  bodies text[], sequence_form text, forms text[], bytes_ bytea[],
   entry_counts int[], numbers int[], keys bytea[], uniques text[], held boolean[],
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
 ) LANGUAGE plpgsql AS $$

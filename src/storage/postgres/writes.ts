@@ -23,9 +23,9 @@ import { gone, isConflict, isLost, translate, uncertain } from './errors.ts'
 import { bucketOf } from './keys.ts'
 import { type LaneName, Lanes } from './lanes.ts'
 import type { Moments } from './moments.ts'
-import { openBody } from './stamp-forms.ts'
+import { canBeMarked, openBody } from './stamp-forms.ts'
 import { Transactions } from './transactions.ts'
-import { answerOf, deletion, type Instruction, instruction, type WriteRow, writeQuery } from './write-call.ts'
+import { answerOf, deletion, type Instruction, instruction, parseRow, type WriteRow, writeQuery } from './write-call.ts'
 
 interface Prepared {
   readonly instructions: readonly Instruction[]
@@ -146,7 +146,7 @@ export class Writes {
       ...{ container: container.number, bucket, gateway: this.#gateway, batch, isRetry, isAtomic: false },
       ...{ indexesVersion, instructions },
     }
-    return (await session.query(writeQuery(call))).rows[0]
+    return parseRow((await session.query(writeQuery(call))).rows[0].answer)
   }
 
   /** undefined: PostgreSQL cannot stamp these. */
@@ -164,6 +164,7 @@ export class Writes {
       if (body === undefined || entries === undefined) return undefined
       instructions.push(instruction(write.key, write, body, entries))
     }
+    if (!canBeMarked(instructions.map(({ body }) => body))) return undefined
     return { instructions, indexesVersion: version, findings }
   }
 }
