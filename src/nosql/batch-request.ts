@@ -1,11 +1,12 @@
 /** The operations of a batch or bulk request, as JSON carries them. */
 
 import { RequestError } from '../base/error.ts'
-import { batchOperationsMax, nestingDepthMax } from '../base/limits.ts'
-import { fieldOf, invalidInputText, isJsonObject, type JsonObject, malformed } from './definition-input.ts'
-import { parseAnyDepth, tooDeep } from './item-body.ts'
+import { batchOperationsMax } from '../base/limits.ts'
+import type { ContainerView } from './container-view.ts'
+import { fieldOf, invalidInputText, type JsonObject, malformed } from './definition-input.ts'
+import { checkUtf8, invalidJson, lookedAt, tooDeep } from './item-body.ts'
 import type { ItemOperation } from './item-operation.ts'
-import { memberTexts } from './json-text.ts'
+import { type Found, FoundTexts, JsonBytesError, type Members, Names, scanObjects } from './json-bytes.ts'
 
 /** An operation before anybody knows whether it can be done. */
 export interface BatchOperation {
@@ -13,7 +14,7 @@ export interface BatchOperation {
   readonly id: string | undefined
   /** As in the header: a JSON array. */
   readonly partitionKey: string | undefined
-  /** The item or the patch, as written and as parsed. */
+  /** The item or the patch, as written and as parsed; of an item at least what `lookedAt` names. */
   readonly body: { readonly text: string; readonly parsed: unknown } | undefined
   readonly ifMatch: string | undefined
   readonly ifNoneMatch: string | undefined
@@ -23,13 +24,35 @@ export interface BatchOperation {
 
 const kinds = ['create', 'upsert', 'replace', 'delete', 'read', 'patch'] as const
 
-export function parseBatch(text: string): BatchOperation[] {
-  const parsed = parseAnyDepth(text)
-  if (!Array.isArray(parsed)) malformed(invalidInputText)
-  checkCount(parsed.length)
-  if (!parsed.every(isJsonObject)) malformed(invalidInputText)
-  const bodies = memberTexts(text, 'resourceBody', nestingDepthMax) ?? tooDeep()
-  return parsed.map((operation, at) => readOperation(operation, bodies[at]))
+const fields = ['operationType', 'id', 'partitionKey', 'ifMatch', 'ifNoneMatch', 'minimalReturnPreference']
+const bodyField = 'resourceBody'
+
+const names = new WeakMap<ContainerView, Names>()
+
+function namesFor(view: ContainerView): Names {
+  let found = names.get(view)
+  if (found === undefined) {
+    found = new Names([...fields, bodyField], { [bodyField]: lookedAt(view) })
+    names.set(view, found)
+  }
+  return found
+}
+
+export function parseBatch(body: Buffer, view: ContainerView): BatchOperation[] {
+  checkUtf8(body)
+  const operations = scan(body, namesFor(view)) ?? malformed(invalidInputText)
+  checkCount(operations.length)
+  const texts = new FoundTexts(body)
+  return operations.map(members => readOperation(members, texts))
+}
+
+function scan(body: Buffer, asked: Names): Members[] | undefined {
+  try {
+    return scanObjects(body, asked)
+  } catch (error) {
+    if (!(error instanceof JsonBytesError)) throw error
+    return error.isTooDeep ? tooDeep() : malformed(invalidJson)
+  }
 }
 
 export function checkCount(operations: number): void {
@@ -37,20 +60,32 @@ export function checkCount(operations: number): void {
   if (operations > batchOperationsMax) malformed('Batch request has more operations than what is supported.')
 }
 
-function readOperation(input: JsonObject, body: string | undefined): BatchOperation {
+function readOperation(members: Members, texts: FoundTexts): BatchOperation {
+  const body = members.get(bodyField)
+  members.delete(bodyField)
+  const input = texts.objectOf(members)
   const word = textIn(input, 'operationType')?.toLowerCase()
   const kind = kinds.find(each => each === word)
   if (kind === undefined) malformed(invalidInputText)
-  const parsed = fieldOf(input, 'resourceBody')
   return {
     kind,
     id: textIn(input, 'id'),
     partitionKey: textIn(input, 'partitionKey'),
-    body: parsed === undefined ? undefined : { parsed, text: body! },
+    body: body === undefined ? undefined : bodyOf(kind, body, texts),
     ifMatch: textIn(input, 'ifMatch'),
     ifNoneMatch: textIn(input, 'ifNoneMatch'),
     isMinimal: fieldOf(input, 'minimalReturnPreference') === true,
   }
+}
+
+/** A patch is parsed whole, of an item only what somebody looks at. */
+function bodyOf(kind: BatchOperation['kind'], found: Found, texts: FoundTexts): BatchOperation['body'] {
+  const text = texts.textOf(found)
+  if (kind === 'patch' || found.members === undefined) {
+    const parsed = texts.valueOf(found)
+    return parsed === null ? undefined : { text, parsed }
+  }
+  return { text, parsed: texts.objectOf(found.members) }
 }
 
 function textIn(input: JsonObject, name: string): string | undefined {

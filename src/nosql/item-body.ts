@@ -12,6 +12,7 @@ import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
 import type { StampGap, TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
+import { Names } from './json-bytes.ts'
 import { depthOf, membersOf } from './json-text.ts'
 import { etagForm, etagOf, itemRid, itemRidForm } from './resource-id.ts'
 import { checkItemId } from './resource-name.ts'
@@ -27,6 +28,11 @@ export interface ItemBody {
 
 /** What the system adds to an item; nobody else writes it. */
 export const systemProperties: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
+
+/** The properties of an item that somebody looks at when it is written. */
+export function lookedAt({ keyPaths }: ContainerView): Names {
+  return new Names(['id', 'ttl', ...systemProperties, ...keyPaths.map(([first]) => first!)])
+}
 
 export function parseItemBody(body: Buffer, options: { strict: boolean }): ItemBody {
   if (body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
@@ -64,11 +70,15 @@ export function parseAnyDepth(text: string): unknown {
 export function decodeJson(body: Buffer): string {
   // A fourth of the time for what is most common.
   if (isAscii(body)) return body.toString('latin1')
-  if (!isUtf8(body)) throw new RequestError('malformed', invalidJson)
+  checkUtf8(body)
   return body.toString('utf8')
 }
 
-const invalidJson =
+export function checkUtf8(body: Buffer): void {
+  if (!isUtf8(body)) throw new RequestError('malformed', invalidJson)
+}
+
+export const invalidJson =
   'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
 
 /** An operation of a batch that should have had an item with it. */

@@ -24,7 +24,7 @@ import {
   viewOf,
 } from '../container-view.ts'
 import { malformed } from '../definition-input.ts'
-import { decodeJson, missingBody, readItemText } from '../item-body.ts'
+import { missingBody, readItemText } from '../item-body.ts'
 import {
   deleteOperation,
   type ItemOperation,
@@ -51,7 +51,7 @@ export async function postBatch(request: NosqlRequest, container: ContainerRecor
   if (request.body.length > batchBytesMax) throw new RequestError('too_large', 'Request size is too large')
   const view = viewOf(container)
   const isBinary = isBinaryBatch(request.body)
-  const operations = isBinary ? parseBinaryBatch(request.body) : parseBatch(decodeJson(request.body))
+  const operations = isBinary ? parseBinaryBatch(request.body) : parseBatch(request.body, view)
   const named = namedPartitionKey(view, headerOf(request, partitionKeyHeader))
   if (hasFlag(request, 'x-ms-cosmos-batch-atomic')) {
     const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))

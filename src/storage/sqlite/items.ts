@@ -310,9 +310,12 @@ function fill(draft: Draft, stamp: Stamp): Body {
   const { texts, stamps } = draft
   assert(texts.length === stamps.length + 1, 'a draft has one text more than stamps')
   let body = texts[0]!
+  let printed = ''
   for (let index = 0; index < stamps.length; index++) {
-    const { name, print } = stamps[index]!
-    body += print(stamp[name]) + texts[index + 1]
+    const gap = stamps[index]!
+    // An item names itself twice in a row.
+    if (gap !== stamps[index - 1]) printed = gap.print(stamp[gap.name])
+    body += printed + texts[index + 1]
   }
   return body
 }
