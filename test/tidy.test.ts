@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/base/'],
   ['src/document/'],
   ['src/storage/port.ts'],
-  ['src/storage/transfer.ts'],
+  ['src/storage/fill.ts', 'src/storage/transfer.ts'],
   ['src/units/'],
   ['src/ttl/'],
   ['src/storage/contract.ts', 'src/storage/sqlite/', 'src/storage/postgres/'],

@@ -63,10 +63,8 @@ export const batch: Workload = {
       return machine.monotonicMs() - startMs
     }
 
-    const measured: Record<string, number[]> = {
-      ...{ 'single creates': [], batch: [], 'bare transaction': [] },
-      ...{ [crowded]: [], [bareBeside]: [] },
-    }
+    const names = ['single creates', 'batch', 'bare transaction', crowded, bareBeside]
+    const measured: Record<string, number[]> = Object.fromEntries(names.map(name => [name, []]))
     for (let round = 0; round <= rounds; round++) {
       const singles = nextBodies().map(body => post(body))
       const whole = newBatch()
@@ -104,7 +102,7 @@ export const batch: Workload = {
     return {
       title: `batch: ${OPERATIONS} creates of 1 KB, ${rounds} rounds by turns`,
       columns: ['what', 'median ms', 'items/s'],
-      rows: Object.keys(measured).map(name => [name, figure(ms(name), 2), figure((OPERATIONS * 1000) / ms(name))]),
+      rows: names.map(name => [name, figure(ms(name), 2), figure((OPERATIONS * 1000) / ms(name))]),
       findings: [
         { text: 'single creates / batch, ms', value: ms('single creates') / ms('batch'), bound: { atLeast: 5 } },
         { text: 'bare transaction / batch, ms', value: ms('bare transaction') / ms('batch') },

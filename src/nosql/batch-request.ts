@@ -4,9 +4,9 @@ import { RequestError } from '../base/error.ts'
 import { batchOperationsMax } from '../base/limits.ts'
 import type { ContainerView } from './container-view.ts'
 import { fieldOf, invalidInputText, type JsonObject, malformed } from './definition-input.ts'
-import { checkUtf8, invalidJson, lookedAt, tooDeep } from './item-body.ts'
+import { systemProperties } from './item-body.ts'
 import type { ItemOperation } from './item-operation.ts'
-import { type Found, FoundTexts, JsonBytesError, type Members, Names, scanObjects } from './json-bytes.ts'
+import { type Found, FoundTexts, type Members, Names, scanObjects } from './json-bytes.ts'
 
 /** An operation before anybody knows whether it can be done. */
 export interface BatchOperation {
@@ -14,7 +14,7 @@ export interface BatchOperation {
   readonly id: string | undefined
   /** As in the header: a JSON array. */
   readonly partitionKey: string | undefined
-  /** The item or the patch, as written and as parsed; of an item at least what `lookedAt` names. */
+  /** The item or the patch, as written and as parsed; of an item only what is looked at. */
   readonly body: { readonly text: string; readonly parsed: unknown } | undefined
   readonly ifMatch: string | undefined
   readonly ifNoneMatch: string | undefined
@@ -32,27 +32,18 @@ const names = new WeakMap<ContainerView, Names>()
 function namesFor(view: ContainerView): Names {
   let found = names.get(view)
   if (found === undefined) {
-    found = new Names([...fields, bodyField], { [bodyField]: lookedAt(view) })
+    const keys = view.keyPaths.map(([first]) => first!)
+    found = new Names([...fields, bodyField], { [bodyField]: new Names(['id', 'ttl', ...systemProperties, ...keys]) })
     names.set(view, found)
   }
   return found
 }
 
 export function parseBatch(body: Buffer, view: ContainerView): BatchOperation[] {
-  checkUtf8(body)
-  const operations = scan(body, namesFor(view)) ?? malformed(invalidInputText)
-  checkCount(operations.length)
   const texts = new FoundTexts(body)
+  const operations = scanObjects(body, namesFor(view)) ?? malformed(invalidInputText)
+  checkCount(operations.length)
   return operations.map(members => readOperation(members, texts))
-}
-
-function scan(body: Buffer, asked: Names): Members[] | undefined {
-  try {
-    return scanObjects(body, asked)
-  } catch (error) {
-    if (!(error instanceof JsonBytesError)) throw error
-    return error.isTooDeep ? tooDeep() : malformed(invalidJson)
-  }
 }
 
 export function checkCount(operations: number): void {

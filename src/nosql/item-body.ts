@@ -12,7 +12,6 @@ import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
 import type { StampGap, TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
-import { Names } from './json-bytes.ts'
 import { depthOf, membersOf } from './json-text.ts'
 import { etagForm, etagOf, itemRid, itemRidForm } from './resource-id.ts'
 import { checkItemId } from './resource-name.ts'
@@ -28,11 +27,6 @@ export interface ItemBody {
 
 /** What the system adds to an item; nobody else writes it. */
 export const systemProperties: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
-
-/** The properties of an item that somebody looks at when it is written. */
-export function lookedAt({ keyPaths }: ContainerView): Names {
-  return new Names(['id', 'ttl', ...systemProperties, ...keyPaths.map(([first]) => first!)])
-}
 
 export function parseItemBody(body: Buffer, options: { strict: boolean }): ItemBody {
   if (body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
@@ -75,10 +69,14 @@ export function decodeJson(body: Buffer): string {
 }
 
 export function checkUtf8(body: Buffer): void {
-  if (!isUtf8(body)) throw new RequestError('malformed', invalidJson)
+  if (!isUtf8(body)) refuseJson()
 }
 
-export const invalidJson =
+export function refuseJson(): never {
+  throw new RequestError('malformed', invalidJson)
+}
+
+const invalidJson =
   'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
 
 /** An operation of a batch that should have had an item with it. */
@@ -129,10 +127,10 @@ function own(properties: Record<string, unknown>, name: string): unknown {
 
 /** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
 function checkDepth(text: string): void {
-  if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) tooDeep()
+  if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) refuseTooDeep()
 }
 
-export function tooDeep(): never {
+export function refuseTooDeep(): never {
   throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
 }
 

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { RequestError } from '../base/error.ts'
 import { nestingDepthMax } from '../base/limits.ts'
-import { FoundTexts, JsonBytesError, Names, scanObjects } from './json-bytes.ts'
+import { FoundTexts, Names, scanObjects } from './json-bytes.ts'
 
 const asked = new Names(['kind', 'body', 'é', '__proto__'], { body: new Names(['id', 'body']) })
 
@@ -19,8 +20,8 @@ function scan(text: string): Scanned {
     const texts = all.map(members => members.get('body') && found.textOf(members.get('body')!))
     return { texts, objects: all.map(members => found.objectOf(members)) }
   } catch (error) {
-    assert.ok(error instanceof JsonBytesError, String(error))
-    return error.isTooDeep ? 'too deep' : 'invalid'
+    assert.ok(error instanceof RequestError && error.kind === 'malformed', String(error))
+    return error.message.includes('nested deeper') ? 'too deep' : 'invalid'
   }
 }
 

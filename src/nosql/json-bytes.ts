@@ -7,20 +7,12 @@
 
 import { isAscii } from 'node:buffer'
 import { nestingDepthMax } from '../base/limits.ts'
+import { checkUtf8, refuseJson, refuseTooDeep } from './item-body.ts'
 
 /** Where a value ends, or why it has no end. */
 type End = number
 const invalid = -1
 const tooDeep = -2
-
-export class JsonBytesError extends Error {
-  readonly isTooDeep: boolean
-
-  constructor(end: End) {
-    super('not the JSON that was expected')
-    this.isTooDeep = end === tooDeep
-  }
-}
 
 /** Names that are looked for in an object, by their length in bytes; with those to look for in the object that is the value. */
 export class Names {
@@ -74,7 +66,8 @@ export class FoundTexts {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
-    this.#text = isAscii(bytes) ? bytes.toString('latin1') : undefined
+    if (isAscii(bytes)) this.#text = bytes.toString('latin1')
+    else checkUtf8(bytes)
   }
 
   /** As it is written. */
@@ -110,21 +103,22 @@ export function scanObjects(bytes: Buffer, names: Names): Members[] | undefined 
       all.push(members)
       const separator = bytes[at++]
       if (separator === closeBracket) break
-      if (separator !== comma) throw new JsonBytesError(invalid)
+      if (separator !== comma) refuseJson()
       at = skipSpace(bytes, at)
     }
   }
-  if (skipSpace(bytes, at) !== bytes.length) throw new JsonBytesError(invalid)
+  if (skipSpace(bytes, at) !== bytes.length) refuseJson()
   return all
 }
 
 function otherwiseValid(bytes: Buffer): undefined {
   const end = known(endOfValue(bytes, skipSpace(bytes, 0), 1))
-  if (skipSpace(bytes, end) !== bytes.length) throw new JsonBytesError(invalid)
+  if (skipSpace(bytes, end) !== bytes.length) refuseJson()
 }
 
 function known(end: End): number {
-  if (end < 0) throw new JsonBytesError(end)
+  if (end === tooDeep) refuseTooDeep()
+  if (end === invalid) refuseJson()
   return end
 }
 

@@ -76,16 +76,8 @@ export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
 
 /** `RRRRRRRR-0000-0000-0000-VVVVVVVVVVVV`: the incarnation of the container and the version within it. */
 export function etagOf(rid: number, version: number): string {
-  if (rid !== lastRid) {
-    lastRid = rid
-    etagStart = `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-`
-  }
-  return etagStart + version.toString(16).padStart(12, '0')
+  return `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-${version.toString(16).padStart(12, '0')}`
 }
-
-/** What the last etag began with: many of one container follow each other. */
-let etagStart = ''
-let lastRid = -1
 
 export function etagForm(rid: number): StampForm {
   return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }

@@ -38,17 +38,6 @@ export function allVersions(
   })
 }
 
-export async function drain(
-  iterator: ChangeFeedPullModelIterator<Change>,
-): Promise<{ changes: Change[]; continuation: string }> {
-  const changes: Change[] = []
-  while (true) {
-    const { statusCode, result, continuationToken } = await iterator.readNext()
-    if (statusCode === 304) return { changes, continuation: continuationToken }
-    changes.push(...result)
-  }
-}
-
 /** `create one 1`, `delete one`, `expire one`: what a change says. */
 export function told(changes: readonly Change[]): string[] {
   return changes.map(({ current, metadata }) => {

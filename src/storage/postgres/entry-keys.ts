@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import type { Body } from '../../document/body.ts'
 import type { IndexDefinition, Uniqueness } from '../../document/index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
+import { fill } from '../fill.ts'
 import type { Draft, IndexRecord, Stamp } from '../port.ts'
-import { fill } from './stamp-forms.ts'
 
 export interface Entry {
   readonly number: number

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { etagForm, etagOf } from '../../nosql/resource-id.ts'
+import { fill } from '../fill.ts'
 import type { Draft, StampGap } from '../port.ts'
-import { canBeMarked, closedBody, fill, noBody, type OpenBody, openBody, withMarks } from './stamp-forms.ts'
+import { canBeMarked, closedBody, noBody, type OpenBody, openBody, withMarks } from './stamp-forms.ts'
 
 test('a draft is taken apart into pieces and forms, or not at all', () => {
   const stamps: StampGap[] = [

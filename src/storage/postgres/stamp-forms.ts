@@ -9,9 +9,8 @@
  * A body with a stamp of any other form, or with marks of its own, is filled by the gateway, which costs one more round trip.
  */
 
-import { assert } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
-import type { Draft, Stamp, StampForm, StampName } from '../port.ts'
+import type { Draft, StampForm, StampName } from '../port.ts'
 
 function code({ number, bytesBefore = '' }: StampForm): string {
   return { decimal: 'd', hexadecimal: 'x', base64: `b${bytesBefore}` }[number]
@@ -85,13 +84,4 @@ export function withMarks(bodies: readonly OpenBody[]): {
 export function closedBody(body: Body): OpenBody {
   if (typeof body === 'string') return { pieces: [body], forms: [], bytes: null }
   return { pieces: [null], forms: [], bytes: Buffer.from(body.buffer, body.byteOffset, body.byteLength) }
-}
-
-export function fill(draft: Draft, stamp: Stamp): Body {
-  if (draft instanceof Uint8Array) return draft
-  const { texts, stamps } = draft
-  assert(texts.length === stamps.length + 1, 'a draft has one text more than stamps')
-  let body = texts[0]!
-  for (const [index, { name, print }] of stamps.entries()) body += print(stamp[name]) + texts[index + 1]!
-  return body
 }

@@ -3,11 +3,12 @@
 import { type EpochSeconds, toEpochSeconds } from '../../base/clock.ts'
 import { assert } from '../../base/error.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
+import { fill } from '../fill.ts'
 import type { ItemChange, ItemKey, StoredItem, TtlPolicy, WriteAnswer } from '../port.ts'
 import { parseNumbers, type Statement } from './connections.ts'
 import type { Entry } from './entry-keys.ts'
 import { type KeyColumns, keyColumns } from './keys.ts'
-import { fill, noBody, type OpenBody, withMarks } from './stamp-forms.ts'
+import { noBody, type OpenBody, withMarks } from './stamp-forms.ts'
 
 /** One write of a call: the item's key, what is to happen there, and what PostgreSQL needs for it. */
 export interface Instruction {
@@ -119,13 +120,13 @@ export function policyOf(row: {
   return { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
 }
 
-/** As PostgreSQL prints a row; asked for its columns it would take as long again to describe them. */
-const shape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?\{?([\w,]*?)\}?"?,"?\{?([\w,]*?)\}?"?\)$/
+/** As PostgreSQL prints a row. Columns of their own would have to be described and read one by one, in every answer. */
+const shape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?\)$/
 
 export function parseRow(answer: string): WriteRow {
   const found = shape.exec(answer)
   assert(found !== null, `the function that writes answers with ${answer}`)
-  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, outcomes, sequences, versions] = found
+  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, outcomes, sequences = '{}', versions = '{}'] = found
   return {
     verdict: verdict as WriteRow['verdict'],
     moment: toEpochSeconds(Number(moment)),
@@ -135,8 +136,8 @@ export function parseRow(answer: string): WriteRow {
       ownDeadAt: Number(ownDeadAt),
     },
     outcomes: outcomes!,
-    sequences: parseNumbers(`{${sequences}}`),
-    versions: parseNumbers(`{${versions}}`),
+    sequences: parseNumbers(sequences),
+    versions: parseNumbers(versions),
   }
 }
 

@@ -2,20 +2,18 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
-import { assert } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive } from '../../ttl/living.ts'
+import { fill } from '../fill.ts'
 import type {
   ContainerRecord,
-  Draft,
   ItemChange,
   ItemKey,
   Living,
   PageSize,
   ScannedItem,
   ScanRange,
-  Stamp,
   StoredItem,
   WriteAnswer,
 } from '../port.ts'
@@ -304,18 +302,3 @@ export class ContainerItems implements Participant {
 
 /** To SQLite any bytes are more than any text. */
 const behindAllText = new Uint8Array()
-
-function fill(draft: Draft, stamp: Stamp): Body {
-  if (draft instanceof Uint8Array) return draft
-  const { texts, stamps } = draft
-  assert(texts.length === stamps.length + 1, 'a draft has one text more than stamps')
-  let body = texts[0]!
-  let printed = ''
-  for (let index = 0; index < stamps.length; index++) {
-    const gap = stamps[index]!
-    // An item names itself twice in a row.
-    if (gap !== stamps[index - 1]) printed = gap.print(stamp[gap.name])
-    body += printed + texts[index + 1]
-  }
-  return body
-}

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ChangeFeedStartFrom } from '@azure/cosmos'
-import { changeFeedPolicy, drain, allVersions as read, told } from '../../support/all-versions-feed.ts'
+import { changeFeedPolicy, allVersions as read, told } from '../../support/all-versions-feed.ts'
+import { drain } from '../../support/drain-feed.ts'
 import { assertServiceError } from '../../support/service-error.ts'
 import { pathOf, startServer } from '../../support/start-server.ts'
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type ChangeFeedPullModelIterator, ChangeFeedStartFrom, type Container } from '@azure/cosmos'
-import { allVersions, type Change, changeFeedPolicy, drain, told as wordsFor } from '../../support/all-versions-feed.ts'
+import { allVersions, type Change, changeFeedPolicy, told as wordsFor } from '../../support/all-versions-feed.ts'
+import { drain } from '../../support/drain-feed.ts'
 import { startServer } from '../../support/start-server.ts'
 
 const server = await startServer({ feedDeaths: 'deadline' })

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type ChangeFeedPullModelIterator, ChangeFeedStartFrom, type Container, type PartitionKey } from '@azure/cosmos'
+import { ChangeFeedStartFrom, type Container, type PartitionKey } from '@azure/cosmos'
+import { drain } from '../../support/drain-feed.ts'
 import { assertServiceError, failureOf } from '../../support/service-error.ts'
 import { idsOf, pathOf, startServer } from '../../support/start-server.ts'
 
@@ -12,20 +13,6 @@ interface Change {
   id: string
   v: number
   _lsn: number
-}
-
-/** Reads until nothing is new. */
-async function drain(
-  iterator: ChangeFeedPullModelIterator<Change>,
-): Promise<{ changes: Change[]; continuation: string }> {
-  const changes: Change[] = []
-  while (true) {
-    const { statusCode, result, continuationToken } = await iterator.readNext()
-    if (statusCode === 304) return { changes, continuation: continuationToken }
-    assert.equal(statusCode, 200)
-    assert.ok(result.length > 0)
-    changes.push(...result)
-  }
 }
 
 const read = (container: Container, changeFeedStartFrom: ChangeFeedStartFrom, options = {}) =>

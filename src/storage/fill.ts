@@ -1,0 +1,20 @@
+/** A draft becomes a body once its stamps are known. */
+
+import { assert } from '../base/error.ts'
+import type { Body } from '../document/body.ts'
+import type { Draft, Stamp } from './port.ts'
+
+export function fill(draft: Draft, stamp: Stamp): Body {
+  if (draft instanceof Uint8Array) return draft
+  const { texts, stamps } = draft
+  assert(texts.length === stamps.length + 1, 'a draft has one text more than stamps')
+  let body = texts[0]!
+  let printed = ''
+  for (let index = 0; index < stamps.length; index++) {
+    const gap = stamps[index]!
+    // An item names itself twice in a row.
+    if (gap !== stamps[index - 1]) printed = gap.print(stamp[gap.name])
+    body += printed + texts[index + 1]
+  }
+  return body
+}
