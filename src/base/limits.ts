@@ -231,6 +231,9 @@ export const postgresPoolMax = 10
 /** PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a bucket. */
 export const postgresStatementMsMax = 10_000
 
+/** How long the writes to several buckets wait for one of them, before each goes on by itself: longer than a group takes. */
+export const postgresLockMsMax = 20
+
 /** A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session after this. */
 export const postgresIdleTransactionMsMax = 2000
 

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import type { ContainerRecord, Store } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
 import { CarefulWriter, untilHeard } from '../support/careful-writer.ts'
 import { faultyProxy, randomNumbers } from '../support/faulty-proxy.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
+import { bucketIn, keysOfStripe } from '../support/stripe-keys.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
 
 const server = await startPostgres()
@@ -100,6 +101,28 @@ describe('connections that break', () => {
     assert.equal((await untilHeard(() => store.write(container, put('create', keyOf('c'))))).outcome, 'created')
   })
 
+  test('a call that was given up for lost does not happen any more when another was written behind it', async () => {
+    await using here = await world()
+    const proxy = await here.proxy(1)
+    const impatient = new URL(proxy.url)
+    impatient.searchParams.set('query_timeout', '300')
+    impatient.searchParams.set('connect_timeout', '1')
+    await here.open()
+    const store = await here.open(impatient.href)
+    const container = await makeContainer(store, null)
+    const keys = keysOfStripe(2)
+    const [own] = keys as [ItemKey, ItemKey]
+    for (const key of keys) await store.write(container, put('create', key))
+    proxy.stall(true)
+    const together = keys.map(key => store.write(container, put('replace', key, { content: { text: 'late' } })))
+    await Promise.all(together.map(each => assert.rejects(each, { kind: 'unavailable' })))
+    const deliver = proxy.strand()
+    const step = { container, key: own, decide: () => put('upsert', own, { content: { text: 'behind it' } }) }
+    const { version } = await untilHeard(() => store.transact([step]))
+    await deliver()
+    assert.equal((await untilHeard(async () => store.read(container, own))).item?.version, version)
+  })
+
   test('changes of the catalog whose commit was not heard of are recognised', async () => {
     await using here = await world()
     const proxy = await here.proxy(seed)
@@ -162,17 +185,21 @@ describe('a server in distress', () => {
     const container = await makeContainer(store, null)
     const busy = keyOf('a')
     await store.write(container, put('create', busy))
+    const beside = keysOfStripe(4).filter(key => bucketIn(key) !== bucketIn(busy))
     const holding = server.query(
       url,
-      `BEGIN; SELECT 1 FROM mayfly.counters WHERE bucket = ${Number.parseInt(busy.epk.slice(0, 2), 16)} FOR UPDATE; SELECT pg_sleep(2.5); COMMIT`,
+      `BEGIN; SELECT 1 FROM mayfly.counters WHERE bucket = ${bucketIn(busy)} FOR UPDATE; SELECT pg_sleep(2.5); COMMIT`,
     )
     await new Promise(resolve => setTimeout(resolve, 200))
     const blocked = store.write(container, put('replace', busy))
+    // In the same turn, so that all go together.
+    const together = beside.map(key => store.write(container, put('create', key)))
+    for (const { outcome } of await Promise.all(together)) assert.equal(outcome, 'created')
     const far = keyOf('far', 'q')
     const both = [busy, far].map(key => ({ container, key, decide: () => put('upsert', key) }))
     const blockedBoth = other.transact(both)
     blockedBoth.catch(() => {})
-    const free = ['b', 'c', 'd'].map(pk => keyOf('x', pk)).filter(({ epk }) => epk.slice(0, 2) !== busy.epk.slice(0, 2))
+    const free = ['b', 'c', 'd'].map(pk => keyOf('x', pk)).filter(key => bucketIn(key) !== bucketIn(busy))
     for (const key of free) assert.equal((await store.write(container, put('create', key))).outcome, 'created')
     assert.notEqual((await store.read(container, busy)).item, undefined)
     await assert.rejects(blocked, { kind: 'timed_out' })

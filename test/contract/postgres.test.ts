@@ -6,12 +6,21 @@ import { anyElement, type IndexComponent } from '../../src/document/index-defini
 import { indexKeys } from '../../src/document/index-keys.ts'
 import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/resource-id.ts'
 import { withContract } from '../../src/storage/contract.ts'
-import type { ContainerRecord, IndexPosition, IndexRange, ItemWrite, StampGap, Store } from '../../src/storage/port.ts'
+import type {
+  ContainerRecord,
+  IndexPosition,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  StampGap,
+  Store,
+} from '../../src/storage/port.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { faultyProxy } from '../support/faulty-proxy.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
+import { keysOfStripe } from '../support/stripe-keys.ts'
 import { changeContract } from './change-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
@@ -63,31 +72,64 @@ test('a write whose commit was not heard of is recognised and not done again', a
   const store = await openGateway(proxy.url, new ManualClock(start))
   const container = await makeContainer(store, null)
   const other = await openGateway(url, new ManualClock(start))
-  const key = keyOf('a')
+  // In one bucket, and in several at once.
+  const [key, ...together] = keysOfStripe(4) as [ItemKey, ...ItemKey[]]
   const outcomes: string[] = []
-  for (const write of [
-    put('create', key),
-    put('replace', key),
-    { kind: 'delete', key } as const,
-    put('upsert', key),
-    put('upsert', key),
-  ]) {
-    proxy.forgetNextWrite()
-    const [answer] = await Promise.all([
-      store.write(container, write),
-      other.write(container, put('upsert', keyOf(`other${outcomes.length}`))),
-    ])
-    outcomes.push(answer.outcome)
-    const { item } = await other.read(container, key)
-    assert.deepEqual(item, answer.item)
+  const changes = [
+    (at: ItemKey) => put('create', at),
+    (at: ItemKey) => put('replace', at),
+    (at: ItemKey) => ({ kind: 'delete', key: at }) as const,
+    (at: ItemKey) => put('upsert', at),
+    (at: ItemKey) => put('upsert', at),
+  ]
+  for (const change of changes) {
+    for (const keys of [[key], together]) {
+      proxy.forgetNextWrite()
+      const [answers] = await Promise.all([
+        Promise.all(keys.map(at => store.write(container, change(at)))),
+        other.write(container, put('upsert', { ...key, id: `other${outcomes.length}` })),
+      ])
+      for (const [index, at] of keys.entries()) {
+        assert.deepEqual((await other.read(container, at)).item, answers[index]!.item)
+      }
+      outcomes.push(...answers.map(({ outcome }) => outcome))
+    }
   }
-  assert.deepEqual(outcomes, ['created', 'replaced', 'deleted', 'created', 'replaced'])
-  assert.equal(proxy.forgotten, 5)
-  assert.equal((await store.census(container)).rows, 6)
+  const expected = ['created', 'replaced', 'deleted', 'created', 'replaced']
+  assert.deepEqual(
+    outcomes,
+    expected.flatMap(outcome => [outcome, outcome, outcome, outcome]),
+  )
+  assert.equal(proxy.forgotten, 10)
+  assert.equal((await store.census(container)).rows, 4 + 10)
   const counters = 'SELECT sum(lsn)::int AS writes FROM mayfly.counters'
-  assert.deepEqual(await server.query(url, counters), [{ writes: 10 }], 'each happened once')
+  assert.deepEqual(await server.query(url, counters), [{ writes: 30 }], 'each happened once')
   await store[Symbol.asyncDispose]()
   await other[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+test('a transaction waits for the write of the same gateway that is under way, and sees it', async () => {
+  const url = await server.createDatabase()
+  const store = await openGateway(url, new ManualClock(start))
+  const container = await makeContainer(store, null)
+  await server.query(
+    url,
+    `CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
+     CREATE TRIGGER slow BEFORE INSERT ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()`,
+  )
+  const key = keyOf('a')
+  const written = store.write(container, put('create', key))
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const seen: unknown[] = []
+  const decide = (found: unknown) => {
+    seen.push(found !== undefined)
+    return undefined
+  }
+  await store.transact([{ container, key, decide }])
+  assert.deepEqual(seen, [true])
+  await written
+  await store[Symbol.asyncDispose]()
   await server.dropDatabase(url)
 })
 

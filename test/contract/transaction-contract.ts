@@ -53,6 +53,31 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
   }
 
   describe(`transactions over ${name}`, () => {
+    test('writes and transactions keep the order in which they were asked for, without waiting for each other', () =>
+      within(async store => {
+        const container = await makeContainer(store, null)
+        for (let round = 0; round < 10; round++) {
+          // Of many partitions, so that some go together and some do not; and some on their way already when the next is asked for.
+          const keys = Array.from({ length: 12 }, (_, n) => keyOf(`r${round}`, `p${n}`))
+          const seen = keys.map(() => new Set<number>())
+          const ask = async (key: ItemKey, n: number) => {
+            const decide: Step['decide'] = found => {
+              seen[n]!.add(contentOf(found))
+              return put('upsert', key, { content: { n: contentOf(found) + 1 } })
+            }
+            const created = store.write(container, put('create', key, { content: { n: 1 } }))
+            if (n % 2 === 0)
+              for (let turn = 0; turn < round; turn++) await new Promise(resolve => setImmediate(resolve))
+            const looked = store.transact([{ container, key, decide }])
+            const replaced = store.write(container, put('replace', key, { content: { n: 3 } }))
+            await Promise.all([created, looked, replaced, store.transact([{ container, key, decide }])])
+          }
+          await Promise.all(keys.map(ask))
+          for (const each of seen) assert.deepEqual([...each], [1, 3])
+          for (const key of keys) assert.equal(contentOf((await store.read(container, key)).item), 4)
+        }
+      }))
+
     test('P10: steps happen together and see what those before them did', () =>
       within(async store => {
         const container = await makeContainer(store, null)

@@ -20,11 +20,15 @@ export interface FaultyProxy extends AsyncDisposable {
   trouble(now: Trouble | undefined): void
   /** Lets nothing through in either direction while it is true, and breaks nothing: as a network does that lost the way. */
   stall(isStalled: boolean): void
+  /** Ends the stall, but not for what it holds: that arrives when it is asked for, also from clients that have gone. */
+  strand(): () => Promise<void>
 }
 
 export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy> {
   const { hostname, port } = new URL(to)
   const sockets = new Set<Socket>()
+  /** Connections to the server whose client has gone, until all is delivered. */
+  const orphans = new Set<Promise<unknown>>()
   const random = randomNumbers(seed)
   let present: Trouble | undefined
   let broken = 0
@@ -41,11 +45,14 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
     for (const socket of [client, server]) {
       sockets.add(socket)
       socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        server.destroy()
-      })
+      socket.on('close', () => sockets.delete(socket))
+    }
+    const closed = new Promise<void>(resolve => server.on('close', resolve))
+    server.on('close', () => client.destroy())
+    const abandon = (delivered: Promise<void>): void => {
+      const orphan = Promise.race([closed, delivered.then(() => server.end())]).then(() => closed)
+      orphans.add(orphan)
+      orphan.then(() => orphans.delete(orphan))
     }
     for (const [from, into] of [
       [client, server],
@@ -53,6 +60,7 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
     ] as const) {
       // What was delayed holds up what comes behind it.
       let passing = Promise.resolve()
+      if (from === client) client.on('close', () => abandon(passing))
       from.on('data', chunk => {
         passing = passing.then(async () => {
           await stalled?.ended
@@ -90,6 +98,14 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
       }
       const { promise, resolve } = Promise.withResolvers<void>()
       stalled = { ended: promise, end: resolve }
+    },
+    strand: () => {
+      const held = stalled
+      stalled = undefined
+      return async () => {
+        held?.end()
+        await Promise.all(orphans)
+      }
     },
     [Symbol.asyncDispose]: async () => {
       stalled?.end()

@@ -41,6 +41,11 @@ export function isConflict(error: unknown): boolean {
   return found === code.serializationFailure || found === code.deadlockDetected
 }
 
+/** A lock was not to be had in the time that was given for it. */
+export function isLocked(error: unknown): boolean {
+  return codeOf(error) === code.lockNotAvailable
+}
+
 /** There is no connection to be had just now. */
 export function isCrowded(error: unknown): boolean {
   return codeOf(error) === code.tooManyConnections

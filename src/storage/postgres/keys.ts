@@ -14,6 +14,8 @@ import type { ItemKey } from '../port.ts'
 
 export const bucketCount = 64
 const bucketBits = 6
+/** Neighbouring buckets that a gateway writes to in one call. More share more; fewer are in each other's way less. */
+const stripeBuckets = 16
 
 /**
  * A row of a B-tree takes 2,704 bytes, and an effective key of version 1 may take 600 and an id 1,023 of them. A longer
@@ -31,6 +33,10 @@ export function bucketOf(definition: PartitionKeyDefinition, epk: string): numbe
   if (definition.kind === 'Hash' && definition.version === 1) return version1Bucket(epk)
   // The two highest bits of a hash of version 2 are clear, so its first two digits are the bucket.
   return Math.min(byteAt(epk, 0), bucketCount - 1)
+}
+
+export function firstOfStripe(bucket: number): number {
+  return bucket - (bucket % stripeBuckets)
 }
 
 /** The hash stands at the beginning as a number in ordered form: a mark, eight bits, then seven to a byte. */

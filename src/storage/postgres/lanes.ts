@@ -1,10 +1,10 @@
 /**
- * Writes, in one lane for each bucket.
+ * The order of what a gateway writes: in stripes as long as all is simple, and in one lane for each bucket where it is not.
  *
- * A lane has one group of writes under way; what arrives meanwhile is the next group. So the writes of one gateway to a
- * bucket keep the order in which they were asked for, never wait for each other's locks, and share their commits, the more
- * the busier the bucket is. Transactions of one bucket are grouped in the same way; one over several has all their lanes to
- * itself.
+ * A lane or a stripe has one group of writes under way; what arrives meanwhile is the next group. So the writes of one gateway to
+ * a bucket keep the order in which they were asked for, never wait for each other's locks, and share their commits, the more
+ * the busier it is. Transactions have lanes only: those of one bucket are grouped in the same way; one over several has all
+ * their lanes to itself. What goes in lanes is tried again and waits for others as long as it has to.
  */
 
 import type { PoolClient } from 'pg'
@@ -14,17 +14,12 @@ import type { ContainerRecord, ItemWrite, Step, TransactAnswer, WriteAnswer } fr
 import type { Connections } from './connections.ts'
 import { isFatal, translate } from './errors.ts'
 import { bucketCount, bucketOf } from './keys.ts'
+import { type PlacedWrite, type StripeName, Stripes, type Waiting } from './stripes.ts'
 import type { Result } from './transactions.ts'
 
 export interface LaneName {
   readonly container: ContainerRecord
   readonly bucket: number
-}
-
-interface Waiting {
-  readonly write: ItemWrite
-  readonly resolve: (answer: WriteAnswer) => void
-  readonly reject: (error: unknown) => void
 }
 
 interface WaitingTransaction {
@@ -40,9 +35,16 @@ interface Lane extends LaneName {
   readonly queue: (Waiting | WaitingTransaction | Turn)[]
 }
 
-/** What is done with groups that are all of one bucket. */
 export interface LaneWork {
-  write(lane: LaneName, writes: readonly ItemWrite[], session: PoolClient): Promise<readonly WriteAnswer[]>
+  /** Writes to one bucket. */
+  write(lane: LaneName, writes: readonly PlacedWrite[], session: PoolClient): Promise<readonly WriteAnswer[]>
+  /** Writes to some buckets, in their order; undefined: these have to go one by one. */
+  writeTogether(
+    stripe: StripeName,
+    writes: readonly PlacedWrite[],
+    session: PoolClient,
+  ): Promise<readonly WriteAnswer[] | undefined>
+  /** Transactions of one bucket. */
   transact(jobs: readonly (readonly Step[])[]): Promise<readonly Result[]>
 }
 
@@ -51,19 +53,37 @@ export class Lanes {
   readonly #work: LaneWork
   readonly #onFatal: (error: Error) => void
   readonly #lanes = new Map<number, Lane>()
+  /** Not in a cluster, where the buckets of a stripe may be on several machines. */
+  readonly #stripes: Stripes | undefined
   readonly #running = new Set<Promise<void>>()
   #isClosed = false
 
-  constructor(connections: Connections, work: LaneWork, onFatal: (error: Error) => void) {
+  constructor(
+    connections: Connections,
+    work: LaneWork,
+    { isCluster, onFatal }: { isCluster: boolean; onFatal: (error: Error) => void },
+  ) {
     this.#connections = connections
     this.#work = work
     this.#onFatal = onFatal
+    if (isCluster) return
+    this.#stripes = new Stripes(connections, {
+      take,
+      write: work.writeTogether,
+      toLanes: (container, writes) => this.#toLanes(container, writes),
+      fail: (writes, cause) => this.#fail(writes, cause),
+    })
   }
 
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer> {
     if (this.#isClosed) return Promise.reject(closed())
     const bucket = bucketOf(container.partitionKey, write.key.epk)
-    return new Promise((resolve, reject) => this.#enqueue({ container, bucket }, { write, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      const waiting = { bucket, write, resolve, reject }
+      const name = { container, bucket }
+      if (this.#stripes === undefined || this.#lanes.has(laneNumber(name))) this.#enqueue(name, waiting)
+      else this.#track(this.#stripes.add(container, waiting))
+    })
   }
 
   /** A transaction whose steps are all about this bucket. */
@@ -95,21 +115,33 @@ export class Lanes {
   }
 
   #enqueue(name: LaneName, waiting: Lane['queue'][number]): void {
-    const number = laneNumber(name)
-    const lane = this.#lanes.get(number)
-    if (lane !== undefined) {
-      lane.queue.push(waiting)
-      return
-    }
-    const started: Lane = { ...name, queue: [waiting] }
-    this.#lanes.set(number, started)
-    const running = this.#run(started).finally(() => {
+    this.#lane(name).queue.push(waiting)
+  }
+
+  /** What could not go together came before all that is in the lanes. */
+  #toLanes(container: ContainerRecord, writes: readonly Waiting[]): void {
+    for (const write of writes.toReversed()) this.#lane({ container, bucket: write.bucket }).queue.unshift(write)
+  }
+
+  #lane(name: LaneName): Lane {
+    const present = this.#lanes.get(laneNumber(name))
+    if (present !== undefined) return present
+    const lane: Lane = { ...name, queue: this.#stripes?.withdraw(name.container, name.bucket) ?? [] }
+    this.#lanes.set(laneNumber(name), lane)
+    this.#track(this.#run(lane))
+    return lane
+  }
+
+  #track(run: Promise<void> | undefined): void {
+    if (run === undefined) return
+    const running = run.finally(() => {
       this.#running.delete(running)
     })
     this.#running.add(running)
   }
 
   async #run(lane: Lane): Promise<void> {
+    await this.#stripes?.left(lane.container, lane.bucket)
     while (lane.queue.length > 0) {
       const [next] = lane.queue
       if (typeof next === 'function') {
@@ -129,15 +161,11 @@ export class Lanes {
     try {
       // While they wait for a connection, more writes may join them.
       const session = await this.#connections.acquire()
-      taken = take(lane)
-      const answers = await this.#work.write(
-        lane,
-        taken.map(({ write }) => write),
-        session,
-      )
+      taken = take(lane.queue)
+      const answers = await this.#work.write(lane, taken, session)
       for (const [index, { resolve }] of taken.entries()) resolve(answers[index]!)
     } catch (cause) {
-      if (taken.length === 0) taken = take(lane)
+      if (taken.length === 0) taken = take(lane.queue)
       this.#fail(taken, cause)
     }
   }
@@ -163,7 +191,7 @@ export class Lanes {
   }
 }
 
-function laneNumber({ container, bucket }: LaneName): number {
+export function laneNumber({ container, bucket }: LaneName): number {
   return container.number * bucketCount + bucket
 }
 
@@ -171,17 +199,18 @@ function closed(): CapacityError {
   return new CapacityError('unavailable', 'The store is closed.', 0)
 }
 
-/** As many as one call takes. */
-function take(lane: Lane): Waiting[] {
+/** As many as one call takes, in the order of their buckets. */
+function take(queue: Lane['queue']): Waiting[] {
   let bytes = 0
   let count = 0
-  for (const waiting of lane.queue) {
+  for (const waiting of queue) {
     if (!('write' in waiting)) break
     bytes += bytesOf(waiting.write)
     if (count > 0 && (count === groupWritesMax || bytes > groupBytesMax)) break
     count++
   }
-  return lane.queue.splice(0, count) as Waiting[]
+  const taken = queue.splice(0, count) as Waiting[]
+  return taken.sort((a, b) => a.bucket - b.bucket)
 }
 
 /** As many as have about as many steps as a group has writes. What they will write, nobody knows yet. */

@@ -8,6 +8,7 @@
  *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when to look again.
  *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of the bucket.
  *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is recognised by.
+ *              Those of several buckets stand at 64 and the number of the first of their stripe.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing: changes of
  *              different buckets, which have no order, are shown by it in about the order in which they happened.
@@ -172,6 +173,7 @@ const migrations: readonly string[] = [
   CREATE TABLE mayfly.gateways (id uuid PRIMARY KEY, seen timestamptz NOT NULL, last_change uuid);
   `,
   // Other functions, the same tables.
+  '',
   '',
   '',
 ]

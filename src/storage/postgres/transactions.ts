@@ -23,6 +23,7 @@ import { noteAllFindings } from './catalog-changes.ts'
 import { abandon, type Connections, pipelined } from './connections.ts'
 import { entriesOf, type IndexFindings, isNothing, noFindings } from './entry-keys.ts'
 import { gone, isConflict, isLost, refusalOf, translate, uncertain } from './errors.ts'
+import type { Fences } from './fences.ts'
 import { findBuckets, lockBuckets, type Place, placesOf } from './look.ts'
 import type { Moments } from './moments.ts'
 import { closedBody } from './stamp-forms.ts'
@@ -36,6 +37,7 @@ export interface TransactionParts {
   readonly keysOf: KeyMaker
   readonly gateway: string
   readonly isCluster: boolean
+  readonly fences: Fences
   readonly nextBatch: () => number
 }
 
@@ -130,6 +132,10 @@ export class Transactions {
     { jobs, places, own, batch, lost }: Asked,
     isLocking: boolean,
   ): Promise<readonly Result[] | 'moved' | 'apart'> {
+    for (const { container, bucket } of places) {
+      const fence = this.#parts.fences.close(session, container.number, bucket)
+      if (fence !== undefined) await fence
+    }
     const tick = this.#parts.moments.tick()
     if (tick !== undefined) await tick
     const found = await findBuckets(session, places, { isLocking, isCluster: this.#parts.isCluster })
@@ -171,7 +177,7 @@ export class Transactions {
   /** Which of those that were lost has happened after all. */
   async #happened(session: PoolClient, lost: readonly Lost[]): Promise<readonly Result[] | undefined> {
     for (const { results, call, versions } of lost) {
-      const values = [call.container, call.bucket, call.gateway, call.batch]
+      const values = [call.container, call.lane, call.gateway, call.batch]
       const { rows } = await session.query({ ...writtenStatement, values })
       if (isDeepStrictEqual(rows[0].versions, versions)) return results
     }
@@ -183,27 +189,32 @@ export class Transactions {
     const own = findings.get(found.container) ?? noFindings()
     findings.set(found.container, own)
     const decided = all.filter(each => each.found === found)
+    const instructions = decided.map(({ key, change, item }) => {
+      if (item === undefined) return deletion(key, change)
+      const entries = entriesOf(this.#parts.keysOf, indexes, { pk: key.pk, body: item.body }, own)
+      return instruction(key, change, closedBody(item.body), entries)
+    })
     return {
       container: found.container,
-      bucket: found.bucket,
+      parts: [{ bucket: found.bucket, instructions }],
+      lane: found.bucket,
       gateway: this.#parts.gateway,
       batch,
       isRetry: false,
       isAtomic: true,
+      isPatient: true,
       indexesVersion: version,
       expected: { lsn: found.lsn, moment: found.moment, version: found.version },
-      instructions: decided.map(({ key, change, item }) => {
-        if (item === undefined) return deletion(key, change)
-        const entries = entriesOf(this.#parts.keysOf, indexes, { pk: key.pk, body: item.body }, own)
-        return instruction(key, change, closedBody(item.body), entries)
-      }),
     }
   }
 
   async #send(session: PoolClient, calls: readonly Call[], isBegun: boolean): Promise<void> {
     const work = async () => {
       const all: Promise<unknown>[] = []
-      if (calls.length > 1 && !isBegun) all.push(lockBuckets(session, calls))
+      if (calls.length > 1 && !isBegun) {
+        const places = calls.map(({ container, lane }) => ({ container, bucket: lane }))
+        all.push(lockBuckets(session, places))
+      }
       for (const call of calls) all.push(session.query(writeQuery(call)))
       await Promise.all(all)
     }
@@ -241,7 +252,7 @@ export function answerOf(result: Result): TransactAnswer {
 
 function trace(results: readonly Result[], calls: readonly Call[], decided: readonly Decided[]): Lost {
   const [{ found: first }] = decided as readonly [Decided]
-  const call = calls.find(({ container, bucket }) => container === first.container && bucket === first.bucket)!
+  const call = calls.find(({ container, lane }) => container === first.container && lane === first.bucket)!
   return { results, call, versions: decided.filter(({ found }) => found === first).map(({ version }) => version) }
 }
 

@@ -18,19 +18,29 @@ export interface Instruction {
   readonly entries: readonly Entry[]
 }
 
+/** The writes of a call to one bucket, in their order. */
+export interface CallPart {
+  readonly bucket: number
+  readonly instructions: readonly Instruction[]
+}
+
 export interface Call {
   readonly container: number
-  readonly bucket: number
+  /** In the order of their buckets. */
+  readonly parts: readonly CallPart[]
+  /** Where the call leaves its number and its answers: a bucket, or a stripe (`stripes.ts`). */
+  readonly lane: number
   readonly gateway: string
-  /** Of the gateway's groups in this bucket. A call whose number has been written, or a later one, writes nothing. */
+  /** Of the gateway's groups in this lane. A call whose number has been written, or a later one, writes nothing. */
   readonly batch: number
   /** A call with this number was lost: it may have happened, and is then answered again. */
   readonly isRetry: boolean
   readonly isAtomic: boolean
+  /** Waits for locks as long as a statement may take. Otherwise it fails soon. */
+  readonly isPatient: boolean
   readonly indexesVersion: number
-  /** What must be so still; undefined: whatever it is. */
+  /** What must be so still, where there is one part; undefined: whatever it is. */
   readonly expected?: { readonly lsn: number; readonly moment: EpochSeconds; readonly version: number } | undefined
-  readonly instructions: readonly Instruction[]
 }
 
 export interface WriteRow {
@@ -54,7 +64,7 @@ export const outcomes: Readonly<Record<string, WriteAnswer['outcome']>> = {
 
 const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', upsert: 'u', delete: 'd' }
 
-const parameters = 26
+const parameters = 30
 const writeStatement: Statement = {
   name: 'write',
   text: `SELECT mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')}) AS answer`,
@@ -69,7 +79,8 @@ export function deletion(key: ItemKey, change: ItemChange): Instruction {
 }
 
 export function writeQuery(call: Call): Statement & { values: unknown[] } {
-  const { instructions, expected } = call
+  const { parts, expected } = call
+  const instructions = parts.flatMap(part => part.instructions)
   const changes = instructions.map(({ change }) => change)
   const columns = instructions.map(each => each.columns)
   const bodies = instructions.map(({ body }) => body)
@@ -77,11 +88,15 @@ export function writeQuery(call: Call): Statement & { values: unknown[] } {
   const entries = instructions.flatMap(each => each.entries)
   const values = [
     call.container,
-    call.bucket,
+    parts.map(({ bucket }) => bucket),
+    parts.map(part => part.instructions.length),
+    parts.map(part => part.instructions.filter(({ change }) => change.kind === 'create').length),
+    call.lane,
     call.gateway,
     call.batch,
     call.isRetry,
     call.isAtomic,
+    call.isPatient,
     call.indexesVersion,
     expected?.lsn ?? null,
     expected?.moment ?? null,

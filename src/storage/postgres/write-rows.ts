@@ -1,5 +1,5 @@
 /**
- * The second part of the function that writes: what a call does to the rows of its bucket, once it has the locks and knows the
+ * The second part of the function that writes: what a call does to the rows of one bucket, once it has the locks and knows the
  * moment. It touches nothing else, so that a cluster can run it where the bucket is (`citus.ts`); elsewhere it is a part of
  * the function, because a call of its own costs as much as a statement.
  */
@@ -71,7 +71,14 @@ const writeAtOnce = `
       outcome := NULL;
     END IF;`
 
-const lookAndWrite = `
+/** Whether a living item has the key of entry `e`, and is not the one that is written. A cluster has asked the other buckets before. */
+const isTaken = (isCluster: boolean) => {
+  const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
+  const among = isCluster ? 'n.bucket = b' : "(n.bucket = b OR uniques[e] = 'container')"
+  return `${isCluster ? 'held[e] OR ' : ''}EXISTS (SELECT ${livingHolder(`${among} AND ${other}`)})`
+}
+
+const lookAndWrite = (isCluster: boolean) => `
     SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives FROM mayfly.items i WHERE ${atKey('i')};
     outcome := CASE
       WHEN lives IS NOT TRUE THEN CASE WHEN kind IN ('r', 'd') THEN 'm' ELSE 'c' END
@@ -85,8 +92,7 @@ const lookAndWrite = `
       IF outcome IN ('c', 'r') THEN
         FOR e IN entry + 1..last_entry LOOP
           CONTINUE WHEN uniques[e] = 'none';
-          IF held[e] OR EXISTS (SELECT ${livingHolder('n.bucket = b AND NOT (lives IS TRUE AND n.sequence = here_sequence)')})
-          THEN outcome := 'x'; EXIT; END IF;
+          IF ${isTaken(isCluster)} THEN outcome := 'x'; EXIT; END IF;
         END LOOP;
       END IF;
     END IF;
@@ -136,12 +142,12 @@ const lookAndWrite = `
       RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = format('%s %s %s %s', c_, b, k, outcome);
     END IF;`
 
-/** Those entries are `held` whose key a living item of another bucket has. `me` is the function that has the variables. */
-export const rowSteps = (me: string) => `FOR k IN 1..length(kinds) LOOP
+/** The writes `first` to `last` of the call, those to bucket `b`. */
+export const rowSteps = (isCluster: boolean, first: string, last: string) => `FOR k IN ${first}..${last} LOOP
     kind := substr(kinds, k, 1);
     ${writeAtOnce}
     IF outcome IS NULL THEN
-      ${lookAndWrite}
+      ${lookAndWrite(isCluster)}
     ELSE
       lsn_ := lsn_ + 1;
     END IF;
@@ -149,19 +155,20 @@ export const rowSteps = (me: string) => `FOR k IN 1..length(kinds) LOOP
     sequences := sequences || CASE WHEN outcome IN ('c', 'r') THEN made_sequence END;
     versions := versions || CASE WHEN lsn_ > 0 THEN lsn_ * ${bucketCount} + b ELSE 0 END;
   END LOOP;
-
-  -- Not all was as it was counted beforehand.
-  IF lsn_ <> counted_lsn OR rows_ <> counted_rows OR is_logged OR kinds = '' THEN
+  IF lsn_ <> counted_lsn OR rows_ <> counted_rows OR is_logged THEN
+    -- Not all was as it was counted beforehand.
     UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_, log_epoch = log_epoch_, log_forgotten = log_forgotten_
       WHERE n.container = c_ AND n.bucket = b;
-    IF lsn_ = counted_lsn - length(kinds) THEN RETURN; END IF;
-  END IF;
+  END IF;`
+
+/** Leaves the number of the call and its answers in the row of the lane. `me` is the function that has the variables. */
+export const laneStep = (me: string, lane: string) => `
   UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl, inherited_dead_at = ${me}.inherited_dead_at,
       own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes, sequences = ${me}.sequences, versions = ${me}.versions
-    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch < batch_;
+    WHERE l.container = c_ AND l.bucket = ${lane} AND l.gateway = gateway_ AND l.batch < batch_;
   IF NOT FOUND THEN
     INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
-      VALUES (c_, b, gateway_, batch_, moment, ${me}.default_ttl, ${me}.inherited_dead_at, ${me}.own_dead_at, ${me}.outcomes, ${me}.sequences, ${me}.versions)
+      VALUES (c_, ${lane}, gateway_, batch_, moment, ${me}.default_ttl, ${me}.inherited_dead_at, ${me}.own_dead_at, ${me}.outcomes, ${me}.sequences, ${me}.versions)
       ON CONFLICT DO NOTHING;
     -- A call that was given up for lost and tried again may still arrive, even after its successor.
     IF NOT FOUND THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = 'late'; END IF;
@@ -180,6 +187,7 @@ CREATE FUNCTION mayfly.write_rows(
 DECLARE
   ${rowVariables}
 BEGIN
-  ${rowSteps('write_rows')}
+  ${rowSteps(true, '1', 'length(kinds)')}
+  IF lsn_ > counted_lsn - length(kinds) THEN ${laneStep('write_rows', 'b')} END IF;
 END $$;
 `

@@ -2,7 +2,7 @@
  * Groups of writes on their way: one call each, tried again when the connection or a race was lost.
  *
  * When a connection breaks nobody knows whether the call has happened. Each call therefore leaves its number and its answers
- * beside the bucket, in a row of this gateway; a call with a number that is there already is answered from it and does nothing.
+ * in a row of this gateway for its lane or stripe; a call with a number that is there already is answered from it and does nothing.
  * One row is enough, because a lane has only one group under way. A call that was given up for lost and arrives
  * later than its repetition finds the number as well.
  *
@@ -13,22 +13,42 @@
 import type { PoolClient } from 'pg'
 import { CapacityError } from '../../base/error.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
-import type { ContainerRecord, ItemWrite, Step, TransactAnswer, WriteAnswer } from '../port.ts'
+import type { ContainerRecord, IndexRecord, ItemWrite, Step, TransactAnswer, WriteAnswer } from '../port.ts'
 import { Attempts } from './attempts.ts'
 import type { Catalog } from './catalog.ts'
 import { noteFindings } from './catalog-changes.ts'
 import { abandon, type Connections, pipelined } from './connections.ts'
 import { entriesOfDraft, type IndexFindings, isNothing, noFindings } from './entry-keys.ts'
-import { gone, isConflict, isLost, translate, uncertain } from './errors.ts'
-import { bucketOf } from './keys.ts'
-import { type LaneName, Lanes } from './lanes.ts'
+import { gone, isConflict, isLocked, isLost, translate, uncertain } from './errors.ts'
+import { Fences } from './fences.ts'
+import { bucketCount, bucketOf } from './keys.ts'
+import { type LaneName, Lanes, type LaneWork, laneNumber } from './lanes.ts'
 import type { Moments } from './moments.ts'
 import { canBeMarked, openBody } from './stamp-forms.ts'
+import type { PlacedWrite } from './stripes.ts'
 import { Transactions } from './transactions.ts'
-import { answerOf, deletion, type Instruction, instruction, parseRow, type WriteRow, writeQuery } from './write-call.ts'
+import {
+  answerOf,
+  type CallPart,
+  deletion,
+  type Instruction,
+  instruction,
+  parseRow,
+  type WriteRow,
+  writeQuery,
+} from './write-call.ts'
+
+/** Where a group goes. */
+interface Way {
+  readonly container: ContainerRecord
+  /** Where its calls leave their numbers. */
+  readonly lane: number
+  /** Whether it waits for others, and is tried again when it lost against them. */
+  readonly isPatient: boolean
+}
 
 interface Prepared {
-  readonly instructions: readonly Instruction[]
+  readonly parts: readonly CallPart[]
   readonly indexesVersion: number
   readonly findings: IndexFindings
 }
@@ -41,6 +61,7 @@ export class Writes {
   readonly #lanes: Lanes
   readonly #transactions: Transactions
   readonly #gateway: string
+  readonly #fences: Fences
   #batches = 0
 
   constructor(
@@ -59,12 +80,16 @@ export class Writes {
     this.#moments = parts.moments
     this.#keysOf = parts.keysOf
     this.#gateway = parts.gateway
-    this.#transactions = new Transactions({ ...parts, nextBatch: () => ++this.#batches })
-    const work = {
-      write: (lane: LaneName, writes: readonly ItemWrite[], session: PoolClient) => this.#write(lane, writes, session),
-      transact: (jobs: readonly (readonly Step[])[]) => this.#transactions.runTogether(jobs),
+    const fences = new Fences(parts.gateway)
+    this.#fences = fences
+    this.#transactions = new Transactions({ ...parts, fences, nextBatch: () => ++this.#batches })
+    const work: LaneWork = {
+      write: (lane, writes, session) => this.#write(lane, writes, session),
+      writeTogether: ({ container, firstBucket }, writes, session) =>
+        this.#writeGroup({ container, lane: bucketCount + firstBucket, isPatient: false }, writes, session),
+      transact: jobs => this.#transactions.runTogether(jobs),
     }
-    this.#lanes = new Lanes(parts.connections, work, onFatal)
+    this.#lanes = new Lanes(parts.connections, work, { isCluster: parts.isCluster, onFatal })
   }
 
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer> {
@@ -72,10 +97,10 @@ export class Writes {
   }
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
-    const lanes = new Map<string, LaneName>()
+    const lanes = new Map<number, LaneName>()
     for (const { container, key } of steps) {
-      const bucket = bucketOf(container.partitionKey, key.epk)
-      lanes.set(`${container.number} ${bucket}`, { container, bucket })
+      const name = { container, bucket: bucketOf(container.partitionKey, key.epk) }
+      lanes.set(laneNumber(name), name)
     }
     const [only, ...others] = lanes.values()
     if (only !== undefined && others.length === 0) return this.#lanes.transact(only, steps)
@@ -86,45 +111,57 @@ export class Writes {
     return this.#lanes[Symbol.asyncDispose]()
   }
 
-  async #write(lane: LaneName, writes: readonly ItemWrite[], session: PoolClient): Promise<readonly WriteAnswer[]> {
-    const prepared = this.#prepare(lane.container, writes)
-    if (prepared !== undefined) return this.#writeGroup(lane, writes, prepared, session)
-    session.release()
-    return this.#transactions.write(lane.container, writes)
+  async #write(
+    { container, bucket }: LaneName,
+    writes: readonly PlacedWrite[],
+    session: PoolClient,
+  ): Promise<readonly WriteAnswer[]> {
+    const answers = await this.#writeGroup({ container, lane: bucket, isPatient: true }, writes, session)
+    if (answers !== undefined) return answers
+    const all = writes.map(({ write }) => write)
+    return this.#transactions.write(container, all)
   }
 
+  /** undefined: nothing was written, because PostgreSQL cannot stamp these, or others were in the way and there is no patience. */
   async #writeGroup(
-    lane: LaneName,
-    writes: readonly ItemWrite[],
-    first: Prepared,
+    way: Way,
+    writes: readonly PlacedWrite[],
     firstSession: PoolClient,
-  ): Promise<readonly WriteAnswer[]> {
+  ): Promise<readonly WriteAnswer[] | undefined> {
+    const { container, lane } = way
     const batch = ++this.#batches
-    let prepared = first
     let session: PoolClient | undefined = firstSession
     let isLostOnce = false
     const attempts = new Attempts()
     for (;;) {
       try {
         session ??= await this.#connections.acquire()
-        const row = await this.#call(session, lane, prepared, { batch, isRetry: isLostOnce })
+        const prepared = this.#prepare(container, writes)
+        if (prepared === undefined) {
+          session.release()
+          return undefined
+        }
+        const isPatient = way.isPatient || isLostOnce
+        const row = await this.#call(session, prepared, { ...way, batch, isRetry: isLostOnce, isPatient })
         session.release()
         session = undefined
-        if (row?.verdict === 'done') return writes.map((write, index) => answerOf(row, index, write))
+        if (row?.verdict === 'done') return writes.map(({ write }, index) => answerOf(row, index, write))
         if (row === undefined) await this.#catalog.settle()
         await this.#catalog.refresh()
-        if (row?.verdict === 'gone') throw gone(lane.container)
-        const again = this.#prepare(lane.container, writes)
-        // An index that looks at stamps has come meanwhile. The lane is held, so nothing overtakes.
-        if (again === undefined) return await this.#write(lane, writes, await this.#connections.acquire())
-        prepared = again
+        if (row?.verdict === 'gone') throw gone(container)
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
         session = undefined
         isLostOnce ||= isLost(error)
+        if (!way.isPatient && !isLostOnce && (isConflict(error) || isLocked(error))) return undefined
         const mayRepeat = isLost(error) || isConflict(error) || (isLostOnce && error instanceof CapacityError)
+        if (mayRepeat && (await attempts.another())) continue
+        if (isLostOnce) {
+          const lost = { container: container.number, lane, batch, moment: this.#moments.own }
+          this.#fences.add(lost, writes[0]!.bucket)
+        }
         if (!mayRepeat) throw error
-        if (!(await attempts.another())) throw isLostOnce ? uncertain(error) : translate(error)
+        throw isLostOnce ? uncertain(error) : translate(error)
       }
     }
   }
@@ -132,39 +169,42 @@ export class Writes {
   /** undefined: only what was learned about indexes was written. */
   async #call(
     session: PoolClient,
-    { container, bucket }: LaneName,
-    { instructions, indexesVersion, findings }: Prepared,
-    { batch, isRetry }: { batch: number; isRetry: boolean },
+    { parts, indexesVersion, findings }: Prepared,
+    { container, ...way }: Way & { batch: number; isRetry: boolean },
   ): Promise<WriteRow | undefined> {
+    const { number } = container
     if (!isNothing(findings)) {
-      await pipelined(session, () => noteFindings(session, container.number, findings))
+      await pipelined(session, () => noteFindings(session, number, findings))
       return undefined
     }
+    const fence = this.#fences.close(session, number, parts[0]!.bucket)
+    if (fence !== undefined) await fence
     const tick = this.#moments.tick()
     if (tick !== undefined) await tick
-    const call = {
-      ...{ container: container.number, bucket, gateway: this.#gateway, batch, isRetry, isAtomic: false },
-      ...{ indexesVersion, instructions },
-    }
+    const call = { ...way, container: number, parts, gateway: this.#gateway, isAtomic: false, indexesVersion }
     return parseRow((await session.query(writeQuery(call))).rows[0].answer)
   }
 
   /** undefined: PostgreSQL cannot stamp these. */
-  #prepare({ number }: ContainerRecord, writes: readonly ItemWrite[]): Prepared | undefined {
+  #prepare({ number }: ContainerRecord, writes: readonly PlacedWrite[]): Prepared | undefined {
     const { version, indexes } = this.#catalog.indexesOf(number)
     const findings = noFindings()
-    const instructions: Instruction[] = []
-    for (const write of writes) {
-      if (write.kind === 'delete') {
-        instructions.push(deletion(write.key, write))
-        continue
-      }
-      const body = openBody(write.draft)
-      const entries = entriesOfDraft(this.#keysOf, indexes, { pk: write.key.pk, draft: write.draft }, findings)
-      if (body === undefined || entries === undefined) return undefined
-      instructions.push(instruction(write.key, write, body, entries))
+    const parts: { readonly bucket: number; readonly instructions: Instruction[] }[] = []
+    for (const { bucket, write } of writes) {
+      const prepared = this.#instruction(indexes, write, findings)
+      if (prepared === undefined) return undefined
+      const last = parts.at(-1)
+      if (last?.bucket === bucket) last.instructions.push(prepared)
+      else parts.push({ bucket, instructions: [prepared] })
     }
-    if (!canBeMarked(instructions.map(({ body }) => body))) return undefined
-    return { instructions, indexesVersion: version, findings }
+    const bodies = parts.flatMap(({ instructions }) => instructions.map(({ body }) => body))
+    return canBeMarked(bodies) ? { parts, indexesVersion: version, findings } : undefined
+  }
+
+  #instruction(indexes: readonly IndexRecord[], write: ItemWrite, findings: IndexFindings): Instruction | undefined {
+    if (write.kind === 'delete') return deletion(write.key, write)
+    const body = openBody(write.draft)
+    const entries = entriesOfDraft(this.#keysOf, indexes, { pk: write.key.pk, draft: write.draft }, findings)
+    return body && entries && instruction(write.key, write, body, entries)
   }
 }
