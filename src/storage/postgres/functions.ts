@@ -46,6 +46,61 @@ const sweepInOrder = `
     lsn_ := lsn_ + cardinality(part);
     removed := cardinality(part);`
 
+/** What a sweep does to the rows of a bucket, once it has it and knows the moment. */
+const sweepVariables = 'part bigint[]; forgotten bigint; has_old_log boolean;'
+const hasOldLog = (after: string) =>
+  `EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= ${after})`
+const sweepSteps = `
+  IF is_logged AND log_epoch_ <> container_epoch THEN
+    log_epoch_ := container_epoch;
+    log_forgotten_ := lsn_ * ${bucketCount} + b;
+  END IF;
+  IF is_logged THEN
+    ${sweepInOrder}
+    ${forgetEntries}
+  ELSE
+    FOR step IN 0..1 LOOP
+      IF (step = 0) = own_first THEN ${sweepOne(dead.own, 'deadline')}
+      ELSE ${sweepOne(dead.inherited, 'ts')}
+      END IF;
+      ${forgetEntries}
+      removed := removed + cardinality(part);
+      EXIT WHEN removed >= most;
+    END LOOP;
+  END IF;
+  -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
+  IF has_old_log THEN
+    WITH old AS (DELETE FROM mayfly.log WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
+        SELECT ctid FROM mayfly.log WHERE container = c_ AND bucket = b AND ts <= remembered_after ORDER BY number LIMIT most))
+      RETURNING number)
+    SELECT max(number), count(*) < most INTO forgotten, is_clean FROM old;
+  END IF;
+  UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - removed, log_epoch = log_epoch_,
+    log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;
+  -- What took less than it might has found all there was.
+  IF removed >= most THEN
+    is_clean := is_clean AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited})
+      AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.own});
+  END IF;`
+
+const rememberedAfter = 'k.now - coalesce(c.log_seconds, 0)'
+
+const sweepElsewhere = `
+  SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, has_indexes, lsn_, log_epoch_, log_forgotten_,
+    is_logged, container_epoch, moment, at_, inherited_after, own_after, remembered_after) w;`
+
+const sweepRowsFunction = `
+CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, most int, own_first boolean, has_indexes boolean, lsn_ bigint, log_epoch_ int, log_forgotten_ bigint,
+  is_logged boolean, container_epoch int, moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint,
+  OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
+DECLARE ${sweepVariables}
+BEGIN
+  removed := 0;
+  is_clean := true;
+  has_old_log := ${hasOldLog('remembered_after')};
+  ${sweepSteps}
+END $$;`
+
 export const functions = (isCluster: boolean) => `
 CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -104,7 +159,9 @@ ${writeFunction(isCluster)}
 CREATE FUNCTION mayfly.sweep(c_ int, b int, most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
   OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE
-  bucket_ mayfly.counters%ROWTYPE; container_ record; at_ bigint;
+  bucket_ mayfly.counters%ROWTYPE; has_indexes boolean; lsn_ bigint; log_epoch_ int; log_forgotten_ bigint;
+  is_logged boolean; container_epoch int; moment bigint; at_ bigint; inherited_after bigint; own_after bigint; remembered_after bigint;
+  ${isCluster ? '' : sweepVariables}
 BEGIN
   IF waits THEN ${takeBucket(isCluster)}
   ELSE ${takeFreeBucket(isCluster)}
@@ -112,56 +169,16 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   removed := 0;
   is_clean := true;
-  SELECT k.now AS moment, least(${inheritedAfter('k.now')}, inherited_most) AS inherited_after,
-      least(${ownAfter('k.now')}, own_most) AS own_after, c.indexes_version, c.log_seconds, c.log_epoch
-    INTO container_ FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+  SELECT bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, k.now, least(${inheritedAfter('k.now')}, inherited_most),
+      least(${ownAfter('k.now')}, own_most), c.indexes_version > 0, c.log_seconds IS NOT NULL, c.log_epoch, ${rememberedAfter},
+      (date_part('epoch', clock_timestamp()) * 1000000)::bigint${isCluster ? '' : `, ${hasOldLog(rememberedAfter)}`}
+    INTO lsn_, log_epoch_, log_forgotten_, moment, inherited_after, own_after, has_indexes, is_logged, container_epoch, remembered_after,
+      at_${isCluster ? '' : ', has_old_log'}
+    FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
-  at_ := date_part('epoch', clock_timestamp()) * 1000000;
-  SELECT w.removed, w.is_clean INTO removed, is_clean FROM mayfly.sweep_rows(c_, b, most, own_first, container_.indexes_version > 0,
-    bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, container_.log_seconds IS NOT NULL, container_.log_epoch,
-    container_.moment, at_, container_.inherited_after, container_.own_after, container_.moment - coalesce(container_.log_seconds, 0)) w;
+  ${isCluster ? sweepElsewhere : sweepSteps}
 END $$;
-
--- What a sweep does to its rows, once it has the bucket and knows the moment.
-CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, most int, own_first boolean, has_indexes boolean,
-  lsn_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
-  moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint, OUT removed int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
-DECLARE part bigint[]; forgotten bigint;
-BEGIN
-  removed := 0;
-  is_clean := true;
-  IF is_logged AND log_epoch_ <> container_epoch THEN
-    log_epoch_ := container_epoch;
-    log_forgotten_ := lsn_ * ${bucketCount} + b;
-  END IF;
-  IF is_logged THEN
-    ${sweepInOrder}
-    ${forgetEntries}
-  ELSE
-    FOR step IN 0..1 LOOP
-      IF (step = 0) = own_first THEN ${sweepOne(dead.own, 'deadline')}
-      ELSE ${sweepOne(dead.inherited, 'ts')}
-      END IF;
-      ${forgetEntries}
-      removed := removed + cardinality(part);
-      EXIT WHEN removed >= most;
-    END LOOP;
-  END IF;
-  -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
-  IF EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= remembered_after) THEN
-    WITH old AS (DELETE FROM mayfly.log WHERE container = c_ AND bucket = b AND ctid = ANY (ARRAY(
-        SELECT ctid FROM mayfly.log WHERE container = c_ AND bucket = b AND ts <= remembered_after ORDER BY number LIMIT most))
-      RETURNING number)
-    SELECT max(number), count(*) < most INTO forgotten, is_clean FROM old;
-  END IF;
-  UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - removed, log_epoch = log_epoch_,
-    log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;
-  -- What took less than it might has found all there was.
-  is_clean := is_clean AND (removed < most OR NOT (
-    EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited})
-    OR EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.own})));
-END $$;
-
+${isCluster ? sweepRowsFunction : ''}
 -- The buckets with something to remove; NULL when the container is gone. One probe of each index for each bucket, however many
 -- rows there are. Not asked with EXISTS, which a worker of a cluster may answer by reading all rows.
 CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigint, OUT buckets int[]) LANGUAGE plpgsql STABLE AS $$
@@ -188,7 +205,7 @@ BEGIN
   clean := '{}';
   busy := '{}';
   FOREACH b IN ARRAY buckets_ LOOP
-    SELECT * INTO swept FROM mayfly.sweep(c_, b, most - removed, own_first, false, inherited_most, own_most);
+    swept := mayfly.sweep(c_, b, most - removed, own_first, false, inherited_most, own_most);
     IF swept.removed IS NULL THEN busy := busy || b;
     ELSE
       removed := removed + swept.removed;
