@@ -113,11 +113,12 @@ test('a transaction waits for the write of the same gateway that is under way, a
   const url = await server.createDatabase()
   const store = await openGateway(url, new ManualClock(start))
   const container = await makeContainer(store, null)
-  await server.query(
-    url,
-    `CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
-     CREATE TRIGGER slow BEFORE INSERT ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()`,
-  )
+  for (const statement of [
+    'CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$',
+    'CREATE TRIGGER slow BEFORE INSERT ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()',
+  ]) {
+    await server.query(url, statement)
+  }
   const key = keyOf('a')
   const written = store.write(container, put('create', key))
   await new Promise(resolve => setTimeout(resolve, 50))
