@@ -6,7 +6,7 @@ import type { ContainerView } from './container-view.ts'
 import { fieldOf, invalidInputText, type JsonObject, malformed } from './definition-input.ts'
 import { systemProperties } from './item-body.ts'
 import type { ItemOperation } from './item-operation.ts'
-import { type Found, JsonBytes, type Members, Names, scanObjects } from './json-bytes.ts'
+import { type Found, FoundTexts, type Members, Names, scanObjects } from './json-bytes.ts'
 
 /** An operation before anybody knows whether it can be done. */
 export interface BatchOperation {
@@ -40,8 +40,8 @@ function namesFor(view: ContainerView): Names {
 }
 
 export function parseBatch(body: Buffer, view: ContainerView): BatchOperation[] {
-  const texts = new JsonBytes(body)
-  const operations = scanObjects(texts, namesFor(view)) ?? malformed(invalidInputText)
+  const texts = new FoundTexts(body)
+  const operations = scanObjects(body, namesFor(view)) ?? malformed(invalidInputText)
   checkCount(operations.length)
   return operations.map(members => readOperation(members, texts))
 }
@@ -51,7 +51,7 @@ export function checkCount(operations: number): void {
   if (operations > batchOperationsMax) malformed('Batch request has more operations than what is supported.')
 }
 
-function readOperation(members: Members, texts: JsonBytes): BatchOperation {
+function readOperation(members: Members, texts: FoundTexts): BatchOperation {
   const body = members.get(bodyField)
   members.delete(bodyField)
   const input = texts.objectOf(members)
@@ -70,7 +70,7 @@ function readOperation(members: Members, texts: JsonBytes): BatchOperation {
 }
 
 /** A patch is parsed whole, of an item only what somebody looks at. */
-function bodyOf(kind: BatchOperation['kind'], found: Found, texts: JsonBytes): BatchOperation['body'] {
+function bodyOf(kind: BatchOperation['kind'], found: Found, texts: FoundTexts): BatchOperation['body'] {
   const text = texts.textOf(found)
   if (kind === 'patch' || found.members === undefined) {
     const parsed = texts.valueOf(found)

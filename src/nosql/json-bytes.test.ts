@@ -5,17 +5,18 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { RequestError } from '../base/error.ts'
 import { nestingDepthMax } from '../base/limits.ts'
-import { JsonBytes, Names, scanObjects } from './json-bytes.ts'
+import { FoundTexts, Names, scanObjects } from './json-bytes.ts'
 
 const asked = new Names(['kind', 'body', 'é', '__proto__'], { body: new Names(['id', 'body']) })
 
 type Scanned = { texts: (string | undefined)[]; objects: Record<string, unknown>[] } | 'other' | 'invalid' | 'too deep'
 
 function scan(text: string): Scanned {
-  const found = new JsonBytes(Buffer.from(text))
+  const bytes = Buffer.from(text)
   try {
-    const all = scanObjects(found, asked)
+    const all = scanObjects(bytes, asked)
     if (all === undefined) return 'other'
+    const found = new FoundTexts(bytes)
     const texts = all.map(members => members.get('body') && found.textOf(members.get('body')!))
     return { texts, objects: all.map(members => found.objectOf(members)) }
   } catch (error) {
@@ -54,8 +55,9 @@ test('of a name that stands twice the last one counts, however it is written', (
 })
 
 test('members of members are found, and those of other objects are not', () => {
-  const found = new JsonBytes(Buffer.from('[{"kind":{"id":1},"body":{"id":"\\u0041","x":{"id":2},"body":{"id":3}}}]'))
-  const [members] = scanObjects(found, asked)!
+  const bytes = Buffer.from('[{"kind":{"id":1},"body":{"id":"\\u0041","x":{"id":2},"body":{"id":3}}}]')
+  const [members] = scanObjects(bytes, asked)!
+  const found = new FoundTexts(bytes)
   assert.deepEqual({ ...found.objectOf(members!.get('body')!.members!) }, { id: 'A', body: { id: 3 } })
   assert.equal(members!.get('kind')!.members, undefined)
 })
