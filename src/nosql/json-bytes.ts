@@ -246,6 +246,7 @@ function endOfString(bytes: Buffer, start: number): End {
     if (at < 0) return invalid
   }
 }
+
 /** The last byte of it. */
 function endOfEscape(bytes: Buffer, at: number): End {
   const byte = bytes[at + 1]
