@@ -28,9 +28,9 @@ import { type Happened, inOrder, momentOf } from './together.ts'
 import { transact } from './transact.ts'
 import { Twin } from './twin.ts'
 
-/** Two partition keys share an effective one, and ids repeat, so that each part of the key matters. */
+/** Two partition keys share an effective one, and ids repeat, so that each part of the key matters. PostgreSQL writes the first two together. */
 export const keys: readonly ItemKey[] = Array.from({ length: keyCount }, (_, n) => ({
-  epk: ['10', '20', '20', '30'][n % 4]!,
+  epk: ['10', '18', '18', '30'][n % 4]!,
   pk: ['["a"]', '["b"]', '["c"]', '["d"]'][n % 4]!,
   id: ['x', 'y', 'z'][Math.floor(n / 4)]!,
 }))
@@ -38,10 +38,10 @@ export const keys: readonly ItemKey[] = Array.from({ length: keyCount }, (_, n) 
 export const everything: ScanRange = { min: '', maxExclusive: 'FF' }
 export const ranges: readonly ScanRange[] = [
   everything,
-  { min: '', maxExclusive: '20' },
-  { min: '20', maxExclusive: '30' },
-  { min: '20', maxExclusive: 'FF' },
-  { min: '20', maxExclusive: '30', pk: '["c"]' },
+  { min: '', maxExclusive: '18' },
+  { min: '18', maxExclusive: '30' },
+  { min: '18', maxExclusive: 'FF' },
+  { min: '18', maxExclusive: '30', pk: '["c"]' },
 ]
 
 interface Cursor {
