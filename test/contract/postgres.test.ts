@@ -20,7 +20,7 @@ import { faultyProxy } from '../support/faulty-proxy.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
-import { keysOfStripe } from '../support/stripe-keys.ts'
+import { bucketIn, keysOfStripe } from '../support/stripe-keys.ts'
 import { changeContract } from './change-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
@@ -100,12 +100,42 @@ test('a write whose commit was not heard of is recognised and not done again', a
     outcomes,
     expected.flatMap(outcome => [outcome, outcome, outcome, outcome]),
   )
-  assert.equal(proxy.forgotten, 10)
-  assert.equal((await store.census(container)).rows, 4 + 10)
+  // What nothing came of is behind what something came of.
+  const [first, second, last] = together.toSorted((a, b) => bucketIn(a) - bucketIn(b)) as [ItemKey, ItemKey, ItemKey]
+  await store.write(container, { kind: 'delete', key: last })
+  proxy.forgetNextWrite()
+  const mixed = await Promise.all([last, second, first].map(at => store.write(container, put('replace', at))))
+  assert.deepEqual(
+    mixed.map(({ outcome }) => outcome),
+    ['missing', 'replaced', 'replaced'],
+  )
+  assert.equal(proxy.forgotten, 11)
+  assert.equal((await store.census(container)).rows, 3 + 10)
   const counters = 'SELECT sum(lsn)::int AS writes FROM mayfly.counters'
-  assert.deepEqual(await server.query(url, counters), [{ writes: 30 }], 'each happened once')
+  assert.deepEqual(await server.query(url, counters), [{ writes: 33 }], 'each happened once')
   await store[Symbol.asyncDispose]()
   await other[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
+test('writes that go together to several buckets, to each as many as come, are each done as asked', async () => {
+  const url = await server.createDatabase()
+  const store = await openGateway(url, new ManualClock(start))
+  const container = await makeContainer(store, null)
+  const keys = keysOfStripe(5).flatMap((key, n) =>
+    Array.from({ length: 1 + ((n * 3) % 4) }, (_, id) => ({ ...key, id: `i${id}` })),
+  )
+  const asked = keys.toReversed().map((key, n) => ({ key, content: { n } }))
+  const answers = await Promise.all(
+    asked.map(({ key, content }) => store.write(container, put('create', key, { content }))),
+  )
+  assert.ok(answers.every(({ outcome }) => outcome === 'created'))
+  for (const [index, { key, content }] of asked.entries()) {
+    const { item } = await store.read(container, key)
+    assert.deepEqual(item, answers[index]!.item)
+    assert.deepEqual(JSON.parse(textOf(item!.body)), { ...content, id: key.id, v: item!.version })
+  }
+  await store[Symbol.asyncDispose]()
   await server.dropDatabase(url)
 })
 
