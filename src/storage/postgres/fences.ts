@@ -30,7 +30,8 @@ const closeStatement = {
 
 export class Fences {
   readonly #gateway: string
-  readonly #open = new Set<Fence>()
+  /** The last one of each lane: it closes those before it as well. */
+  readonly #open = new Map<string, Fence>()
 
   constructor(gateway: string) {
     this.#gateway = gateway
@@ -38,7 +39,7 @@ export class Fences {
 
   /** For a call to this bucket, among others of the stripe. */
   add(call: LostCall, bucket: number): void {
-    this.#open.add({ ...call, firstBucket: firstOfStripe(bucket) })
+    this.#open.set(nameOf(call), { ...call, firstBucket: firstOfStripe(bucket) })
   }
 
   /** undefined: there is nothing to wait for. */
@@ -47,11 +48,16 @@ export class Fences {
   }
 
   async #close(session: Session, container: number, firstBucket: number): Promise<void> {
-    for (const fence of this.#open) {
+    for (const [name, fence] of this.#open) {
       if (fence.container !== container || fence.firstBucket !== firstBucket) continue
       const values = [container, fence.lane, this.#gateway, fence.batch, fence.moment]
       await session.query({ ...closeStatement, values })
-      this.#open.delete(fence)
+      // Unless another one was given up meanwhile.
+      if (this.#open.get(name) === fence) this.#open.delete(name)
     }
   }
+}
+
+function nameOf({ container, lane }: LostCall): string {
+  return `${container} ${lane}`
 }
