@@ -204,6 +204,8 @@ class SqliteStore implements Store {
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
     return this.#turns.write(moment => {
+      // A step that is refused has done nothing; only what those before it did would have to be taken back.
+      if (steps.length === 1) return this.#take(steps, moment)
       const containers = new Set(steps.map(({ container }) => this.#require(container)))
       const counters = [...containers].map(({ items }) => items.savepoint())
       this.#savepoint.begin.run()
