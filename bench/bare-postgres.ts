@@ -2,6 +2,7 @@
 
 import { Client, type ClientConfig, Pool } from 'pg'
 import { postgresPoolMax, postgresReadersMax } from '../src/base/limits.ts'
+import { readStatement } from '../src/storage/postgres/items.ts'
 
 /** A row as plain as it can be, with the indexes that expiry and the change order need. */
 const tables = `
@@ -25,7 +26,7 @@ const upsertMany = {
     ON CONFLICT (pk, id) DO UPDATE SET ts = excluded.ts, version = excluded.version, body = excluded.body RETURNING version`,
 }
 
-const read = { name: 'read', text: 'SELECT version, ts, deadline, body FROM bare WHERE pk = $1 AND id = $2' }
+const read = { name: 'read_bare', text: 'SELECT version, ts, deadline, body FROM bare WHERE pk = $1 AND id = $2' }
 
 const sweep = {
   name: 'sweep',
@@ -53,9 +54,18 @@ export class BarePostgres implements AsyncDisposable {
     return new BarePostgres(pool, readers)
   }
 
-  async read(pk: string, id: string): Promise<unknown> {
+  read(pk: string, id: string): Promise<unknown> {
+    return this.#read(read, [pk, id])
+  }
+
+  /** What the store itself asks for. */
+  readAsStore(values: unknown[]): Promise<unknown> {
+    return this.#read(readStatement, values)
+  }
+
+  async #read(statement: { name: string; text: string }, values: unknown[]): Promise<unknown> {
     const reader = this.#readers[this.#turn++ % this.#readers.length]!
-    return (await reader.query({ ...read, values: [pk, id] })).rows[0]
+    return (await reader.query({ ...statement, values })).rows[0]
   }
 
   async write(pk: string, id: string, ts: number, body: string): Promise<void> {

@@ -6,6 +6,7 @@ import { effectivePartitionKey } from '../../src/document/effective-partition-ke
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
 import { withContract } from '../../src/storage/contract.ts'
 import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
+import { bucketOf, keyColumns } from '../../src/storage/postgres/keys.ts'
 import { openPostgres } from '../../src/storage/postgres/open.ts'
 import { newPolicy } from '../../src/ttl/lifespan.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
@@ -83,32 +84,29 @@ async function rate(width: number, forMs: number, operation: (n: number) => Prom
 
 type Measure = () => Promise<number>
 
-/** Both by turns, after one round each that does not count. */
-async function byTurns(rounds: number, bare: Measure, mayfly: Measure): Promise<{ bare: number[]; mayfly: number[] }> {
-  const measured = { bare: [] as number[], mayfly: [] as number[] }
+interface Measured {
+  readonly bare: number[]
+  readonly mayfly: number[]
+}
+
+/** All by turns, after one round each that does not count. */
+async function byTurns<Name extends string>(
+  rounds: number,
+  measures: Readonly<Record<Name, Measure>>,
+): Promise<Record<Name, number[]>> {
+  const names = Object.keys(measures) as Name[]
+  const measured = Object.fromEntries(names.map(name => [name, []])) as unknown as Record<Name, number[]>
   for (let round = 0; round <= rounds; round++) {
-    const figures = { bare: await bare(), mayfly: await mayfly() }
-    if (round === 0) continue
-    measured.bare.push(figures.bare)
-    measured.mayfly.push(figures.mayfly)
+    for (const name of names) {
+      const figure = await measures[name]()
+      if (round > 0) measured[name].push(figure)
+    }
   }
   return measured
 }
 
-function report(
-  title: string,
-  unit: string,
-  measured: { bare: number[]; mayfly: number[] },
-  atLeast: number,
-  notes: readonly string[],
-): Report {
-  const single = measured.mayfly.map((value, index) => value / measured.bare[index]!)
-  const finding: Finding = {
-    text: `mayfly / bare pg, ${unit}`,
-    value: median(measured.mayfly) / median(measured.bare),
-    range: [Math.min(...single), Math.max(...single)],
-    bound: { atLeast },
-  }
+function report(title: string, unit: string, measured: Measured, atLeast: number, notes: readonly string[]): Report {
+  const finding = { ...comparison(`mayfly / bare pg, ${unit}`, measured), bound: { atLeast } }
   return {
     title,
     columns: ['what', unit],
@@ -119,6 +117,11 @@ function report(
     findings: [finding],
     notes: [...notes, 'PostgreSQL, client and store share the machine; the store is called through its port'],
   }
+}
+
+function comparison(text: string, { bare, mayfly }: Measured): Finding {
+  const single = mayfly.map((value, index) => value / bare[index]!)
+  return { text, value: median(mayfly) / median(bare), range: [Math.min(...single), Math.max(...single)] }
 }
 
 async function fill(world: World, count: number, partitions: number): Promise<void> {
@@ -146,18 +149,32 @@ const pointRead: Workload = {
       const { store, container, bare } = world
       const forMs = quick ? 300 : 3000
       const at = (n: number) => (n * 7919) % count
-      const measured = await byTurns(
-        quick ? 1 : 5,
-        () => rate(clients, forMs, n => bare.read(partitionOf(at(n), partitions), `i${at(n)}`)),
-        () =>
+      const keyAt = (n: number) => keyFor(partitionOf(at(n), partitions), `i${at(n)}`)
+      const { plain, ...measured } = await byTurns(quick ? 1 : 5, {
+        plain: () => rate(clients, forMs, n => bare.read(partitionOf(at(n), partitions), `i${at(n)}`)),
+        bare: () =>
+          rate(clients, forMs, n => {
+            const key = keyAt(n)
+            const { epk, pk, id } = keyColumns(key)
+            const bucket = bucketOf(partitionKey, epk)
+            return bare.readAsStore([container.number, bucket, epk, pk, id, null, null])
+          }),
+        mayfly: () =>
           rate(clients, forMs, async n => {
-            const { item } = await store.read(container, keyFor(partitionOf(at(n), partitions), `i${at(n)}`))
+            const { item } = await store.read(container, keyAt(n))
             if (item === undefined) throw new Error('An item is missing.')
           }),
-      )
-      return report(`point-read: ${clients} clients, ${count} items of 1 KB`, 'reads/s', measured, 0.6, [
-        'bare: the same select by key, over as many pipelined connections',
+      })
+      const whole = report(`point-read: ${clients} clients, ${count} items of 1 KB`, 'reads/s', measured, 0.6, [
+        'bare pg: the same select, over as many pipelined connections',
+        'row by key alone: a select that knows nothing of time to live',
       ])
+      const alone = comparison('mayfly / row by key alone, reads/s', { bare: plain, mayfly: measured.mayfly })
+      return {
+        ...whole,
+        rows: [['row by key alone', figure(median(plain))], ...whole.rows],
+        findings: [...whole.findings, alone],
+      }
     }),
 }
 
@@ -170,15 +187,14 @@ const singleWrites: Workload = {
       await fill(world, count, partitions)
       const forMs = quick ? 300 : 3000
       const at = (n: number) => (n * 7919) % count
-      const measured = await byTurns(
-        quick ? 1 : 5,
-        () =>
+      const measured = await byTurns(quick ? 1 : 5, {
+        bare: () =>
           rate(clients, forMs, n => {
             const pk = partitionOf(at(n), partitions)
             return world.bare.write(pk, `i${at(n)}`, start, bareBody(pk, `i${at(n)}`))
           }),
-        () => rate(clients, forMs, n => write(world, partitionOf(at(n), partitions), `i${at(n)}`)),
-      )
+        mayfly: () => rate(clients, forMs, n => write(world, partitionOf(at(n), partitions), `i${at(n)}`)),
+      })
       return report(`write: ${clients} clients, upserts over ${count} items of 1 KB`, 'writes/s', measured, 0.5, [
         'bare: one upsert for each, a pool of as many connections',
       ])
@@ -197,9 +213,8 @@ const groupedWrites: Workload = {
       const forMs = quick ? 300 : 3000
       const at = (n: number) => (n * 7919) % count
       let next = 0
-      const measured = await byTurns(
-        quick ? 1 : 5,
-        async () =>
+      const measured = await byTurns(quick ? 1 : 5, {
+        bare: async () =>
           group *
           (await rate(width / group, forMs, () => {
             const ids = Array.from({ length: group }, () => at(next++))
@@ -212,8 +227,8 @@ const groupedWrites: Workload = {
               bodies,
             )
           })),
-        () => rate(width, forMs, n => write(world, partitionOf(at(n), partitions), `i${at(n)}`)),
-      )
+        mayfly: () => rate(width, forMs, n => write(world, partitionOf(at(n), partitions), `i${at(n)}`)),
+      })
       return report(`grouped-write: ${width} clients on ${partitions} partition keys`, 'rows/s', measured, 0.4, [
         `bare: ${group} rows in each statement (unnest), ${width / group} statements at once`,
       ])

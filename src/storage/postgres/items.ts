@@ -96,7 +96,7 @@ interface ReadRow extends Omit<ItemRow, 'sequence'> {
   newest: number
 }
 
-const readStatement = {
+export const readStatement = {
   name: 'read',
   text: `
     SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, n.lsn AS newest,
