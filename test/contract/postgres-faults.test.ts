@@ -31,6 +31,17 @@ async function world() {
   }
 }
 
+/** A store that soon gives up what a proxy keeps from it. */
+async function impatient(here: Awaited<ReturnType<typeof world>>) {
+  const proxy = await here.proxy(1)
+  const url = new URL(proxy.url)
+  url.searchParams.set('query_timeout', '300')
+  url.searchParams.set('connect_timeout', '1')
+  // Making the tables may take longer than that.
+  await here.open()
+  return { proxy, store: await here.open(url.href) }
+}
+
 async function effectsIn(url: string): Promise<number> {
   const [row] = (await server.query(url, 'SELECT sum(lsn)::int AS writes FROM mayfly.counters')) as { writes: number }[]
   return row!.writes
@@ -82,13 +93,7 @@ describe('connections that break', () => {
 
   test('a network that swallows everything is noticed, and left behind when it is back', async () => {
     await using here = await world()
-    const proxy = await here.proxy(1)
-    const impatient = new URL(proxy.url)
-    impatient.searchParams.set('query_timeout', '300')
-    impatient.searchParams.set('connect_timeout', '1')
-    // Making the tables may take longer than that.
-    await here.open()
-    const store = await here.open(impatient.href)
+    const { proxy, store } = await impatient(here)
     const container = await makeContainer(store, null)
     await store.write(container, put('create', keyOf('a')))
     proxy.stall(true)
@@ -103,12 +108,7 @@ describe('connections that break', () => {
 
   test('a call that was given up for lost does not happen any more when another was written behind it', async () => {
     await using here = await world()
-    const proxy = await here.proxy(1)
-    const impatient = new URL(proxy.url)
-    impatient.searchParams.set('query_timeout', '300')
-    impatient.searchParams.set('connect_timeout', '1')
-    await here.open()
-    const store = await here.open(impatient.href)
+    const { proxy, store } = await impatient(here)
     const container = await makeContainer(store, null)
     const keys = keysOfStripe(2)
     const [own] = keys as [ItemKey, ItemKey]

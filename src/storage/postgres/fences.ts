@@ -8,17 +8,14 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Session } from './connections.ts'
-import { firstOfStripe } from './keys.ts'
+import { bucketCount, firstOfStripe } from './keys.ts'
 
 interface LostCall {
   readonly container: number
+  /** A bucket, or a stripe behind all buckets. */
   readonly lane: number
   readonly batch: number
   readonly moment: EpochSeconds
-}
-
-interface Fence extends LostCall {
-  readonly firstBucket: number
 }
 
 const closeStatement = {
@@ -31,15 +28,14 @@ const closeStatement = {
 export class Fences {
   readonly #gateway: string
   /** The last one of each lane: it closes those before it as well. */
-  readonly #open = new Map<string, Fence>()
+  readonly #open = new Map<string, LostCall>()
 
   constructor(gateway: string) {
     this.#gateway = gateway
   }
 
-  /** For a call to this bucket, among others of the stripe. */
-  add(call: LostCall, bucket: number): void {
-    this.#open.set(nameOf(call), { ...call, firstBucket: firstOfStripe(bucket) })
+  add(call: LostCall): void {
+    this.#open.set(nameOf(call), call)
   }
 
   /** undefined: there is nothing to wait for. */
@@ -49,7 +45,8 @@ export class Fences {
 
   async #close(session: Session, container: number, firstBucket: number): Promise<void> {
     for (const [name, fence] of this.#open) {
-      if (fence.container !== container || fence.firstBucket !== firstBucket) continue
+      const isOfStripe = firstOfStripe(fence.lane % bucketCount) === firstBucket
+      if (fence.container !== container || !isOfStripe) continue
       const values = [container, fence.lane, this.#gateway, fence.batch, fence.moment]
       await session.query({ ...closeStatement, values })
       // Unless another one was given up meanwhile.

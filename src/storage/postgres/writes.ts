@@ -156,10 +156,7 @@ export class Writes {
         if (!way.isPatient && !isLostOnce && (isConflict(error) || isLocked(error))) return undefined
         const mayRepeat = isLost(error) || isConflict(error) || (isLostOnce && error instanceof CapacityError)
         if (mayRepeat && (await attempts.another())) continue
-        if (isLostOnce) {
-          const lost = { container: container.number, lane, batch, moment: this.#moments.own }
-          this.#fences.add(lost, writes[0]!.bucket)
-        }
+        if (isLostOnce) this.#fences.add({ container: container.number, lane, batch, moment: this.#moments.own })
         if (!mayRepeat) throw error
         throw isLostOnce ? uncertain(error) : translate(error)
       }
