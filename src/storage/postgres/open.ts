@@ -99,7 +99,7 @@ class PostgresStore implements Store {
     this.#changes = new Changes(connections, views)
     this.#log = new Log(connections, views)
     this.#entries = new Entries({ connections, views, copy, keysOf })
-    this.#purge = new Purge(connections, moments, views)
+    this.#purge = new Purge({ connections, moments, views, isCluster })
   }
 
   moment() {

@@ -7,11 +7,11 @@ import { gone } from './errors.ts'
 import { required } from './items.ts'
 import { bucketCount } from './keys.ts'
 import type { Moments } from './moments.ts'
+import { rowsAt } from './sweep-function.ts'
 import type { Views } from './views.ts'
 
 const deadStatement = { name: 'dead_buckets', text: 'SELECT buckets FROM mayfly.dead_buckets($1, $2, $3)' }
-const sweepStatement = { name: 'sweep', text: 'SELECT * FROM mayfly.sweep_buckets($1, $2, $3, $4, $5, $6)' }
-const waitStatement = { name: 'sweep_waiting', text: 'SELECT removed FROM mayfly.sweep($1, $2, $3, $4, true, $5, $6)' }
+const sweepStatement = { name: 'sweep', text: 'SELECT * FROM mayfly.sweep($1, $2, $3, $4, $5, $6, $7)' }
 
 const censusStatement = {
   name: 'census',
@@ -47,15 +47,17 @@ export class Purge {
   readonly #connections: Connections
   readonly #moments: Moments
   readonly #views: Views
+  readonly #isCluster: boolean
   /** Buckets that were found to have something to remove, by container. */
   readonly #dead = new Map<number, number[]>()
   readonly #firstBucket = randomInt(bucketCount)
   #sweeps = 0
 
-  constructor(connections: Connections, moments: Moments, views: Views) {
-    this.#connections = connections
-    this.#moments = moments
-    this.#views = views
+  constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#views = parts.views
+    this.#isCluster = parts.isCluster
   }
 
   /**
@@ -71,16 +73,14 @@ export class Purge {
     if (dead.length === 0) return { removed: 0, done: true }
     // Both kinds of lifespans take turns at being first.
     const isOwnFirst = this.#sweeps++ % 2 === 1
-    const { removed, clean, busy } = await this.#sweepBuckets(container, dead, rowsMax, isOwnFirst)
+    const { removed, clean, busy } = await this.#sweepBuckets(container, dead, { rowsMax, isOwnFirst, waits: false })
+    if (busy.length === dead.length) {
+      const waited = await this.#sweepBuckets(container, busy.slice(0, 1), { rowsMax, isOwnFirst, waits: true })
+      this.#dead.delete(number)
+      return { removed: waited.removed, done: false }
+    }
     const left = dead.filter(bucket => !clean.includes(bucket) && !busy.includes(bucket))
     this.#dead.set(number, [...left, ...busy])
-    if (removed > 0) return { removed, done: left.length + busy.length === 0 && (await this.#isClean(container)) }
-    if (busy.length === dead.length) {
-      const values = [number, busy[0]!, rowsMax, isOwnFirst, ...this.#heldBack(container)]
-      const [row] = await this.#connections.once<{ removed: number | null }>(waitStatement, values)
-      this.#dead.delete(number)
-      return { removed: row!.removed ?? 0, done: false }
-    }
     return { removed, done: left.length + busy.length === 0 && (await this.#isClean(container)) }
   }
 
@@ -107,13 +107,13 @@ export class Purge {
       const remove = async (table: string, condition: string, values: unknown[]) => {
         const next = await session.query(`SELECT bucket FROM mayfly.${table} WHERE ${condition} LIMIT 1`, values)
         if (next.rows.length === 0) return false
-        const bucket = `$${values.length + 1}`
-        await session.query(
-          `DELETE FROM mayfly.${table} WHERE ${condition} AND bucket = ${bucket} AND ctid = ANY (ARRAY(
-             SELECT ctid FROM mayfly.${table} WHERE ${condition} AND bucket = ${bucket}
-             LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED))`,
-          [...values, next.rows[0].bucket, rowsMax],
-        )
+        const inBucket = `${condition} AND bucket = $${values.length + 1}`
+        const found = `SELECT ctid FROM mayfly.${table} WHERE ${inBucket} LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED`
+        await session.query(`DELETE FROM mayfly.${table} WHERE ${rowsAt(this.#isCluster, inBucket, found)}`, [
+          ...values,
+          next.rows[0].bucket,
+          rowsMax,
+        ])
         return true
       }
       const doomed = await session.query('SELECT container FROM mayfly.doomed LIMIT 1')
@@ -148,10 +148,9 @@ export class Purge {
   async #sweepBuckets(
     container: ContainerRecord,
     buckets: readonly number[],
-    rowsMax: number,
-    isOwnFirst: boolean,
+    { rowsMax, isOwnFirst, waits }: { rowsMax: number; isOwnFirst: boolean; waits: boolean },
   ): Promise<Swept> {
-    const values = [container.number, buckets, rowsMax, isOwnFirst, ...this.#heldBack(container)]
+    const values = [container.number, buckets, rowsMax, isOwnFirst, waits, ...this.#heldBack(container)]
     return (await this.#connections.once<Swept>(sweepStatement, values))[0]!
   }
 

@@ -176,6 +176,7 @@ const migrations: readonly string[] = [
   '',
   '',
   '',
+  '',
 ]
 
 /** Made anew with every migration: they belong to the tables as they are now. */
