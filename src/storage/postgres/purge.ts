@@ -108,7 +108,7 @@ export class Purge {
         const next = await session.query(`SELECT bucket FROM mayfly.${table} WHERE ${condition} LIMIT 1`, values)
         if (next.rows.length === 0) return false
         const inBucket = `${condition} AND bucket = $${values.length + 1}`
-        const found = `SELECT ctid FROM mayfly.${table} WHERE ${inBucket} LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED`
+        const found = `ARRAY(SELECT ctid FROM mayfly.${table} WHERE ${inBucket} LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED)`
         await session.query(`DELETE FROM mayfly.${table} WHERE ${rowsAt(this.#isCluster, inBucket, found)}`, [
           ...values,
           next.rows[0].bucket,

@@ -21,83 +21,73 @@ const dead = {
  * Rows by where they were found. A cluster must be told their shard besides. One PostgreSQL must not be told: where it believes
  * that the bucket is small it would read all of it, and look for the rows in there.
  */
-export const rowsAt = (isCluster: boolean, bucket: string, found: string) =>
-  `${isCluster ? `${bucket} AND ` : ''}ctid = ANY (ARRAY(${found}))`
+export const rowsAt = (isCluster: boolean, bucket: string, places: string) =>
+  `${isCluster ? `${bucket} AND ` : ''}ctid = ANY (${places})`
 
-const forgetEntries = 'DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (sequences);'
+/** One more than we may remove, to know whether something is left: a second look would pass by all that was removed. */
+const find = (condition: string, by: string) => `
+        places := ARRAY(SELECT ctid FROM mayfly.items WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept + 1);`
 
-/** Where no log is kept no body leaves its row, and without indexes nothing does. */
-const sweepOne = (isCluster: boolean, condition: string, by: string) => {
-  const found = `SELECT ctid FROM mayfly.items WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept`
-  const remove = `DELETE FROM mayfly.items WHERE ${rowsAt(isCluster, inBucket, found)}`
-  return `
-        IF has_indexes THEN
-          WITH dead AS (${remove} RETURNING sequence) SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
-          IF part > 0 THEN ${forgetEntries} END IF;
-        ELSE
-          ${remove};
-          GET DIAGNOSTICS part = ROW_COUNT;
-        END IF;`
-}
+/** Those who are dead longest come first, whatever ended their life. */
+const findInOrder = `
+    places := ARRAY(SELECT d.ctid FROM (
+        (SELECT ctid, ts - inherited_after AS died FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited} ORDER BY ts LIMIT rest + 1)
+        UNION ALL
+        (SELECT ctid, deadline - own_after FROM mayfly.items WHERE ${inBucket} AND ${dead.own} ORDER BY deadline LIMIT rest + 1)
+      ) d ORDER BY d.died LIMIT rest + 1);`
 
-/**
- * Where a log is kept, deaths are remembered with what they ended. Those who are dead longest come first, whatever ended their
- * life.
- */
-const sweepInOrder = (isCluster: boolean) => {
-  const found = `SELECT d.ctid FROM (
-          (SELECT ctid, ts - inherited_after AS died FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited} ORDER BY ts LIMIT rest)
-          UNION ALL
-          (SELECT ctid, deadline - own_after FROM mayfly.items WHERE ${inBucket} AND ${dead.own} ORDER BY deadline LIMIT rest)
-        ) d ORDER BY d.died LIMIT rest`
-  return `
-    WITH dead AS (DELETE FROM mayfly.items WHERE ${rowsAt(isCluster, inBucket, found)}
+const remove = (isCluster: boolean) =>
+  `DELETE FROM mayfly.items WHERE ${rowsAt(isCluster, inBucket, 'places[1:rest - swept]')}`
+
+/** Deaths are remembered with what they ended. */
+const removeAndRemember = (isCluster: boolean) => `
+    WITH dead AS (${remove(isCluster)}
       RETURNING epk, pk, long_pk, id, sequence, version, body, bytes,
         CASE WHEN deadline IS NULL THEN ts - inherited_after ELSE deadline - own_after END AS died),
     remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
         previous_version, previous_body, previous_bytes)
       SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment, at_, d.version, d.body, d.bytes
       FROM (SELECT *, (lsn_ + row_number() OVER (ORDER BY died, sequence)) * ${bucketCount} + b AS number FROM dead) d)
-    SELECT count(*), array_agg(sequence), lsn_ + count(*) INTO swept, sequences, lsn_ FROM dead;
-    IF has_indexes AND swept > 0 THEN ${forgetEntries} END IF;`
-}
+    SELECT count(*), array_agg(sequence), lsn_ + count(*) INTO part, sequences, lsn_ FROM dead;`
+
+const forgetEntries = 'DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (sequences);'
 
 /** What is done to a bucket, once it is ours and the moment is known: at most `rest` rows of it, `swept` in the end. */
-const rowVariables = 'part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
+const rowVariables = 'places tid[]; part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
 const hasOldLog = (after: string) =>
   `EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= ${after})`
+const oldLog = `SELECT ctid FROM mayfly.log WHERE ${inBucket} AND ts <= remembered_after ORDER BY number LIMIT rest`
+
 const rowSteps = (isCluster: boolean) => `
-  IF is_logged THEN
-    IF log_epoch_ <> container_epoch THEN
-      log_epoch_ := container_epoch;
-      log_forgotten_ := lsn_ * ${bucketCount} + b;
-    END IF;
-    ${sweepInOrder(isCluster)}
-  ELSE
-    FOR step IN 0..1 LOOP
-      IF (step = 0) = own_first THEN ${sweepOne(isCluster, dead.own, 'deadline')}
-      ELSE ${sweepOne(isCluster, dead.inherited, 'ts')}
-      END IF;
-      swept := swept + part;
-      EXIT WHEN swept >= rest;
-    END LOOP;
+  IF is_logged AND log_epoch_ <> container_epoch THEN
+    log_epoch_ := container_epoch;
+    log_forgotten_ := lsn_ * ${bucketCount} + b;
   END IF;
+  FOR step IN 0..1 LOOP
+    IF is_logged THEN ${findInOrder}
+    ELSIF (step = 0) = own_first THEN ${find(dead.own, 'deadline')}
+    ELSE ${find(dead.inherited, 'ts')}
+    END IF;
+    CONTINUE WHEN places = '{}';
+    is_clean := cardinality(places) <= rest - swept;
+    IF is_logged THEN ${removeAndRemember(isCluster)}
+    ELSIF has_indexes THEN
+      WITH dead AS (${remove(isCluster)} RETURNING sequence) SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
+    ELSE
+      ${remove(isCluster)};
+      GET DIAGNOSTICS part = ROW_COUNT;
+    END IF;
+    IF has_indexes THEN ${forgetEntries} END IF;
+    swept := swept + part;
+    EXIT WHEN is_logged OR NOT is_clean;
+  END LOOP;
   -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
   IF has_old_log THEN
-    WITH old AS (DELETE FROM mayfly.log WHERE ${rowsAt(
-      isCluster,
-      inBucket,
-      `SELECT ctid FROM mayfly.log WHERE ${inBucket} AND ts <= remembered_after ORDER BY number LIMIT rest`,
-    )} RETURNING number)
-    SELECT max(number), count(*) < rest INTO forgotten, is_clean FROM old;
+    WITH old AS (DELETE FROM mayfly.log WHERE ${rowsAt(isCluster, inBucket, `ARRAY(${oldLog})`)} RETURNING number)
+    SELECT max(number), is_clean AND count(*) < rest INTO forgotten, is_clean FROM old;
   END IF;
   UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - swept, log_epoch = log_epoch_,
-    log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;
-  -- What took less than it might has found all there was.
-  IF swept >= rest THEN
-    is_clean := is_clean AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited})
-      AND NOT EXISTS (SELECT 1 FROM mayfly.items WHERE ${inBucket} AND ${dead.own});
-  END IF;`
+    log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;`
 
 const rememberedAfter = 'k.now - coalesce(c.log_seconds, 0)'
 
