@@ -2,7 +2,7 @@
 
 import { Client, type ClientConfig, Pool } from 'pg'
 import { postgresPoolMax, postgresReadersMax } from '../src/base/limits.ts'
-import { readStatement } from '../src/storage/postgres/items.ts'
+import { readStatement } from '../src/storage/postgres/point-reads.ts'
 
 /** A row as plain as it can be, with the indexes that expiry and the change order need. */
 const tables = `

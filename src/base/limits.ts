@@ -228,6 +228,9 @@ export const adaptiveUnusedWritesMin = 10_000
 export const postgresReadersMax = 2
 export const postgresPoolMax = 10
 
+/** Point reads that share a statement. Many clients make several groups, which PostgreSQL and we work on by turns. */
+export const postgresReadsGroupedMax = 16
+
 /** PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a bucket. */
 export const postgresStatementMsMax = 10_000
 

@@ -99,6 +99,47 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
   }
 
   describe(`the store contract over ${name}`, () => {
+    test('P1: reads that are asked for together are answered each for itself', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 100)
+      const lasting = await makeContainer(store, -1, 'lasting')
+      const gone = await makeContainer(store, null, 'gone')
+      // In several buckets, more of them than go to PostgreSQL in one statement.
+      const names = Array.from({ length: 50 }, (_, n) => `${n}`)
+      const keyAt = (id: string) => keyOf(id, `partition ${id}`)
+      const own = [{}, { ttl: 50 }, { ttl: -1 }] as const
+      const ownOf = (id: string): { ttl?: number } => own[Number(id) % own.length]!
+      for (const each of [container, lasting, gone]) {
+        await Promise.all(
+          names.map(id => store.write(each, put('create', keyAt(id), { ...ownOf(id), text: `${each.id} ${id}` }))),
+        )
+      }
+      await store.deleteContainer(gone)
+      const readAll = (each: ContainerRecord) => names.map(async id => await store.read(each, keyAt(id)))
+      for (const seconds of [49, 50, 100]) {
+        clock.set(start + seconds)
+        const [first, second, absent, removed] = await Promise.all([
+          Promise.all(readAll(container)),
+          Promise.all(readAll(lasting)),
+          Promise.all(names.map(id => store.read(container, keyOf(id, 'elsewhere')))),
+          Promise.allSettled(readAll(gone)),
+        ])
+        for (const [n, id] of names.entries()) {
+          const texts = [first[n]!, second[n]!].map(({ item }) => item && parse(item.body).text)
+          const expected = (each: ContainerRecord, defaultTtl: number) => {
+            const { ttl = defaultTtl } = ownOf(id)
+            return ttl === -1 || seconds < ttl ? `${each.id} ${id}` : undefined
+          }
+          assert.deepEqual(texts, [expected(container, 100), expected(lasting, -1)], `${id} after ${seconds} s`)
+          assert.equal(absent[n]!.item, undefined)
+          assert.equal(removed[n]!.status, 'rejected')
+        }
+        for (const { moment } of [...first, ...second, ...absent]) assert.equal(moment, start + seconds)
+      }
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
     test('P1: at its deadline an item is in no read and no scan, in the second before it is in both', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 100)

@@ -22,20 +22,24 @@ import type { Connections, Session, Statement } from './connections.ts'
 import { gone } from './errors.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from './keys.ts'
 import type { Moments } from './moments.ts'
-import { inheritedAfter, isAlive, ownAfter } from './predicates.ts'
+import { PointReads } from './point-reads.ts'
+import { isAlive } from './predicates.ts'
 import { type BodyColumns, bodyOf } from './records.ts'
 import type { Views } from './views.ts'
 import { policyOf } from './write-call.ts'
 
-export interface ItemRow extends BodyColumns {
-  epk: string
-  pk: Buffer
-  long_pk: Buffer | null
-  id: Buffer
+interface StoredRow extends BodyColumns {
   sequence: number
   version: number
   ts: EpochSeconds
   deadline: number | null
+}
+
+export interface ItemRow extends StoredRow {
+  epk: string
+  pk: Buffer
+  long_pk: Buffer | null
+  id: Buffer
 }
 
 export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
@@ -83,35 +87,6 @@ export async function readPage<Row>(
 export function thresholds(at: Viewpoint): [number, number] {
   const { inheritedAfter, ownAfter } = livingAt(at.policy, at.moment)
   return [inheritedAfter, ownAfter]
-}
-
-interface ReadRow extends Omit<ItemRow, 'sequence'> {
-  /** NULL: there is no living item. */
-  sequence: number | null
-  moment: EpochSeconds
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
-  /** Of the bucket; those of the others would have to be visited for. */
-  newest: number
-}
-
-export const readStatement = {
-  name: 'read',
-  text: `
-    SELECT k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, n.lsn AS newest,
-      i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
-    FROM mayfly.containers c CROSS JOIN mayfly.clock k
-    JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2
-    LEFT JOIN mayfly.items i ON i.container = c.number AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id = $5
-      AND ${isAlive('i', `coalesce($6::bigint, ${inheritedAfter('k.now')})`, `coalesce($7::bigint, ${ownAfter('k.now')})`)}
-    WHERE c.number = $1 AND k.one = 1`,
-}
-
-/** The same on a cluster, which would send the clock and the policies to the worker before every read. */
-const readThereStatement = {
-  name: 'read_there',
-  text: 'SELECT * FROM mayfly.read($1, $2, $3, $4, $5, $6, $7) WHERE newest IS NOT NULL',
 }
 
 const inspectStatement = {
@@ -163,32 +138,28 @@ export class Items {
   readonly #connections: Connections
   readonly #moments: Moments
   readonly #views: Views
-  readonly #readRow: (values: unknown[]) => Promise<ReadRow[]>
+  readonly #pointReads: PointReads
 
   constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
     this.#connections = parts.connections
     this.#moments = parts.moments
     this.#views = parts.views
-    const { connections } = parts
-    // Shared connections take one read after the other, which is slow where each waits for a worker.
-    this.#readRow = parts.isCluster
-      ? values => connections.readLong(readThereStatement, values)
-      : values => connections.read(readStatement, values)
+    this.#pointReads = new PointReads(parts.connections, parts.isCluster)
   }
 
   read(container: ContainerRecord, key: ItemKey, at: Viewpoint | undefined): Promise<ReadAnswer> {
     const bucket = bucketOf(container.partitionKey, key.epk)
-    const { epk, pk, id } = keyColumns(key)
-    const given = at === undefined ? [null, null] : thresholds(at)
-    const values = [container.number, bucket, epk, pk, id, ...given]
+    const place = { container: container.number, bucket, columns: keyColumns(key) }
     const ask = async () => {
-      const rows = await this.#readRow(values)
-      const row = required(rows, container)
+      const row = await (at === undefined
+        ? this.#pointReads.read(place)
+        : this.#pointReads.readAt(place, ...thresholds(at)))
+      if (row === undefined) throw gone(container)
       return {
         moment: at?.moment ?? row.moment,
         policy: at?.policy ?? policyOf(row),
         version: row.newest === 0 ? 0 : versionOf(row.newest, bucket),
-        item: row.sequence === null ? undefined : storedItem(row as ItemRow),
+        item: row.sequence === null ? undefined : storedItem(row as StoredRow),
       }
     }
     return at === undefined ? this.#moments.inOrder(ask, ({ moment }) => moment) : ask()
@@ -261,6 +232,6 @@ export function scannedItem(row: ItemRow): ScannedItem {
   return { key: keyFromColumns(row), ...storedItem(row) }
 }
 
-function storedItem({ sequence, version, ts, deadline, body, bytes }: ItemRow): StoredItem {
+function storedItem({ sequence, version, ts, deadline, body, bytes }: StoredRow): StoredItem {
   return { sequence, version, ts, deadline, body: bodyOf({ body, bytes }) }
 }
