@@ -22,7 +22,7 @@ import type { Session } from './connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
 
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   CREATE TABLE mayfly.clock (one int PRIMARY KEY CHECK (one = 1), now bigint NOT NULL) WITH (fillfactor = 10);
   INSERT INTO mayfly.clock VALUES (1, 0);

@@ -8,7 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { RequestError } from '../../base/error.ts'
 
-const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
+export const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
   `
   CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), high_water_mark INTEGER NOT NULL);
   INSERT INTO clock VALUES (1, 0);
