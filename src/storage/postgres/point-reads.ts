@@ -1,14 +1,14 @@
 /**
  * The statements of point reads, and how those that come together share one.
  *
- * Each reads the item, the policy, the clock and the newest version in one snapshot. What a turn of the event loop asks for of
- * one container goes out together: the way to PostgreSQL and back, and its start of a statement, cost more than finding an item.
+ * Each reads the item, the policy, the clock and the newest version in one snapshot. While others are under way, what a turn of
+ * the event loop asks for of one container goes out together: the way to PostgreSQL and back, and its start of a statement,
+ * cost more than finding an item.
  */
 
-import type { EpochSeconds } from '../../base/clock.ts'
-import { machine } from '../../base/clock.ts'
+import { type EpochSeconds, machine } from '../../base/clock.ts'
 import { postgresReadsGroupedMax } from '../../base/limits.ts'
-import type { Connections } from './connections.ts'
+import type { Connections, Statement } from './connections.ts'
 import type { KeyColumns } from './keys.ts'
 import { inheritedAfter, isAlive, ownAfter } from './predicates.ts'
 import type { BodyColumns } from './records.ts'
@@ -81,6 +81,8 @@ export class PointReads {
   readonly #isCluster: boolean
   /** What this turn has asked for, by container. */
   #waiting = new Map<number, Waiting[]>()
+  /** Statements without an answer yet. A read that finds none waits for nobody. */
+  #underWay = 0
 
   constructor(connections: Connections, isCluster: boolean) {
     this.#connections = connections
@@ -89,7 +91,7 @@ export class PointReads {
 
   /** As of now; undefined: there is no such container. */
   read(place: Place): Promise<ReadRow | undefined> {
-    if (this.#isCluster) return this.readAt(place, null, null)
+    if (this.#isCluster || this.#underWay === 0) return this.readAt(place, null, null)
     const { promise, resolve, reject } = Promise.withResolvers<ReadRow | undefined>()
     if (this.#waiting.size === 0) machine.setImmediate(() => this.#send())
     const others = this.#waiting.get(place.container)
@@ -103,10 +105,8 @@ export class PointReads {
     const { container, bucket, columns } = place
     const values = [container, bucket, columns.epk, columns.pk, columns.id, inherited, own]
     // Shared connections take one read after the other, which is slow where each waits for a worker.
-    const rows = this.#isCluster
-      ? await this.#connections.readLong<ReadRow>(readThereStatement, values)
-      : await this.#connections.read<ReadRow>(readStatement, values)
-    return rows[0]
+    if (this.#isCluster) return (await this.#connections.readLong<ReadRow>(readThereStatement, values))[0]
+    return (await this.#ask<ReadRow>(readStatement, values))[0]
   }
 
   #send(): void {
@@ -131,12 +131,21 @@ export class PointReads {
       of(({ columns }) => columns.id),
     ]
     try {
-      const rows = await this.#connections.read<ReadRow & { place: number }>(readManyStatement, values)
+      const rows = await this.#ask<ReadRow & { place: number }>(readManyStatement, values)
       for (const row of rows) group[row.place - 1]!.resolve(row)
       // Rows are for all of them or, without the container, for none.
       if (rows.length === 0) for (const { resolve } of group) resolve(undefined)
     } catch (error) {
       for (const { reject } of group) reject(error)
+    }
+  }
+
+  async #ask<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
+    this.#underWay++
+    try {
+      return await this.#connections.read<Row>(statement, values)
+    } finally {
+      this.#underWay--
     }
   }
 }
