@@ -147,6 +147,28 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal((await store.census(container)).rows, 3)
       }))
 
+    test('P6: what a refused transaction has seen dead stays dead when the store is opened again', async () => {
+      const opener = await prepare()
+      const clock = new ManualClock(start)
+      const store = await opener.open(clock)
+      const container = await makeContainer(store, 100)
+      await store.write(container, put('create', keyOf('a')))
+      clock.advance(100)
+      const { refusal, steps } = await store.transact([
+        step(container, keyOf('b'), put('create', keyOf('b'))),
+        step(container, keyOf('a'), { kind: 'delete' }),
+      ])
+      assert.ok(refusal !== undefined && steps[1]!.outcome === 'missing')
+      await store[Symbol.asyncDispose]()
+      if (opener.isLasting) {
+        const again = await opener.open(new ManualClock(start))
+        const reopened = (await again.findContainer('d', 'c'))!
+        for (const id of ['a', 'b']) assert.equal((await again.read(reopened, keyOf(id))).item, undefined, id)
+        await again[Symbol.asyncDispose]()
+      }
+      await opener[Symbol.asyncDispose]()
+    })
+
     test('P10: a step that cannot be decided undoes all others as well', () =>
       within(async store => {
         const container = await makeContainer(store, null)

@@ -203,25 +203,31 @@ class SqliteStore implements Store {
   }
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
-    return this.#turns.write(moment => {
+    return this.#turns.write((moment, isAlone) => {
       // A step that is refused has done nothing; only what those before it did would have to be taken back.
       if (steps.length === 1) return this.#take(steps, moment)
-      const containers = new Set(steps.map(({ container }) => this.#require(container)))
-      const counters = [...containers].map(({ items }) => items.savepoint())
-      this.#savepoint.begin.run()
+      const undo = isAlone ? () => this.#turns.undo() : this.#setSavepoint(steps)
       let isWhole = false
       try {
         const answer = this.#take(steps, moment)
         isWhole = answer.refusal === undefined
         return answer
       } finally {
-        if (!isWhole) {
-          this.#savepoint.undo.run()
-          for (const restore of counters) restore()
-        }
-        this.#savepoint.end.run()
+        if (!isWhole) undo()
+        if (!isAlone) this.#savepoint.end.run()
       }
     })
+  }
+
+  /** Gives back what returns to it. */
+  #setSavepoint(steps: readonly Step[]): () => void {
+    const containers = new Set(steps.map(({ container }) => this.#require(container)))
+    const counters = [...containers].map(({ items }) => items.savepoint())
+    this.#savepoint.begin.run()
+    return () => {
+      this.#savepoint.undo.run()
+      for (const restore of counters) restore()
+    }
   }
 
   /** Takes steps until one is refused. */

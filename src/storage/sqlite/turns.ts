@@ -18,8 +18,11 @@ import { CapacityError, MayflyError } from '../../base/error.ts'
 import { groupWritesMax } from '../../base/limits.ts'
 import { isFatal, translate } from './errors.ts'
 
+/** Told whether it has the transaction to itself. */
+type Work<T> = (moment: EpochSeconds, isAlone: boolean) => T
+
 interface Waiting {
-  readonly work: (moment: EpochSeconds) => unknown
+  readonly work: Work<unknown>
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
@@ -45,6 +48,7 @@ export class Turns {
   #waiting: Waiting[] = []
   #readsThisTurn = 0
   #isTurnScheduled = false
+  #isUndone = false
   #highWaterMark: EpochSeconds
   #failure: Error | undefined
 
@@ -81,7 +85,7 @@ export class Turns {
   }
 
   /** Runs the work in the turn's commit. */
-  write<T>(work: (moment: EpochSeconds) => T): Promise<T> {
+  write<T>(work: Work<T>): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject })
@@ -92,6 +96,11 @@ export class Turns {
   /** Called by work: the participant is told how the transaction ends. */
   join(participant: Participant): void {
     this.#participants.add(participant)
+  }
+
+  /** Called by work that is alone: nothing of what it did is to stay. It is answered all the same. */
+  undo(): void {
+    this.#isUndone = true
   }
 
   /** Commits what waits and ends the turn; nothing may be asked for afterwards. */
@@ -135,20 +144,27 @@ export class Turns {
     if (this.#waiting.length > 0) this.#scheduleEndOfTurn()
 
     const results: unknown[] = []
+    const moment = this.#clock.now()
     try {
       this.#beginImmediate.run()
-      const moment = this.#clock.now()
       if (moment > this.#highWaterMark) this.#raiseHighWaterMark.run(moment)
-      for (const { work } of group) results.push(attempt(work, moment))
-      for (const participant of this.#participants) participant.beforeCommit()
-      this.#commit.run()
-      this.#highWaterMark = Math.max(this.#highWaterMark, moment) as EpochSeconds
+      const isAlone = group.length === 1
+      for (const { work } of group) results.push(attempt(work, moment, isAlone))
+      if (this.#isUndone) {
+        this.#rollBack()
+      } else {
+        for (const participant of this.#participants) participant.beforeCommit()
+        this.#commit.run()
+        this.#highWaterMark = Math.max(this.#highWaterMark, moment) as EpochSeconds
+      }
     } catch (error) {
       this.#abandon(group, error)
       return
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
+    // Of what was undone the second is stored as well, before its answer leaves.
+    if (moment > this.#highWaterMark) this.#storeHighWaterMark(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
       const result = results[index]
       if (result instanceof MayflyError) reject(result)
@@ -156,10 +172,15 @@ export class Turns {
     }
   }
 
-  #abandon(group: readonly Waiting[], cause: unknown): void {
+  #rollBack(): void {
     if (this.#db.isTransaction) this.#rollback.run()
     for (const participant of this.#participants) participant.afterRollback()
     this.#participants.clear()
+    this.#isUndone = false
+  }
+
+  #abandon(group: readonly Waiting[], cause: unknown): void {
+    this.#rollBack()
     const error = translate(cause)
     if (isFatal(cause)) this.#fail(cause)
     for (const { reject } of group) reject(error)
@@ -172,9 +193,9 @@ export class Turns {
 }
 
 /** A write that our own rules refuse fails alone: it is checked before it touches a row. Anything else fails the group. */
-function attempt(work: (moment: EpochSeconds) => unknown, moment: EpochSeconds): unknown {
+function attempt(work: Work<unknown>, moment: EpochSeconds, isAlone: boolean): unknown {
   try {
-    return work(moment)
+    return work(moment, isAlone)
   } catch (error) {
     if (error instanceof MayflyError) return error
     throw error
