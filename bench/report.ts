@@ -26,6 +26,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
 /** The median, or undefined when any value is missing. */
 export function medianOfKnown(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter(value => value !== undefined)

@@ -4,7 +4,7 @@ import { machine } from '../../src/base/clock.ts'
 import { BareWriter } from '../bare-items.ts'
 import { Connection } from '../connection.ts'
 import { ask, type HttpConnection, HttpFraming } from '../http.ts'
-import { figure, median } from '../report.ts'
+import { figure, mean, median } from '../report.ts'
 import { DATABASE, itemBody, signedRequest } from '../requests.ts'
 import { createContainer, createDatabase, scratchFolder, startMayfly } from '../targets.ts'
 import type { Workload } from '../workload.ts'
@@ -98,17 +98,28 @@ export const batch: Workload = {
       measured[bareBeside]!.push(bareMs / requests.length)
     }
     for (const connection of crowd) connection.close()
-    const ms = (name: string) => median(measured[name]!)
+    // Every so often a transaction carries a checkpoint, here and there: it is part of what writing costs, and no median shows it.
+    const ms = (name: string) => mean(measured[name]!)
     return {
       title: `batch: ${OPERATIONS} creates of 1 KB, ${rounds} rounds by turns`,
-      columns: ['what', 'median ms', 'items/s'],
-      rows: names.map(name => [name, figure(ms(name), 2), figure((OPERATIONS * 1000) / ms(name))]),
+      columns: ['what', 'mean ms', 'median ms', 'items/s'],
+      rows: names.map(name => [
+        name,
+        figure(ms(name), 2),
+        figure(median(measured[name]!), 2),
+        figure((OPERATIONS * 1000) / ms(name)),
+      ]),
       findings: [
         { text: 'single creates / batch, ms', value: ms('single creates') / ms('batch'), bound: { atLeast: 5 } },
         { text: 'bare transaction / batch, ms', value: ms('bare transaction') / ms('batch'), bound: { atLeast: 0.5 } },
+        {
+          text: 'the same, median ms',
+          value: median(measured['bare transaction']!) / median(measured.batch!),
+        },
         { text: `bare transaction / ${crowded}, ms`, value: ms(bareBeside) / ms(crowded), bound: { atLeast: 0.5 } },
       ],
       notes: [
+        'ratios are of means: all the time that it took, checkpoints included',
         'single creates: one after the other, each durable before it is answered',
         "bare transaction: node:sqlite alone, rows, table and indexes like the server's, WAL, FULL",
       ],

@@ -16,6 +16,7 @@ export interface Question {
   readonly ask:
     | { readonly kind: 'page'; readonly task: RemotePageTask }
     | { readonly kind: 'sort'; readonly task: SortTask }
+    | { readonly kind: 'carry over' }
 }
 
 export type Answer = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })

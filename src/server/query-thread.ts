@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { CapacityError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import type { MadePage, PageRunner, RemotePageTask } from '../query/page-task.ts'
+import type { CarryOver } from '../storage/sqlite/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../storage/sqlite/sorted-entries.ts'
 import { type Answer, fromPlainError, type Question } from './query-messages.ts'
 
@@ -34,6 +35,10 @@ export class QueryThread implements PageRunner, AsyncDisposable {
 
   readonly sortEntries: SortEntries = (task: SortTask) =>
     this.#ask({ kind: 'sort', task }) as Promise<SortedEntries | undefined>
+
+  readonly carryOver: CarryOver = async () => {
+    await this.#ask({ kind: 'carry over' })
+  }
 
   /** What is under way is given up. Its connections are closed, so the store that closes next is alone with its file. */
   async [Symbol.asyncDispose](): Promise<void> {

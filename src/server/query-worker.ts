@@ -1,5 +1,6 @@
 /**
- * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the store's file.
+ * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the store's file, and carries its log
+ * over when that has grown long meanwhile.
  *
  * Whatever is asked for at the same time is done by turns, so that a short page does not wait for a long one.
  */
@@ -14,6 +15,7 @@ import { PreparedQueries } from '../sql/prepare.ts'
 import { createProgram } from '../sql/program.ts'
 import type { Value } from '../sql/value.ts'
 import { withReaderContract } from '../storage/contract.ts'
+import { carryOver } from '../storage/sqlite/checkpoints.ts'
 import { Snapshots } from '../storage/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../storage/sqlite/sorted-entries.ts'
 import { type Answer, type Question, toPlainError } from './query-messages.ts'
@@ -48,6 +50,9 @@ async function answer({ number, ask }: Question): Promise<void> {
   try {
     if (ask.kind === 'page') {
       port.postMessage({ number, result: await page(ask.task) } satisfies Answer)
+    } else if (ask.kind === 'carry over') {
+      carryOver(directory)
+      port.postMessage({ number, result: undefined } satisfies Answer)
     } else {
       const result = await sort(ask.task)
       port.postMessage({ number, result } satisfies Answer, result === undefined ? [] : buffersOf(result))

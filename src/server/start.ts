@@ -176,8 +176,10 @@ async function openStore(
   onFatal: (error: Error) => void,
   queries: QueryThread | undefined,
 ): Promise<Store> {
-  if (storeUrl === undefined)
-    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries: queries?.sortEntries })
+  if (storeUrl === undefined) {
+    const { sortEntries, carryOver } = queries ?? {}
+    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries, carryOver })
+  }
   const { openPostgres } = await import('../storage/postgres/open.ts')
   return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })
 }

@@ -30,6 +30,7 @@ import type {
   Viewpoint,
 } from '../port.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
+import { type CarryOver, Checkpoints } from './checkpoints.ts'
 import { translate } from './errors.ts'
 import { type IndexFindings, noFindings } from './index-findings.ts'
 import type { Consequences, Present, Slice, Written } from './items.ts'
@@ -51,6 +52,8 @@ export interface SqliteOptions {
   readonly onFatal: (error: Error) => void
   /** Sorts the entries of a range of items in another thread, for indexes of many items; never in memory. */
   readonly sortEntries?: SortEntries | undefined
+  /** Carries a long log over into the file in another thread; never in memory. */
+  readonly carryOver?: CarryOver | undefined
   /** Makes the index keys of bodies; JSON bodies only, unless given. */
   readonly keysOf?: KeyMaker
 }
@@ -58,15 +61,13 @@ export interface SqliteOptions {
 /**
  * Pages of 8 KiB: creates of 1 KB cost a tenth less than with 4 KiB, at equal reads (16 KiB gain nothing more).
  *
- * 256 MB of them when they are needed; a checkpoint every 1000 pages has the best bounded tail (max 9 ms measured). A log that
- * grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
+ * 256 MB of them when they are needed. A log that grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
  * batches of a hundred items made a temporary file for it.
  */
 const pragmas = `
   PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;
   PRAGMA cache_size = -262144;
   PRAGMA temp_store = MEMORY;
@@ -116,7 +117,7 @@ class SqliteStore implements Store {
   constructor(
     db: DatabaseSync,
     lock: Disposable | undefined,
-    { clock, onFatal, sortEntries, keysOf = jsonIndexKeys }: SqliteOptions,
+    { clock, onFatal, sortEntries, carryOver, keysOf = jsonIndexKeys }: SqliteOptions,
   ) {
     this.#db = db
     this.#lock = lock
@@ -131,7 +132,8 @@ class SqliteStore implements Store {
       undo: db.prepare('ROLLBACK TO step'),
       end: db.prepare('RELEASE step'),
     }
-    this.#turns = new Turns(db, clock(mark), mark, onFatal)
+    const checkpoints = Checkpoints.of(db, carryOver)
+    this.#turns = new Turns(db, { clock: clock(mark), highWaterMark: mark, checkpoints, onFatal })
   }
 
   moment(): EpochSeconds {

@@ -16,6 +16,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { groupWritesMax } from '../../base/limits.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { isFatal, translate } from './errors.ts'
 
 /** Told whether it has the transaction to itself. */
@@ -44,19 +45,30 @@ export class Turns {
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
   readonly #raiseHighWaterMark: StatementSync
+  readonly #checkpoints: Checkpoints | undefined
   readonly #participants = new Set<Participant>()
   #waiting: Waiting[] = []
   #readsThisTurn = 0
   #isTurnScheduled = false
   #isUndone = false
+  #isCheckpointScheduled = false
   #highWaterMark: EpochSeconds
   #failure: Error | undefined
 
-  constructor(db: DatabaseSync, clock: Clock, highWaterMark: EpochSeconds, onFatal: (error: Error) => void) {
+  constructor(
+    db: DatabaseSync,
+    parts: {
+      readonly clock: Clock
+      readonly highWaterMark: EpochSeconds
+      readonly checkpoints: Checkpoints | undefined
+      readonly onFatal: (error: Error) => void
+    },
+  ) {
     this.#db = db
-    this.#clock = clock
-    this.#highWaterMark = highWaterMark
-    this.#onFatal = onFatal
+    this.#clock = parts.clock
+    this.#highWaterMark = parts.highWaterMark
+    this.#checkpoints = parts.checkpoints
+    this.#onFatal = parts.onFatal
     this.#begin = db.prepare('BEGIN')
     this.#beginImmediate = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
@@ -132,6 +144,7 @@ export class Turns {
     try {
       this.#raiseHighWaterMark.run(now)
       this.#highWaterMark = now
+      this.#considerCheckpoint()
     } catch (error) {
       // A full disk does not end reading: the mark is a second late then, and the next commit will carry it.
       if (isFatal(error)) this.#fail(error)
@@ -163,6 +176,7 @@ export class Turns {
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
+    this.#considerCheckpoint()
     // Of what was undone the second is stored as well, before its answer leaves.
     if (moment > this.#highWaterMark) this.#storeHighWaterMark(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
@@ -170,6 +184,20 @@ export class Turns {
       if (result instanceof MayflyError) reject(result)
       else resolve(result as never)
     }
+  }
+
+  /** Answers leave at the end of the next turn (`server/fast-lane.ts`); this comes behind them. */
+  #considerCheckpoint(): void {
+    if (this.#isCheckpointScheduled || !this.#checkpoints?.isDue()) return
+    this.#isCheckpointScheduled = true
+    machine.setImmediate(() => machine.setImmediate(() => this.#checkpoint()))
+  }
+
+  #checkpoint(): void {
+    this.#isCheckpointScheduled = false
+    if (this.#failure !== undefined) return
+    this.#endReads()
+    this.#checkpoints!.run()
   }
 
   #rollBack(): void {

@@ -1,0 +1,83 @@
+/** The write-ahead log of the embedded store: it stays short, and where readers keep it from that it becomes short again. */
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { QueryThread } from '../../src/server/query-thread.ts'
+import { withContract } from '../../src/storage/contract.ts'
+import { checkpointPages } from '../../src/storage/sqlite/checkpoints.ts'
+import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import { dataFile } from '../../src/storage/sqlite/schema.ts'
+import { put } from '../support/item-write.ts'
+import { keyOf, makeContainer } from './store-contract.ts'
+
+const pageBytes = 8192
+/** About 120 pages each. */
+const content = { text: 'x'.repeat(1_000_000) }
+const itemPages = 125
+
+async function world() {
+  const directory = await mkdtemp(join(tmpdir(), 'mayfly-'))
+  const thread = new QueryThread(directory, silentLog)
+  let carriedOver = 0
+  const carryOver = async () => {
+    await thread.carryOver()
+    carriedOver++
+  }
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const clock = new ManualClock(toEpochSeconds(1_000_000))
+  const store = withContract(openSqlite({ directory, clock: () => clock, onFatal, carryOver }))
+  const container = await makeContainer(store, null)
+  const file = join(directory, dataFile)
+  const other = new DatabaseSync(file, { readOnly: true })
+  let items = 0
+  return {
+    other,
+    write: () => store.write(container, put('create', keyOf(`${items++}`), { content })),
+    logPages: () => Number(other.prepare('PRAGMA wal_checkpoint(NOOP)').get()!.log),
+    logFilePages: async () => Math.floor((await stat(`${file}-wal`)).size / pageBytes),
+    carriedOver: () => carriedOver,
+    filePages: async () => Math.floor((await stat(file)).size / pageBytes),
+    [Symbol.asyncDispose]: async () => {
+      other.close()
+      await thread[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+test('the log is carried over every so often, by the writer itself', async () => {
+  await using file = await world()
+  for (let n = 0; n < 60; n++) {
+    await file.write()
+    // Some more commits may come before it is done.
+    assert.ok((await file.logFilePages()) < checkpointPages + 5 * itemPages, `${await file.logFilePages()} pages`)
+  }
+  assert.ok((await file.filePages()) > 5 * checkpointPages)
+  assert.equal(file.carriedOver(), 0)
+})
+
+test('what has come together behind a reader is carried over by the thread, and the log begins anew', async () => {
+  await using file = await world()
+  await file.write()
+  file.other.exec('BEGIN')
+  file.other.prepare('SELECT count(*) FROM sqlite_master').get()
+  while ((await file.logFilePages()) < 6 * checkpointPages) await file.write()
+  const filePages = await file.filePages()
+  file.other.exec('COMMIT')
+  let writes = 0
+  while (file.logPages() > checkpointPages + 5 * itemPages) {
+    await file.write()
+    assert.ok(++writes < 100, 'the log never begins anew')
+  }
+  assert.ok(file.carriedOver() > 0)
+  assert.ok((await file.filePages()) > filePages + 4 * checkpointPages)
+})
