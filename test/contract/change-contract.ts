@@ -269,6 +269,28 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         }
       }))
 
+    test('P13: what one partition key forgets, no other does', () =>
+      within(async (store, clock) => {
+        const container = await loggedContainer(store, 60, -1)
+        const keys = (name: string) => Array.from({ length: 12 }, (_, at) => keyOf('a', `${name} ${at}`))
+        for (const key of keys('old')) {
+          for (let value = 0; value < 8; value++) await store.write(container, put('upsert', key))
+        }
+        clock.advance(100)
+        const from = await store.logNow(container)
+        for (const key of keys('new')) await store.write(container, put('create', key, { ttl: 5 }))
+        clock.advance(5)
+        while (!(await store.sweep(container, 100)).done);
+        const { entries } = await readLog(store, container, from)
+        const seen = entries.map(({ kind, key }) => `${key.pk} ${kind}`).sort()
+        assert.deepEqual(
+          seen,
+          keys('new')
+            .flatMap(({ pk }) => [`${pk} create`, `${pk} expire`])
+            .sort(),
+        )
+      }))
+
     test('P13: nothing of a refused transaction is in it, and all of one that happened is', () =>
       within(async store => {
         const container = await loggedContainer(store, 60)

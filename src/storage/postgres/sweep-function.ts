@@ -81,6 +81,8 @@ const rowSteps = (isCluster: boolean) => `
     swept := swept + part;
     EXIT WHEN is_logged OR NOT is_clean;
   END LOOP;
+  -- Not that of the bucket before.
+  forgotten := NULL;
   -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
   IF has_old_log THEN
     WITH old AS (DELETE FROM mayfly.log WHERE ${rowsAt(isCluster, inBucket, `ARRAY(${oldLog})`)} RETURNING number)
