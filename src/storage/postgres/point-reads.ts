@@ -132,9 +132,9 @@ export class PointReads {
     ]
     try {
       const rows = await this.#ask<ReadRow & { place: number }>(readManyStatement, values)
-      for (const row of rows) group[row.place - 1]!.resolve(row)
-      // Rows are for all of them or, without the container, for none.
-      if (rows.length === 0) for (const { resolve } of group) resolve(undefined)
+      const answers: (ReadRow | undefined)[] = new Array(group.length).fill(undefined)
+      for (const row of rows) answers[row.place - 1] = row
+      for (const [index, { resolve }] of group.entries()) resolve(answers[index])
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
