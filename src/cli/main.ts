@@ -12,7 +12,9 @@ export async function main(argv: readonly string[]): Promise<void> {
     .addHelpText('after', '\nThe flags of the server: mayfly serve --help')
     .showSuggestionAfterError()
 
-  withServerFlags(program.command('serve', { isDefault: true }))
+  // With a word in front that is no command, commander would take it for an argument of this one.
+  const isServing = argv[0]?.startsWith('-') ?? true
+  withServerFlags(program.command('serve', { isDefault: isServing }))
     .description('run the server')
     .action(async flags => (await import('./serve.ts')).serve(settings(serverSettings(flags), process.env)))
 

@@ -62,6 +62,13 @@ test('An unknown flag is refused with the one that was meant', async () => {
   }
 })
 
+test('An unknown command is refused with the one that was meant', async () => {
+  const { code, stderr, stdout } = await runCli(['clok', 'advance', '1d'])
+  assert.equal(code, 1)
+  assert.equal(stderr, "error: unknown command 'clok'\n(Did you mean clock?)\n")
+  assert.equal(stdout, '')
+})
+
 test('Values that cannot be are refused in a sentence and without a stack', async () => {
   for (const [args, text] of [
     [['--port', 'x'], /^mayfly: --port takes a whole number from 0 to 65535, not 'x'\.\n$/],
