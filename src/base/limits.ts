@@ -40,6 +40,12 @@ export const pageBytesMax = 4 * MiB
 /** Writes in one commit. More would hold the event loop longer than a turn should take (measured: 256 writes, 9 ms). */
 export const groupWritesMax = 256
 
+/** Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail (max 9 ms measured). */
+export const checkpointPages = 1000
+
+/** More of them than this are left to another thread: 100 take about a millisecond. */
+export const checkpointOwnPagesMax = 4 * checkpointPages
+
 /** Rows one sweep removes. 100 rows hold the event loop for about a millisecond, 500 for six (docs/expiry.md). */
 export const sweepRowsMax = 100
 

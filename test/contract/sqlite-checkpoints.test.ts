@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { checkpointPages } from '../../src/base/limits.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { QueryThread } from '../../src/server/query-thread.ts'
 import { withContract } from '../../src/storage/contract.ts'
-import { checkpointPages } from '../../src/storage/sqlite/checkpoints.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { dataFile } from '../../src/storage/sqlite/schema.ts'
 import { put } from '../support/item-write.ts'
@@ -21,11 +21,12 @@ const pageBytes = 8192
 const content = { text: 'x'.repeat(1_000_000) }
 const itemPages = 125
 
-async function world() {
+async function world({ isThreadBroken = false } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-'))
   const thread = new QueryThread(directory, silentLog)
   let carriedOver = 0
   const carryOver = async () => {
+    if (isThreadBroken) throw new Error('The thread is broken.')
     await thread.carryOver()
     carriedOver++
   }
@@ -65,19 +66,22 @@ test('the log is carried over every so often, by the writer itself', async () =>
   assert.equal(file.carriedOver(), 0)
 })
 
-test('what has come together behind a reader is carried over by the thread, and the log begins anew', async () => {
-  await using file = await world()
-  await file.write()
-  file.other.exec('BEGIN')
-  file.other.prepare('SELECT count(*) FROM sqlite_master').get()
-  while ((await file.logFilePages()) < 6 * checkpointPages) await file.write()
-  const filePages = await file.filePages()
-  file.other.exec('COMMIT')
-  let writes = 0
-  while (file.logPages() > checkpointPages + 5 * itemPages) {
+for (const isThreadBroken of [false, true]) {
+  const who = isThreadBroken ? 'by the writer when the thread is broken' : 'by the thread'
+  test(`what has come together behind a reader is carried over ${who}, and the log begins anew`, async () => {
+    await using file = await world({ isThreadBroken })
     await file.write()
-    assert.ok(++writes < 100, 'the log never begins anew')
-  }
-  assert.ok(file.carriedOver() > 0)
-  assert.ok((await file.filePages()) > filePages + 4 * checkpointPages)
-})
+    file.other.exec('BEGIN')
+    file.other.prepare('SELECT count(*) FROM sqlite_master').get()
+    while ((await file.logFilePages()) < 6 * checkpointPages) await file.write()
+    const filePages = await file.filePages()
+    file.other.exec('COMMIT')
+    let writes = 0
+    while (file.logPages() > checkpointPages + 5 * itemPages) {
+      await file.write()
+      assert.ok(++writes < 100, 'the log never begins anew')
+    }
+    assert.equal(file.carriedOver() > 0, !isThreadBroken)
+    assert.ok((await file.filePages()) > filePages + 4 * checkpointPages)
+  })
+}

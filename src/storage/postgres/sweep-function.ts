@@ -50,7 +50,7 @@ const removeAndRemember = (isCluster: boolean) => `
       FROM (SELECT *, (lsn_ + row_number() OVER (ORDER BY died, sequence)) * ${bucketCount} + b AS number FROM dead) d)
     SELECT count(*), array_agg(sequence), lsn_ + count(*) INTO part, sequences, lsn_ FROM dead;`
 
-const forgetEntries = 'DELETE FROM mayfly.entries WHERE container = c_ AND bucket = b AND sequence = ANY (sequences);'
+const forgetEntries = `DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (sequences);`
 
 /** What is done to a bucket, once it is ours and the moment is known: at most `rest` rows of it, `swept` in the end. */
 const rowVariables = 'places tid[]; part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
@@ -68,17 +68,18 @@ const rowSteps = (isCluster: boolean) => `
     ELSIF (step = 0) = own_first THEN ${find(dead.own, 'deadline')}
     ELSE ${find(dead.inherited, 'ts')}
     END IF;
-    CONTINUE WHEN places = '{}';
-    is_clean := cardinality(places) <= rest - swept;
-    IF is_logged THEN ${removeAndRemember(isCluster)}
-    ELSIF has_indexes THEN
-      WITH dead AS (${remove(isCluster)} RETURNING sequence) SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
-    ELSE
-      ${remove(isCluster)};
-      GET DIAGNOSTICS part = ROW_COUNT;
+    IF places <> '{}' THEN
+      is_clean := cardinality(places) <= rest - swept;
+      IF is_logged THEN ${removeAndRemember(isCluster)}
+      ELSIF has_indexes THEN
+        WITH dead AS (${remove(isCluster)} RETURNING sequence) SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
+      ELSE
+        ${remove(isCluster)};
+        GET DIAGNOSTICS part = ROW_COUNT;
+      END IF;
+      IF has_indexes THEN ${forgetEntries} END IF;
+      swept := swept + part;
     END IF;
-    IF has_indexes THEN ${forgetEntries} END IF;
-    swept := swept + part;
     EXIT WHEN is_logged OR NOT is_clean;
   END LOOP;
   -- Not that of the bucket before.

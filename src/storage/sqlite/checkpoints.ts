@@ -8,14 +8,9 @@
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { checkpointOwnPagesMax, checkpointPages } from '../../base/limits.ts'
 import { dataFile } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
-
-/** Of 8 KiB. Every 1000 of them has the best bounded tail (max 9 ms measured). */
-export const checkpointPages = 1000
-
-/** More takes longer than others should wait: about 1 ms for 100 pages. */
-const ownPagesMax = 4 * checkpointPages
 
 const carryOverSql = 'PRAGMA wal_checkpoint(PASSIVE)'
 
@@ -30,6 +25,8 @@ export class Checkpoints {
   readonly #carryOver: ArrayStatement<Progress>
   readonly #elsewhere: CarryOver | undefined
   #isElsewhere = false
+  /** What fails there is done here the next time, where the reason is heard. */
+  #hasFailedElsewhere = false
   /** How long the log was when it was last tried. */
   #triedPages = 0
 
@@ -48,37 +45,30 @@ export class Checkpoints {
   /** Asked behind every commit: 1.5 us. Behind a reader it is tried ever more rarely, because each time looks at the whole log. */
   isDue(): boolean {
     if (this.#isElsewhere) return false
-    const [, logPages] = this.#progress()
+    const [, logPages] = this.#look.get()!
     // It begins anew when all of it is in the file and nobody reads it any more.
     if (logPages < this.#triedPages) this.#triedPages = 0
     return logPages - this.#triedPages >= Math.max(checkpointPages, this.#triedPages / 4)
   }
 
-  /** Outside of all transactions. What fails is still in the log, and is tried again. */
+  /** Outside of all transactions. Where it throws, everything is still in the log. */
   run(): void {
-    const [, logPages, donePages] = this.#progress()
+    const [, logPages, donePages] = this.#look.get()!
     this.#triedPages = logPages
-    if (this.#elsewhere === undefined || logPages - donePages <= ownPagesMax) {
-      try {
-        this.#carryOver.get()
-      } catch {}
+    const isLong = logPages - donePages > checkpointOwnPagesMax
+    if (this.#elsewhere === undefined || !isLong || this.#hasFailedElsewhere) {
+      this.#hasFailedElsewhere = false
+      this.#carryOver.get()
       return
     }
     this.#isElsewhere = true
     this.#elsewhere()
-      .catch(() => {})
+      .catch(() => {
+        this.#hasFailedElsewhere = true
+      })
       .finally(() => {
         this.#isElsewhere = false
       })
-  }
-
-  /** Whoever asks has committed already: whatever is wrong with the log is no matter of theirs. */
-  #progress(): Progress {
-    try {
-      return this.#look.get()!
-    } catch {
-      return [0, 0, 0]
-    }
   }
 }
 

@@ -141,14 +141,12 @@ export class Turns {
 
   #storeHighWaterMark(now: EpochSeconds): void {
     this.#endReads()
-    try {
+    // A full disk does not end reading: the mark is a second late then, and the next commit will carry it.
+    this.#unlessFatal(() => {
       this.#raiseHighWaterMark.run(now)
       this.#highWaterMark = now
-      this.#considerCheckpoint()
-    } catch (error) {
-      // A full disk does not end reading: the mark is a second late then, and the next commit will carry it.
-      if (isFatal(error)) this.#fail(error)
-    }
+    })
+    this.#considerCheckpoint()
   }
 
   #flush(): void {
@@ -176,7 +174,6 @@ export class Turns {
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
-    this.#considerCheckpoint()
     // Of what was undone the second is stored as well, before its answer leaves.
     if (moment > this.#highWaterMark) this.#storeHighWaterMark(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
@@ -184,20 +181,24 @@ export class Turns {
       if (result instanceof MayflyError) reject(result)
       else resolve(result as never)
     }
+    this.#considerCheckpoint()
   }
 
-  /** Answers leave at the end of the next turn (`server/fast-lane.ts`); this comes behind them. */
+  /** Answers leave at the end of the next turn (`server/fast-lane.ts`); the checkpoint comes behind them. */
   #considerCheckpoint(): void {
-    if (this.#isCheckpointScheduled || !this.#checkpoints?.isDue()) return
-    this.#isCheckpointScheduled = true
-    machine.setImmediate(() => machine.setImmediate(() => this.#checkpoint()))
+    if (this.#isCheckpointScheduled || this.#failure !== undefined) return
+    this.#unlessFatal(() => {
+      if (!this.#checkpoints?.isDue()) return
+      this.#isCheckpointScheduled = true
+      machine.setImmediate(() => machine.setImmediate(() => this.#checkpoint()))
+    })
   }
 
   #checkpoint(): void {
     this.#isCheckpointScheduled = false
     if (this.#failure !== undefined) return
     this.#endReads()
-    this.#checkpoints!.run()
+    this.#unlessFatal(() => this.#checkpoints!.run())
   }
 
   #rollBack(): void {
@@ -212,6 +213,15 @@ export class Turns {
     const error = translate(cause)
     if (isFatal(cause)) this.#fail(cause)
     for (const { reject } of group) reject(error)
+  }
+
+  /** For what nobody waits for: it is tried again, unless the file cannot be trusted any more. */
+  #unlessFatal(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (isFatal(error)) this.#fail(error)
+    }
   }
 
   #fail(cause: unknown): void {
