@@ -86,6 +86,9 @@ export const bodyArrivalMsMax = 1000
 /** Bytes of headers a request may have: node's default, stated. */
 export const headerBytesMax = 16 * KiB
 
+/** Names of headers that are known again. All SDKs together send fewer; further ones are understood as well, and looked at each time. */
+export const rememberedNamesMax = 256
+
 /** Clients keep connections for minutes; one that is closed just as it is reused costs them a retry. */
 export const keepAliveMs = 65_000
 

@@ -8,7 +8,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { headerBytesMax, requestBytesMax } from '../base/limits.ts'
+import { headerBytesMax, rememberedNamesMax, requestBytesMax } from '../base/limits.ts'
 
 export interface PlainRequest {
   readonly method: string
@@ -36,10 +36,8 @@ const peculiar = new Set([
 /** Lines of printable ASCII, nothing else: no tabs, no lone CR or LF, no folded or empty lines. */
 const plainHead = /^[\x21-\x7e][\x20-\x7e]*(?:\r\n[\x21-\x7e][\x20-\x7e]*)*$/
 
-const tokenChar = new Uint8Array(128)
-for (const character of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  tokenChar[character.charCodeAt(0)] = 1
-}
+/** What a name may be made of. */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 const headEnd = Buffer.from('\r\n\r\n')
 const version = ' HTTP/1.1'
@@ -66,10 +64,11 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
     lineEnd = head.indexOf('\r\n', start)
     if (lineEnd === -1) lineEnd = head.length
     const colon = head.indexOf(':', start)
-    if (colon === -1 || colon >= lineEnd || !isToken(head, start, colon)) return undefined
-    const name = head.slice(start, colon).toLowerCase()
-    if (name === '__proto__' || Object.hasOwn(headers, name) || peculiar.has(name)) return undefined
-    headers[name] = head.slice(colon + 1, lineEnd).trim()
+    if (colon === -1 || colon >= lineEnd) return undefined
+    const name = nameOf(head.slice(start, colon))
+    // What every object has counts as a repetition too; no client sends such names.
+    if (name === undefined || headers[name] !== undefined) return undefined
+    headers[name] = valueIn(head, colon + 1, lineEnd)
   }
   const { connection, host } = headers
   if (host === undefined || host === '') return undefined
@@ -82,9 +81,26 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
   return { method, url, headers, body, missingBytes }
 }
 
-function isToken(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (tokenChar[text.charCodeAt(at)] !== 1) return false
-  return end > start
+/** Names as clients write them, and in lower case. Few are ever seen, so each is looked at closely once. */
+const names = new Map<string, string>()
+
+/** undefined: of a header that is none of ours to understand. */
+function nameOf(written: string): string | undefined {
+  const known = names.get(written)
+  if (known !== undefined) return known
+  const name = written.toLowerCase()
+  if (!token.test(written) || name === '__proto__' || peculiar.has(name)) return undefined
+  if (names.size < rememberedNamesMax) names.set(written, name)
+  return name
+}
+
+const space = 0x20
+
+/** Without the spaces around it, of which there is mostly one. */
+function valueIn(head: string, start: number, end: number): string {
+  const first = head.charCodeAt(start) === space ? start + 1 : start
+  const isBare = first === end || (head.charCodeAt(first) !== space && head.charCodeAt(end - 1) !== space)
+  return isBare ? head.slice(first, end) : head.slice(first, end).trim()
 }
 
 /** Of a body of which so many bytes are there. Behind it there may be nothing. */
