@@ -4,7 +4,7 @@ import { RequestError } from '../base/error.ts'
 import { batchOperationsMax } from '../base/limits.ts'
 import type { ContainerView } from './container-view.ts'
 import { fieldOf, invalidInputText, type JsonObject, malformed } from './definition-input.ts'
-import { systemProperties } from './item-body.ts'
+import { namesIn } from './item-bytes.ts'
 import type { ItemOperation } from './item-operation.ts'
 import { type Found, FoundTexts, type Members, Names, scanObjects } from './json-bytes.ts'
 
@@ -32,8 +32,7 @@ const names = new WeakMap<ContainerView, Names>()
 function namesFor(view: ContainerView): Names {
   let found = names.get(view)
   if (found === undefined) {
-    const keys = view.keyPaths.map(([first]) => first!)
-    found = new Names([...fields, bodyField], { [bodyField]: new Names(['id', 'ttl', ...systemProperties, ...keys]) })
+    found = new Names([...fields, bodyField], { [bodyField]: namesIn(view) })
     names.set(view, found)
   }
   return found

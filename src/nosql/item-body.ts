@@ -2,13 +2,12 @@
  * An item's JSON on its way in: checked, relieved of system properties, and left as it is otherwise.
  *
  * The client's text is what is stored and what goes back on a read, with the system properties spliced in behind the last
- * property. It is parsed once, to check it and to find id, ttl and partition key, and never printed again: printing would
- * reorder integer-like names and lose what a double cannot hold.
+ * property. It is never printed again: printing would reorder integer-like names and lose what a double cannot hold.
  */
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { RequestError } from '../base/error.ts'
-import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
+import { nestingDepthMax } from '../base/limits.ts'
 import type { StampGap, TextDraft } from '../storage/port.ts'
 import { parseItemTtl } from '../ttl/lifespan.ts'
 import type { ContainerView } from './container-view.ts'
@@ -27,12 +26,6 @@ export interface ItemBody {
 
 /** What the system adds to an item; nobody else writes it. */
 export const systemProperties: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
-
-export function parseItemBody(body: Buffer, options: { strict: boolean }): ItemBody {
-  if (body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
-  const text = decodeJson(body)
-  return readItemText(text, parseJson(text), body.length, options)
-}
 
 /** An item whose text has been parsed already. */
 export function readItemText(text: string, parsed: unknown, bytes: number, options: { strict: boolean }): ItemBody {

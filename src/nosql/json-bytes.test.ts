@@ -5,7 +5,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { RequestError } from '../base/error.ts'
 import { nestingDepthMax } from '../base/limits.ts'
-import { FoundTexts, Names, scanObjects } from './json-bytes.ts'
+import { FoundTexts, Names, scanObject, scanObjects } from './json-bytes.ts'
 
 const asked = new Names(['kind', 'body', 'é', '__proto__'], { body: new Names(['id', 'body']) })
 
@@ -43,6 +43,42 @@ function expected(text: string): unknown {
     ),
   )
 }
+
+test('a single object is taken as the same object in a list is, and nothing else is', () => {
+  const single = (text: string) => {
+    const bytes = Buffer.from(text)
+    try {
+      return new FoundTexts(bytes).objectOf(scanObject(bytes, asked))
+    } catch (error) {
+      assert.ok(error instanceof RequestError && error.kind === 'malformed', String(error))
+      return error.message.includes('nested deeper') ? 'too deep' : 'invalid'
+    }
+  }
+  const objects = ['{}', ' { } ', '{"a":1}', '\n{"kind":"a\\n","body":{"id":[]},"kind":2}\t']
+  for (const text of objects)
+    assert.deepEqual([single(text)], (scan(`[${text}]`) as { objects: unknown }).objects, text)
+  const others = [
+    '',
+    ' ',
+    '[]',
+    '[{}]',
+    '1',
+    'null',
+    '"{}"',
+    '{',
+    '{}}',
+    '{}{}',
+    '{},',
+    '{"a":1',
+    '{"a":1}]',
+    '\ufeff{}',
+  ]
+  for (const text of others) assert.equal(single(text), 'invalid', text)
+  const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+  assert.equal(typeof single(nested(nestingDepthMax)), 'object')
+  assert.equal(single(nested(nestingDepthMax + 1)), 'too deep')
+  assert.equal(single('['.repeat(100_000)), 'too deep')
+})
 
 test('members are cut out as they are written', () => {
   const text = ' [ {"a":1, "body" : {"b":[1.50,{"body":2}]} },{"body":"x,}\\"]"},\n{}, {"body":[[ ]]}] '

@@ -111,6 +111,17 @@ export function scanObjects(bytes: Buffer, names: Names): Members[] | undefined 
   return all
 }
 
+/** The asked members of the one object that all of it is. */
+export function scanObject(bytes: Buffer, names: Names): Members {
+  const members: Members = new Map()
+  const start = skipSpace(bytes, 0)
+  const end = known(
+    bytes[start] === openBrace ? endOfObject(bytes, start, 1, names, members) : endOfValue(bytes, start, 1),
+  )
+  if (bytes[start] !== openBrace || skipSpace(bytes, end) !== bytes.length) refuseJson()
+  return members
+}
+
 function otherwiseValid(bytes: Buffer): undefined {
   const end = known(endOfValue(bytes, skipSpace(bytes, 0), 1))
   if (skipSpace(bytes, end) !== bytes.length) refuseJson()

@@ -7,7 +7,8 @@ import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
 import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
-import { decodeJson, itemDraft, parseItemBody } from '../item-body.ts'
+import { decodeJson, itemDraft } from '../item-body.ts'
+import { parseItem } from '../item-bytes.ts'
 import { patchOperation, stepOf } from '../item-operation.ts'
 import { refusalError } from '../outcome-error.ts'
 import { parsePatch } from '../patch.ts'
@@ -59,7 +60,7 @@ async function writeItem(
   if (hasTriggers(request)) return writeWithTriggers(request, container, kind)
   const { engine, strict } = request.service
   const view = viewOf(container)
-  const body = parseItemBody(request.body, { strict })
+  const body = parseItem(request.body, view, { strict })
   if (kind === 'replace' && body.id !== request.path[5]) {
     throw new RequestError('malformed', 'The id of the document and the id in the path are not the same.')
   }

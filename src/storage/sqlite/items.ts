@@ -84,7 +84,8 @@ export class ContainerItems implements Participant {
     this.#container = container.number
     this.#committed = counters
     this.#counters = { ...counters }
-    const where = 'WHERE epk = ? AND pk = ? AND id = ?'
+    const isHashed = container.partitionCount > 1
+    const where = isHashed ? 'WHERE epk = ? AND pk = ? AND id = ?' : 'WHERE pk = ? AND id = ?'
     this.#find = prepareArrays(db, `SELECT sequence, version, ts, deadline FROM ${table} ${where}`)
     this.#read = prepareArrays(db, `SELECT sequence, version, ts, deadline, body FROM ${table} ${where}`)
     this.#body = db.prepare(`SELECT body FROM ${table} WHERE sequence = ?`)
@@ -94,7 +95,6 @@ export class ContainerItems implements Participant {
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
-    const isHashed = container.partitionCount > 1
     // The row value comparison follows the key's index.
     const [keys, behind] = isHashed ? ['epk, pk, id', ':epk, :pk, :id'] : ['pk, id', ':pk, :id']
     const inRange = `(${keys}) > (${behind}) AND epk >= ${isHashed ? ':epk' : ':min'} AND epk < :maxExclusive`
@@ -123,7 +123,7 @@ export class ContainerItems implements Participant {
 
   /** Whatever is at the key, alive or dead. */
   look(key: ItemKey): (Row & { body: Body }) | undefined {
-    const cells = this.#read.get(key.epk, key.pk, key.id)
+    const cells = this.#get(this.#read, key)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline, body] = cells
     return { sequence, version, ts, deadline, body }
@@ -131,10 +131,15 @@ export class ContainerItems implements Participant {
 
   /** The same without its body. */
   inspect(key: ItemKey): Row | undefined {
-    const cells = this.#find.get(key.epk, key.pk, key.id)
+    const cells = this.#get(this.#find, key)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline] = cells
     return { sequence, version, ts, deadline }
+  }
+
+  /** Where the hash orders nothing, the partition key says it all. */
+  #get<Found extends unknown[]>(statement: ArrayStatement<Found>, { epk, pk, id }: ItemKey): Found | undefined {
+    return this.#isHashed ? statement.get(epk, pk, id) : statement.get(pk, id)
   }
 
   /**
