@@ -16,6 +16,7 @@ import {
 } from '../document/partition-key.ts'
 import type { ContainerRecord } from '../storage/port.ts'
 import { containerRid, databaseRid } from './resource-id.ts'
+import { header } from './response.ts'
 
 export interface ContainerView {
   readonly record: ContainerRecord
@@ -24,6 +25,8 @@ export interface ContainerView {
   readonly self: string
   /** `dbs/<id>/colls/<id>`, the form in which people do, encoded. */
   readonly path: string
+  /** Both as headers, which most answers have. */
+  readonly pathHeaders: string
   readonly keyPaths: readonly (readonly string[])[]
   readonly ranges: readonly EffectivePartitionKeyRange[]
 }
@@ -34,11 +37,13 @@ export function viewOf(record: ContainerRecord): ContainerView {
   let view = views.get(record)
   if (view === undefined) {
     const rid = containerRid(record)
+    const path = encodeURI(`dbs/${record.database.id}/colls/${record.id}`)
     view = {
       record,
       rid,
       self: `dbs/${databaseRid(record.database)}/colls/${rid}/`,
-      path: encodeURI(`dbs/${record.database.id}/colls/${record.id}`),
+      path,
+      pathHeaders: header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path),
       keyPaths: record.partitionKey.paths.map(parsePartitionKeyPath),
       ranges: partitionRanges(record.partitionKey, record.partitionCount),
     }
@@ -93,8 +98,8 @@ export function partitionKeyMismatch(): RequestError {
   )
 }
 
-/** `<range>:-1#<version>`: what a session has seen in the range. */
-export function sessionToken(view: ContainerView, version: number, epk: string): string {
+/** A session token, `<range>:-1#<version>`: what a session has seen in the range. */
+export function sessionHeader(view: ContainerView, version: number, epk: string): string {
   const range = view.ranges.length === 1 ? 0 : partitionRangeIndex(view.ranges, epk)
-  return `${range}:-1#${version}`
+  return header('x-ms-session-token', `${range}:-1#${version}`)
 }

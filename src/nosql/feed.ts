@@ -5,7 +5,7 @@ import { pageItemsDefault, pageItemsMax } from '../base/limits.ts'
 import { catalogReadRu } from '../units/cost.ts'
 import { decodeContinuation, encodeContinuation } from './continuation.ts'
 import { headerOf, type NosqlRequest } from './request.ts'
-import type { NosqlResponse } from './response.ts'
+import { header, type NosqlResponse } from './response.ts'
 
 /** What the client asks for, within what a page may hold; -1 and nothing leave it to us. */
 export function pageSize(request: NosqlRequest): number {
@@ -33,9 +33,9 @@ export function definitionFeed(
   const after = token === undefined ? -1 : (decodeContinuation(request.service.key, scope, token) as number)
   const rest = resources.filter(({ number }) => number > after)
   const page = rest.slice(0, pageSize(request))
-  const headers = ['x-ms-item-count', String(page.length)]
+  let headers = header('x-ms-item-count', page.length)
   if (page.length < rest.length) {
-    headers.push('x-ms-continuation', encodeContinuation(request.service.key, scope, page.at(-1)!.number))
+    headers += header('x-ms-continuation', encodeContinuation(request.service.key, scope, page.at(-1)!.number))
   }
   const body = { _rid: ownerRid, [name]: page.map(({ resource }) => resource), _count: page.length }
   return { status: 200, body: JSON.stringify(body), chargeRu: catalogReadRu, headers }

@@ -57,8 +57,3 @@ export function scriptRun(
     headers: Object.fromEntries(headers),
   }
 }
-
-/** The header that carries what a script logged, when the client asked for it. */
-export function logHeader(isWanted: boolean, log: string): string[] {
-  return isWanted ? ['x-ms-documentdb-script-log-results', encodeURIComponent(log.toWellFormed())] : []
-}

@@ -12,12 +12,12 @@ export interface HttpRequest {
   readonly body: Buffer
 }
 
-/** Headers are a flat list of names and values; the length and type of the body are among them. */
 export type Reply = (answer: HttpAnswer) => void
 
 export interface HttpAnswer {
   readonly status: number
-  readonly headers: string[]
+  /** Lines, each with its end; the length and type of the body are among them. */
+  readonly headers: string
   readonly body: string | Buffer
   /** When it equals the length of a text, all of that is ASCII. */
   readonly bodyBytes: number

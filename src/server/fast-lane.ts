@@ -192,10 +192,9 @@ export class FastLane {
   }
 }
 
-function headText(status: number, headers: readonly string[], isLast: boolean): string {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
-  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
-  return `${text}Date: ${httpDate()}\r\n${isLast ? 'Connection: close' : keepAlive}\r\n\r\n`
+function headText(status: number, headers: string, isLast: boolean): string {
+  const connection = isLast ? 'Connection: close' : keepAlive
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${headers}Date: ${httpDate()}\r\n${connection}\r\n\r\n`
 }
 
 const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`

@@ -43,9 +43,18 @@ function pathOf(target: string): string {
  */
 function replyTo(res: ServerResponse): Reply {
   return ({ status, headers, body, bodyBytes }) => {
-    res.writeHead(status, headers)
+    res.writeHead(status, namesAndValues(headers))
     res.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
   }
+}
+
+function namesAndValues(lines: string): string[] {
+  const list: string[] = []
+  for (const line of lines.split('\r\n')) {
+    const colon = line.indexOf(': ')
+    if (colon !== -1) list.push(line.slice(0, colon), line.slice(colon + 2))
+  }
+  return list
 }
 
 const noBody = Buffer.alloc(0)

@@ -20,7 +20,7 @@ import {
   checkPartitionKey,
   namedPartitionKey,
   requirePartitionKey,
-  sessionToken,
+  sessionHeader,
   viewOf,
 } from '../container-view.ts'
 import { malformed } from '../definition-input.ts'
@@ -39,7 +39,7 @@ import { readPatch } from '../patch.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf, versionOfEtag } from '../resource-id.ts'
 import { checkItemId } from '../resource-name.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { physicalRange } from './item-feed.ts'
 
 interface Task {
@@ -262,20 +262,13 @@ function answer(
   isBinary: boolean,
 ): NosqlResponse {
   const isWhole = results.every(({ status }) => status < 300)
-  const headers = [
-    'x-ms-session-token',
-    sessionToken(view, version, tasks[0]!.operation.key.epk),
-    'lsn',
-    String(version),
-    'x-ms-item-count',
-    String(results.length),
-    'x-ms-content-path',
-    view.rid,
-    'x-ms-alt-content-path',
-    view.path,
-  ]
+  let headers =
+    sessionHeader(view, version, tasks[0]!.operation.key.epk) +
+    header('lsn', version) +
+    header('x-ms-item-count', results.length) +
+    view.pathHeaders
   const substatus = results.find(result => result.substatus !== undefined)?.substatus
-  if (substatus !== undefined) headers.push('x-ms-substatus', String(substatus))
+  if (substatus !== undefined) headers += header('x-ms-substatus', substatus)
   const chargeRu = Math.round(results.reduce((sum, result) => sum + result.chargeRu, 0) * 100) / 100
   const body = isBinary ? printBinaryResults(results) : printResults(results)
   return { status: isWhole ? 200 : 207, body, isBinary, chargeRu, headers }

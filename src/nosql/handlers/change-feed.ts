@@ -15,13 +15,13 @@ import { textOf } from '../../document/body.ts'
 import { partitionRangeIndex } from '../../document/effective-partition-key.ts'
 import type { ScannedItem, ScanRange } from '../../storage/port.ts'
 import { printLogEntry } from '../change-entry.ts'
-import { type ContainerView, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, sessionHeader, viewOf } from '../container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { malformed } from '../definition-input.ts'
 import { pageSize } from '../feed.ts'
 import { documentList } from '../list-body.ts'
 import { headerOf, type NosqlRequest } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { rangeOf } from './item-feed.ts'
 
 type Mode = 'latest' | 'all'
@@ -139,22 +139,13 @@ async function allVersions({ request, view, range }: Feed, { position }: Bookmar
 
 function answer(feed: Feed, { documents, bookmark, version, chargeRu }: Page): NosqlResponse {
   const { request, view, range } = feed
-  const headers = [
-    'etag',
-    `"${encodeContinuation(request.service.key, scopeOf(feed), bookmark)}"`,
-    'x-ms-session-token',
-    sessionToken(view, version, range.min),
-    'lsn',
-    String(version),
-    'x-ms-item-count',
-    String(documents.length),
-    'x-ms-documentdb-partitionkeyrangeid',
-    String(partitionRangeIndex(view.ranges, range.min)),
-    'x-ms-content-path',
-    view.rid,
-    'x-ms-alt-content-path',
-    view.path,
-  ]
+  const headers =
+    header('etag', `"${encodeContinuation(request.service.key, scopeOf(feed), bookmark)}"`) +
+    sessionHeader(view, version, range.min) +
+    header('lsn', version) +
+    header('x-ms-item-count', documents.length) +
+    header('x-ms-documentdb-partitionkeyrangeid', partitionRangeIndex(view.ranges, range.min)) +
+    view.pathHeaders
   if (documents.length === 0) return { status: 304, chargeRu, headers }
   return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
 }

@@ -15,7 +15,7 @@ import { uniqueIndexes } from '../indexed-paths.ts'
 import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { deleteScripts } from '../script-store.ts'
 import { requestedThroughput } from './databases.ts'
 import { queryDefinitions } from './query.ts'
@@ -127,30 +127,26 @@ async function answer(
   container: ContainerRecord,
   chargeRu: number,
 ): Promise<NosqlResponse> {
-  const headers = [
-    'etag',
-    `"${etagOf(container.rid, container.version)}"`,
-    // The paths are those of the owner; the Java SDK puts the container's name behind them itself.
-    'x-ms-content-path',
-    databaseRid(container.database),
-    'x-ms-alt-content-path',
-    encodeURI(`dbs/${container.database.id}`),
-  ]
-  if (hasFlag(request, 'x-ms-documentdb-populatequotainfo')) headers.push(...(await quotaHeaders(request, container)))
+  // The paths are those of the owner; the Java SDK puts the container's name behind them itself.
+  let headers =
+    header('etag', `"${etagOf(container.rid, container.version)}"`) +
+    header('x-ms-content-path', databaseRid(container.database)) +
+    header('x-ms-alt-content-path', encodeURI(`dbs/${container.database.id}`))
+  if (hasFlag(request, 'x-ms-documentdb-populatequotainfo')) headers += await quotaHeaders(request, container)
   return { status, body: JSON.stringify(containerResource(container)), chargeRu, headers }
 }
 
 /** Sizes are in KB; the limits are those of a container with 10 GB that clients' tests look for. */
-async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): Promise<string[]> {
+async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): Promise<string> {
   const { living } = await request.service.engine.ttlStatus(container)
-  return [
-    'x-ms-resource-quota',
-    'documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;',
-    'x-ms-resource-usage',
-    `documentSize=0;documentsSize=0;documentsCount=${living};collectionSize=0;`,
-    'x-ms-documentdb-collection-index-transformation-progress',
-    String(indexProgress(container)),
-  ]
+  return (
+    header(
+      'x-ms-resource-quota',
+      'documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;',
+    ) +
+    header('x-ms-resource-usage', `documentSize=0;documentsSize=0;documentsCount=${living};collectionSize=0;`) +
+    header('x-ms-documentdb-collection-index-transformation-progress', indexProgress(container))
+  )
 }
 
 /** How much of what the indexing policy declares is ready, in percent. */

@@ -8,7 +8,7 @@ import { definitionFeed } from '../feed.ts'
 import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf } from '../resource-id.ts'
 import { parseResourceId } from '../resource-name.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { deleteScripts } from '../script-store.ts'
 import { parseThroughput } from '../throughput.ts'
 import { deleteUsers } from '../user-store.ts'
@@ -69,5 +69,5 @@ export function requestedThroughput(request: NosqlRequest) {
 
 function answer(status: number, database: DatabaseRecord, chargeRu: number): NosqlResponse {
   const etag = `"${etagOf(database.rid, database.version)}"`
-  return { status, body: JSON.stringify(databaseResource(database)), chargeRu, headers: ['etag', etag] }
+  return { status, body: JSON.stringify(databaseResource(database)), chargeRu, headers: header('etag', etag) }
 }

@@ -7,12 +7,12 @@ import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { ContainerRecord, ItemKey, ScanRange } from '../../storage/port.ts'
-import { type ContainerView, namedPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, namedPartitionKey, requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { pageSize } from '../feed.ts'
 import { documentList } from '../list-body.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 
 export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container =>
@@ -30,15 +30,11 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
   const after = token === undefined ? undefined : (decodeContinuation(key, scope, token) as ItemKey)
   const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, chargeRu, version }) => {
-    const headers = [
-      'x-ms-session-token',
-      sessionToken(view, version, range.min),
-      'x-ms-item-count',
-      String(items.length),
-      'x-ms-content-path',
-      view.rid,
-    ]
-    if (last !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, last))
+    let headers =
+      sessionHeader(view, version, range.min) +
+      header('x-ms-item-count', items.length) +
+      header('x-ms-content-path', view.rid)
+    if (last !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, last))
     const documents = items.map(({ body }) => textOf(body))
     return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
   })

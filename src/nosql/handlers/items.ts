@@ -6,7 +6,7 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
-import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
 import { decodeJson, itemDraft } from '../item-body.ts'
 import { parseItem } from '../item-bytes.ts'
 import { patchOperation, stepOf } from '../item-operation.ts'
@@ -14,7 +14,7 @@ import { refusalError } from '../outcome-error.ts'
 import { parsePatch } from '../patch.ts'
 import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf, versionOfEtag } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { postBatch } from './batch.ts'
 import { planQuery, queryItems } from './query.ts'
 import { hasTriggers, writeWithTriggers } from './triggered-write.ts'
@@ -124,17 +124,7 @@ function expectedVersion(request: NosqlRequest, container: ContainerRecord): num
   return etag === undefined ? undefined : versionOfEtag(etag, container.rid)
 }
 
-function itemHeaders(view: ContainerView, key: ItemKey, version: number, etag?: string): string[] {
-  const list = [
-    'x-ms-session-token',
-    sessionToken(view, version, key.epk),
-    'lsn',
-    String(version),
-    'x-ms-content-path',
-    view.rid,
-    'x-ms-alt-content-path',
-    view.path,
-  ]
-  if (etag !== undefined) list.push('etag', etag)
-  return list
+function itemHeaders(view: ContainerView, key: ItemKey, version: number, etag?: string): string {
+  const common = sessionHeader(view, version, key.epk) + header('lsn', version) + view.pathHeaders
+  return etag === undefined ? common : common + header('etag', etag)
 }

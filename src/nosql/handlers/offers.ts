@@ -10,7 +10,7 @@ import { readObject } from '../definition-input.ts'
 import { definitionFeed } from '../feed.ts'
 import { jsonBody, type NosqlRequest } from '../request.ts'
 import { databaseRid, etagOf, offerRid } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { autoscaleThroughput, checkThroughput } from '../throughput.ts'
 import { queryDefinitions } from './query.ts'
 
@@ -103,6 +103,6 @@ function answer(owner: Owner, chargeRu: number): NosqlResponse {
     status: 200,
     body: JSON.stringify(resource),
     chargeRu,
-    headers: ['etag', resource._etag, 'x-ms-cosmos-min-throughput', String(throughputMin)],
+    headers: header('etag', resource._etag) + header('x-ms-cosmos-min-throughput', throughputMin),
   }
 }

@@ -11,9 +11,9 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { ContainerRecord, ItemKey, ScannedItem, Step } from '../../storage/port.ts'
 import { deleteRu } from '../../units/cost.ts'
-import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 
 export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {
   if (request.path[5] !== 'partitionkeydelete') {
@@ -39,7 +39,7 @@ export async function postOperation(request: NosqlRequest): Promise<NosqlRespons
     version = steps.length === 0 ? found.version : (await engine.transact(container, steps, deletesRu)).version
     after = found.last
   } while (after !== undefined)
-  const headers = ['x-ms-session-token', sessionToken(view, version, range.min), 'x-ms-content-path', view.rid]
+  const headers = sessionHeader(view, version, range.min) + header('x-ms-content-path', view.rid)
   return { status: 200, chargeRu, headers }
 }
 

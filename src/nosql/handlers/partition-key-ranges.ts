@@ -5,7 +5,7 @@ import { catalogReadRu } from '../../units/cost.ts'
 import { viewOf } from '../container-view.ts'
 import type { NosqlRequest } from '../request.ts'
 import { etagOf } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 
 export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<NosqlResponse> {
   const [, database, , id] = request.path
@@ -13,7 +13,8 @@ export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<Nosq
     const view = viewOf(container)
     // The ranges never change after the container was made, so neither does their etag.
     const etag = `"${etagOf(container.rid, 1)}"`
-    const headers = ['etag', etag, 'x-ms-content-path', view.rid, 'x-ms-item-count', String(view.ranges.length)]
+    const headers =
+      header('etag', etag) + header('x-ms-content-path', view.rid) + header('x-ms-item-count', view.ranges.length)
     if (request.headers['if-none-match'] === etag) return { status: 304, chargeRu: catalogReadRu, headers }
     const ranges = view.ranges.map(({ min, maxExclusive }, index) => ({
       _rid: view.rid,

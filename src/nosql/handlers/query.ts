@@ -22,7 +22,7 @@ import { isPrimitive, type Value } from '../../sql/value.ts'
 import type { ContainerRecord, ScanRange } from '../../storage/port.ts'
 import { checkCompositeOrder } from '../composite-order.ts'
 import type { ContainerDefinition } from '../container-definition.ts'
-import { type ContainerView, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, sessionHeader, viewOf } from '../container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../continuation.ts'
 import { readObject, readString } from '../definition-input.ts'
 import { CrossPartitionError } from '../error-map.ts'
@@ -32,7 +32,7 @@ import { documentList } from '../list-body.ts'
 import { withFunctions } from '../query-functions.ts'
 import { indexUtilization, indexUtilizationV1, queryMetrics } from '../query-metrics.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
 
 type Definitions = readonly { readonly number: number; readonly resource: object }[]
@@ -136,22 +136,18 @@ async function queryPage(
     rowsMax: pageSize(request),
     bytesMax: pageBytesMax,
   })
-  const headers = [
-    'x-ms-session-token',
-    sessionToken(view, page.version, range.min),
-    'x-ms-item-count',
-    String(page.rows.length),
-    'x-ms-content-path',
-    view.rid,
-  ]
-  if (page.next !== undefined) headers.push('x-ms-continuation', encodeContinuation(key, scope, page.next))
+  let headers =
+    sessionHeader(view, page.version, range.min) +
+    header('x-ms-item-count', page.rows.length) +
+    header('x-ms-content-path', view.rid)
+  if (page.next !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, page.next))
   if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
-    headers.push('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
+    headers += header('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
   }
   if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2')) {
-    headers.push('x-ms-cosmos-index-utilization', indexUtilization(page.indexUse))
+    headers += header('x-ms-cosmos-index-utilization', indexUtilization(page.indexUse))
   } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
-    headers.push('x-ms-cosmos-index-utilization', indexUtilizationV1(page.indexUse))
+    headers += header('x-ms-cosmos-index-utilization', indexUtilizationV1(page.indexUse))
   }
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }

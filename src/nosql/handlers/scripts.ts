@@ -7,7 +7,7 @@ import { definitionFeed } from '../feed.ts'
 import { outcomeError } from '../outcome-error.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
 import { versionOfEtag } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import { parseScript, type ScriptKind, scriptKinds } from '../script-definition.ts'
 import { openScripts } from '../script-store.ts'
 import type { StoredResource, SystemResources } from '../system-resources.ts'
@@ -82,6 +82,5 @@ function expectedVersion(request: NosqlRequest, { rid }: SystemResources): numbe
 }
 
 function answer(status: number, view: ContainerView, { text, etag }: StoredResource, chargeRu: number): NosqlResponse {
-  const headers = ['etag', etag, 'x-ms-content-path', view.rid, 'x-ms-alt-content-path', view.path]
-  return { status, body: text, chargeRu, headers }
+  return { status, body: text, chargeRu, headers: header('etag', etag) + view.pathHeaders }
 }

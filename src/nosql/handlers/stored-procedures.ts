@@ -2,13 +2,13 @@
 
 import { requestBytesMax } from '../../base/limits.ts'
 import { catalogReadRu } from '../../units/cost.ts'
-import { requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
 import { invalidInput } from '../definition-input.ts'
 import { decodeJson, parseJson } from '../item-body.ts'
 import { outcomeError } from '../outcome-error.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
-import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
+import { header, logHeader, type NosqlResponse } from '../response.ts'
+import { inTransaction, scriptRun } from '../script-run.ts'
 import { findScript } from '../script-store.ts'
 
 export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
@@ -25,15 +25,11 @@ export async function executeStoredProcedure(request: NosqlRequest): Promise<Nos
     return runner.runStoredProcedure({ ...scriptRun(request, transaction, script), args })
   })
   const version = Math.max(0, ...[...stored.values()].map(item => item.version))
-  const headers = [
-    'x-ms-session-token',
-    sessionToken(view, version, transaction.range.min),
-    'x-ms-content-path',
-    view.rid,
-    'x-ms-alt-content-path',
-    `${view.path}/sprocs/${encodeURIComponent(script.id)}`,
-    ...logHeader(hasFlag(request, 'x-ms-documentdb-script-enable-logging'), result.log),
-  ]
+  const headers =
+    sessionHeader(view, version, transaction.range.min) +
+    header('x-ms-content-path', view.rid) +
+    header('x-ms-alt-content-path', `${view.path}/sprocs/${encodeURIComponent(script.id)}`) +
+    (hasFlag(request, 'x-ms-documentdb-script-enable-logging') ? logHeader(result.log) : '')
   return { status: 200, body: transaction.real(result.body, stored), chargeRu: transaction.chargeRu, headers }
 }
 

@@ -4,14 +4,14 @@ import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import type { ContainerRecord } from '../../storage/port.ts'
-import { type ContainerView, requirePartitionKey, sessionToken, viewOf } from '../container-view.ts'
+import { type ContainerView, requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
 import { malformed } from '../definition-input.ts'
 import { decodeJson, parseJson, readItemText } from '../item-body.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
 import { etagOf } from '../resource-id.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, logHeader, type NosqlResponse } from '../response.ts'
 import type { Script } from '../script-definition.ts'
-import { inTransaction, logHeader, scriptRun } from '../script-run.ts'
+import { inTransaction, scriptRun } from '../script-run.ts'
 import { findScript } from '../script-store.ts'
 import type { ScriptTransaction, SeenItem } from '../script-transaction.ts'
 
@@ -55,16 +55,11 @@ export async function writeWithTriggers(
     run(request, transaction, kind, triggers),
   )
   const item = stored.get(result.id)
-  const headers = [
-    'x-ms-session-token',
-    sessionToken(view, item?.version ?? 0, transaction.range.min),
-    'x-ms-content-path',
-    view.rid,
-    'x-ms-alt-content-path',
-    view.path,
-    ...(item === undefined || kind === 'delete' ? [] : ['etag', `"${etagOf(container.rid, item.version)}"`]),
-    ...logHeader(hasFlag(request, 'x-ms-documentdb-script-enable-logging'), result.log),
-  ]
+  const headers =
+    sessionHeader(view, item?.version ?? 0, transaction.range.min) +
+    view.pathHeaders +
+    (item === undefined || kind === 'delete' ? '' : header('etag', `"${etagOf(container.rid, item.version)}"`)) +
+    (hasFlag(request, 'x-ms-documentdb-script-enable-logging') ? logHeader(result.log) : '')
   const { chargeRu } = transaction
   if (kind === 'delete') return { status: 204, chargeRu, headers }
   const text = result.answer === undefined ? textOf(item!.body) : transaction.real(result.answer, stored)

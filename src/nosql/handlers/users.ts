@@ -12,7 +12,7 @@ import { resolveAddress } from '../resource-address.ts'
 import { databaseRid, versionOfEtag } from '../resource-id.ts'
 import { parseResourceId } from '../resource-name.ts'
 import { issueToken } from '../resource-token.ts'
-import type { NosqlResponse } from '../response.ts'
+import { header, type NosqlResponse } from '../response.ts'
 import type { StoredResource, SystemResources } from '../system-resources.ts'
 import { openPermissions, openUsers, type User } from '../user-store.ts'
 import { queryDefinitions } from './query.ts'
@@ -180,5 +180,5 @@ async function answer(
   chargeRu: number,
 ): Promise<NosqlResponse> {
   const body = JSON.stringify(await kind.show(request, stored))
-  return { status, body, chargeRu, headers: ['etag', stored.etag] }
+  return { status, body, chargeRu, headers: header('etag', stored.etag) }
 }
