@@ -33,8 +33,8 @@ interface Begun {
 
 export class FastLane {
   readonly #options: FastLaneOptions
-  readonly #busy = new Set<Socket>()
-  readonly #idle = new Set<Socket>()
+  /** Of every connection here, what ends it unless it is busy. */
+  readonly #endings = new Set<() => void>()
   #outgoing: {
     readonly socket: Socket
     readonly head: string
@@ -59,8 +59,10 @@ export class FastLane {
 
     const onClose = () => {
       if (begun !== undefined) machine.clearTimeout(begun.limit)
-      this.#busy.delete(socket)
-      this.#idle.delete(socket)
+      this.#endings.delete(endIfIdle)
+    }
+    const endIfIdle = () => {
+      if (!isBusy && begun === undefined) socket.end()
     }
     const onTimeout = () => {
       if (!isBusy) socket.destroy()
@@ -96,8 +98,6 @@ export class FastLane {
       this.#outgoing.push({ socket, head, body: isHead ? '' : body, encoding, isLast })
       if (this.#outgoing.length === 1) machine.setImmediate(() => this.#writeOut())
       if (isLast) return
-      this.#busy.delete(socket)
-      this.#idle.add(socket)
       if (waiting !== undefined) {
         const bytes = waiting
         waiting = undefined
@@ -124,8 +124,6 @@ export class FastLane {
         leave(chunk)
         return
       }
-      this.#idle.delete(socket)
-      this.#busy.add(socket)
       if (plain.missingBytes === 0) {
         handle(plain, plain.body)
         return
@@ -158,7 +156,7 @@ export class FastLane {
     socket.on('end', onEnd)
     socket.on('close', onClose)
     socket.setTimeout(keepAliveMs, onTimeout)
-    this.#idle.add(socket)
+    this.#endings.add(endIfIdle)
     onData(first)
   }
 
@@ -188,7 +186,7 @@ export class FastLane {
   close(): void {
     this.#isClosing = true
     this.#writeOut()
-    for (const socket of this.#idle) socket.end()
+    for (const endIfIdle of this.#endings) endIfIdle()
   }
 }
 
