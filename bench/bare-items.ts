@@ -11,7 +11,8 @@ const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA wal_autocheckpoint = 1000;
-  PRAGMA cache_size = -262144;
+  PRAGMA cache_size = -65536;
+  PRAGMA mmap_size = 2147418112;
 `
 
 const CONTAINER = 1

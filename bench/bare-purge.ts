@@ -21,7 +21,8 @@ database.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA wal_autocheckpoint = 1000;
-  PRAGMA cache_size = -262144;
+  PRAGMA cache_size = -65536;
+  PRAGMA mmap_size = 2147418112;
 `)
 
 const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%deadline%'").all()

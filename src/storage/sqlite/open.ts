@@ -61,7 +61,8 @@ export interface SqliteOptions {
 /**
  * Pages of 8 KiB: creates of 1 KB cost a tenth less than with 4 KiB, at equal reads (16 KiB gain nothing more).
  *
- * 256 MB of them when they are needed. A log that grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
+ * Reads look into the file itself as far as it can be mapped, so little has to be kept: SQLite walks over all that it keeps whenever
+ * pages of an index change places, in a commit that everybody waits for (docs/decisions/0011). A log that grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
  * batches of a hundred items made a temporary file for it.
  */
 const pragmas = `
@@ -69,7 +70,8 @@ const pragmas = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 67108864;
-  PRAGMA cache_size = -262144;
+  PRAGMA cache_size = -65536;
+  PRAGMA mmap_size = 2147418112;
   PRAGMA temp_store = MEMORY;
   PRAGMA foreign_keys = ON;
   PRAGMA trusted_schema = OFF;
