@@ -7,11 +7,23 @@ export function newResourceNumber(): number {
   return randomInt(1, 2 ** 32)
 }
 
-const prefix = randomUUID().slice(0, 24)
+const start = randomUUID().slice(0, 24)
 let counter = randomInt(2 ** 32)
+let prefix = ''
+
+/** Their last three digits, printed once. */
+const endings = Array.from({ length: 2 ** 12 }, (_, ending) => ending.toString(16).padStart(3, '0'))
 
 /** A GUID that is unique in this process and improbable elsewhere; a counter costs a tenth of a fresh random one. */
 export function newActivityId(): string {
   counter = (counter + 1) % 2 ** 48
-  return prefix + counter.toString(16).padStart(12, '0')
+  const ending = counter % endings.length
+  if (ending === 0 || prefix === '') {
+    prefix =
+      start +
+      Math.floor(counter / endings.length)
+        .toString(16)
+        .padStart(9, '0')
+  }
+  return prefix + endings[ending]
 }

@@ -39,13 +39,15 @@ const plainHead = /^[\x21-\x7e][\x20-\x7e]*(?:\r\n[\x21-\x7e][\x20-\x7e]*)*$/
 /** What a name may be made of. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-const headEnd = Buffer.from('\r\n\r\n')
+const cr = 0x0d
+const lf = 0x0a
+const headEnd = Buffer.from([cr, lf, cr, lf])
 const version = ' HTTP/1.1'
 const noBody = Buffer.alloc(0)
 
 export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
-  const end = chunk.indexOf(headEnd)
-  if (end === -1 || end > headerBytesMax) return undefined
+  const end = endOfHead(chunk)
+  if (end < 0 || end > headerBytesMax) return undefined
   const head = chunk.toString('latin1', 0, end)
   if (!plainHead.test(head)) return undefined
 
@@ -79,6 +81,16 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
   if (missingBytes === undefined) return undefined
   const body = bodyStart === chunk.length ? noBody : chunk.subarray(bodyStart)
   return { method, url, headers, body, missingBytes }
+}
+
+/** Most requests have no body. Of one whose body happens to end like a head, what comes out is no plain head. */
+function endOfHead(chunk: Buffer): number {
+  const last = chunk.length - headEnd.length
+  return isHeadEnd(chunk, last) ? last : chunk.indexOf(headEnd)
+}
+
+function isHeadEnd(chunk: Buffer, at: number): boolean {
+  return chunk[at] === cr && chunk[at + 1] === lf && chunk[at + 2] === cr && chunk[at + 3] === lf
 }
 
 /** Names as clients write them, and in lower case. Few are ever seen, so each is looked at closely once. */
