@@ -64,6 +64,9 @@ export const purgeIntervalMs = 1000
 /** The signature of a request is valid this long before and after its date, as in the service. */
 export const signatureSkewMsMax = 15 * 60 * 1000
 
+/** Dates of signatures that are known again: most of those that could be accepted. */
+export const rememberedDatesMax = 1024
+
 /** Throughput the service accepts. 400 is also what a container gets when nobody says anything. */
 export const throughputMin = 400
 export const throughputDefault = 400

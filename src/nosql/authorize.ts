@@ -10,7 +10,7 @@
 
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { signatureSkewMsMax } from '../base/limits.ts'
+import { rememberedDatesMax, signatureSkewMsMax } from '../base/limits.ts'
 import { HmacSha256 } from './hmac.ts'
 
 /** What the signature speaks about. */
@@ -22,8 +22,8 @@ export interface SignedResource {
 
 export class Authorizer {
   readonly #hmac: HmacSha256
-  #lastDate = ''
-  #lastDateMs = Number.NaN
+  /** Requests of a second share their date, and some are on their way for longer than others. */
+  readonly #dates = new Map<string, SignedDate>()
 
   /** The account key, in base64. */
   constructor(key: string) {
@@ -35,8 +35,9 @@ export class Authorizer {
       refuse('Required Header authorization is missing. Ensure a valid Authorization token is passed.')
     }
     if (date === undefined) refuse('Authorization token mandates Date header.')
-    this.#checkAge(date)
-    const payload = `${verb}\n${type}\n${link}\n${date.toLowerCase()}\n\n`
+    const { ms, lowerCase } = this.#dates.get(date) ?? this.#readDate(date)
+    checkAge(ms)
+    const payload = `${verb}\n${type}\n${link}\n${lowerCase}\n\n`
     if (this.#isSigned(payload, authorization) || this.#isSigned(payload, decoded(authorization))) return
     refuse(
       `The input authorization token can't serve the request. The wrong key is being used or the expected payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. Server used the following payload to sign: '${payload}'`,
@@ -48,25 +49,39 @@ export class Authorizer {
     return prefix !== undefined && this.#hmac.isDigest(payload, token, prefix.length)
   }
 
-  /** Requests of one second share their date, so it is parsed once. */
-  #checkAge(date: string): void {
-    if (date !== this.#lastDate) {
-      this.#lastDateMs = machine.parseHttpDateMs(date)
-      this.#lastDate = date
-    }
-    if (Number.isNaN(this.#lastDateMs)) {
+  #readDate(date: string): SignedDate {
+    const ms = machine.parseHttpDateMs(date)
+    if (Number.isNaN(ms)) {
       refuse(`The date '${date.slice(0, 64)}' of the request cannot be read: it must be in the format of RFC 1123.`)
     }
-    const nowMs = machine.epochMs()
-    if (Math.abs(nowMs - this.#lastDateMs) <= signatureSkewMsMax) return
-    // A client in our own process signs with the date that a test made it believe in.
-    if (Math.abs(machine.believedEpochMs() - this.#lastDateMs) <= signatureSkewMsMax) return
-    const text = (ms: number) => new Date(ms).toUTCString()
-    throw new RequestError(
-      'forbidden',
-      `The authorization token is not valid at the current time. Please create another token and retry (token start time: ${text(this.#lastDateMs)}, token expiry time: ${text(this.#lastDateMs + signatureSkewMsMax)}, current server time: ${text(nowMs)}).`,
-    )
+    const read = { ms, lowerCase: date.toLowerCase() }
+    if (date.length <= httpDateChars) {
+      if (this.#dates.size >= rememberedDatesMax) this.#dates.clear()
+      // A copy: what was cut out of a head holds on to all of it.
+      this.#dates.set(Buffer.from(date).toString(), read)
+    }
+    return read
   }
+}
+
+interface SignedDate {
+  readonly ms: number
+  readonly lowerCase: string
+}
+
+/** `Mon, 16 Nov 2026 05:21:16 GMT` */
+const httpDateChars = 29
+
+function checkAge(dateMs: number): void {
+  const nowMs = machine.epochMs()
+  if (Math.abs(nowMs - dateMs) <= signatureSkewMsMax) return
+  // A client in our own process signs with the date that a test made it believe in.
+  if (Math.abs(machine.believedEpochMs() - dateMs) <= signatureSkewMsMax) return
+  const text = (ms: number) => new Date(ms).toUTCString()
+  throw new RequestError(
+    'forbidden',
+    `The authorization token is not valid at the current time. Please create another token and retry (token start time: ${text(dateMs)}, token expiry time: ${text(dateMs + signatureSkewMsMax)}, current server time: ${text(nowMs)}).`,
+  )
 }
 
 function refuse(text: string): never {
