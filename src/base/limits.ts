@@ -40,6 +40,9 @@ export const pageBytesMax = 4 * MiB
 /** Writes in one commit. More would hold the event loop longer than a turn should take (measured: 256 writes, 9 ms). */
 export const groupWritesMax = 256
 
+/** Turns of the event loop that writes wait for more to come: all of 32 clients are there by then, and beside many reads a turn is long. */
+export const groupTurnsMax = 3
+
 /** Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail (max 9 ms measured). */
 export const checkpointPages = 1000
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Clock, toEpochSeconds } from '../../src/base/clock.ts'
-import { groupWritesMax, sliceRowsMax } from '../../src/base/limits.ts'
+import { groupTurnsMax, groupWritesMax, sliceRowsMax } from '../../src/base/limits.ts'
 import type { WriteAnswer } from '../../src/storage/port.ts'
 import { keyNamed, makeContainer, manualClock, openStore, put, putMany, setDefault, start } from './fixture.ts'
 
@@ -55,6 +55,20 @@ describe('a clock that never stands still', () => {
     )
   })
 
+  test('gives one moment to what is written over a few turns, and not to what goes on and on', async () => {
+    const { clock, store, container } = await restless(null)
+    clock.stepS = 1
+    const writes: Promise<WriteAnswer>[] = []
+    for (let n = 0; n < 4 * groupTurnsMax; n++) {
+      writes.push(put(store, container, String(n)))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    const moments = (await Promise.all(writes)).map(({ moment }) => moment)
+    const groups = [...new Set(moments)].map(moment => moments.filter(each => each === moment).length)
+    assert.equal(groups[0], groupTurnsMax + 1, `groups of ${groups}`)
+    assert.ok(Math.max(...groups) <= groupTurnsMax + 1, `groups of ${groups}`)
+  })
+
   test('lets a sweep, a write and a change of the default in one commit agree on who is dead', async () => {
     const { clock, store, container } = await restless(10)
     await put(store, container, 'old')
@@ -104,12 +118,12 @@ function draft() {
 }
 
 describe('a page that takes several turns', () => {
-  /** A long stretch of dead rows, which makes a page go on in a second turn, and somebody alive behind them. */
+  /** A long stretch of dead rows, which makes a page go on for more turns than a write waits, and somebody alive behind them. */
   async function longStretch() {
     const clock = manualClock()
     const store = openStore(clock)
     const container = await makeContainer(store, -1)
-    await putMany(store, container, sliceRowsMax + 1, 1)
+    await putMany(store, container, (groupTurnsMax + 1) * sliceRowsMax + 1, 1)
     clock.advance(1)
     await put(store, container, 'y', 10)
     await put(store, container, 'z', 1)
