@@ -55,23 +55,23 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
-    write: async (container: ContainerRecord, write: ItemWrite) => {
-      const answer = await translated(store.write(container, write))
-      const { outcome, item, version } = answer
-      if (outcome === 'created' || outcome === 'replaced') {
-        assert(item !== undefined && item.version <= version, 'P2: a write answers with the item it stored')
-        // A life that ends on a date may have ended before it began.
-        if (!('until' in write) || write.until === undefined) checkItem(answer, item)
-      }
-      return answer
-    },
+    write: (container: ContainerRecord, write: ItemWrite) =>
+      store.write(container, write).then(answer => {
+        const { outcome, item, version } = answer
+        if (outcome === 'created' || outcome === 'replaced') {
+          assert(item !== undefined && item.version <= version, 'P2: a write answers with the item it stored')
+          // A life that ends on a date may have ended before it began.
+          if (!('until' in write) || write.until === undefined) checkItem(answer, item)
+        }
+        return answer
+      }, refuseUntranslated),
 
-    transact: async (steps: readonly Step[]) => {
-      const answer = await translated(store.transact(steps))
-      const isWhole = answer.steps.length === steps.length && answer.refusal === undefined
-      assert(isWhole || answer.refusal !== undefined, 'P10: a transaction that was not refused took all its steps')
-      return answer
-    },
+    transact: (steps: readonly Step[]) =>
+      store.transact(steps).then(answer => {
+        const isWhole = answer.steps.length === steps.length && answer.refusal === undefined
+        assert(isWhole || answer.refusal !== undefined, 'P10: a transaction that was not refused took all its steps')
+        return answer
+      }, refuseUntranslated),
 
     changes: (container: ContainerRecord, range: ChangeRange, page: PageSize) =>
       andThen(store.changes(container, range, page), answer => {
@@ -185,7 +185,11 @@ async function translated<T>(promise: MaybePromise<T>): Promise<T> {
   try {
     return await promise
   } catch (error) {
-    if (error instanceof MayflyError) throw error
-    throw new InvariantError('P9: the store failed in a way it should have translated', { cause: error })
+    refuseUntranslated(error)
   }
+}
+
+function refuseUntranslated(error: unknown): never {
+  if (error instanceof MayflyError) throw error
+  throw new InvariantError('P9: the store failed in a way it should have translated', { cause: error })
 }

@@ -25,7 +25,7 @@ const headerNames = {
 type TriggerType = keyof typeof headerNames
 
 export function hasTriggers(request: NosqlRequest): boolean {
-  return Object.values(headerNames).some(name => headerOf(request, name) !== undefined)
+  return headerOf(request, headerNames.pre) !== undefined || headerOf(request, headerNames.post) !== undefined
 }
 
 interface Triggers {
