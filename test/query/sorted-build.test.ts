@@ -99,7 +99,7 @@ const indexes: Readonly<Record<string, Components>> = {
 }
 
 describe('an index built from sorted ranges, beside everything else', () => {
-  const count = indexSortRowsMin + 500
+  const count = 3 * indexSortRowsMin
 
   for (const [seed, [name, components]] of Object.entries(indexes).entries()) {
     test(`has the entries of all items and no others: ${name}`, async () => {
