@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { machine } from '../src/base/clock.ts'
 import { createItemTableSql, itemTable } from '../src/storage/sqlite/schema.ts'
+import { fileSettings } from '../src/storage/sqlite/settings.ts'
 
 const CONTAINER = 1
 const TS = 1_700_000_000
@@ -20,16 +21,7 @@ export class BareInserts implements Disposable {
 
   constructor(folder: string) {
     this.#db = new DatabaseSync(join(folder, 'bare.db'))
-    // The server's own settings (src/storage/sqlite/open.ts).
-    this.#db.exec(`
-      PRAGMA page_size = 8192;
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
-      PRAGMA wal_autocheckpoint = 1000;
-      PRAGMA cache_size = -32768;
-      PRAGMA mmap_size = 2147418112;
-    `)
-    this.#db.exec(createItemTableSql(CONTAINER, 1))
+    this.#db.exec(fileSettings + createItemTableSql(CONTAINER, 1))
     this.#insert = this.#db.prepare(`INSERT INTO ${itemTable(CONTAINER)} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
   }
 

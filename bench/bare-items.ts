@@ -4,16 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { machine } from '../src/base/clock.ts'
 import { createItemTableSql, itemTable } from '../src/storage/sqlite/schema.ts'
-
-// The server's own settings (src/storage/sqlite/open.ts).
-const PRAGMAS = `
-  PRAGMA page_size = 8192;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  PRAGMA wal_autocheckpoint = 1000;
-  PRAGMA cache_size = -32768;
-  PRAGMA mmap_size = 2147418112;
-`
+import { fileSettings } from '../src/storage/sqlite/settings.ts'
 
 const CONTAINER = 1
 
@@ -31,7 +22,7 @@ export class BareWriter implements Disposable {
 
   constructor(folder: string) {
     this.#database = new DatabaseSync(join(folder, 'bare.db'))
-    this.#database.exec(PRAGMAS + createItemTableSql(CONTAINER, 1))
+    this.#database.exec(fileSettings + createItemTableSql(CONTAINER, 1))
     this.#insert = this.#database.prepare(`INSERT INTO ${itemTable(CONTAINER)} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
   }
 

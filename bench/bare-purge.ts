@@ -7,6 +7,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { machine } from '../src/base/clock.ts'
 import { sweepRowsMax } from '../src/base/limits.ts'
+import { fileSettings } from '../src/storage/sqlite/settings.ts'
 
 export interface BarePurge {
   readonly removed: number
@@ -16,14 +17,7 @@ export interface BarePurge {
 
 const file = process.argv[2]!
 const database = new DatabaseSync(file)
-// The server's own settings (src/storage/sqlite/open.ts).
-database.exec(`
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  PRAGMA wal_autocheckpoint = 1000;
-  PRAGMA cache_size = -32768;
-  PRAGMA mmap_size = 2147418112;
-`)
+database.exec(fileSettings)
 
 const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%deadline%'").all()
 const tables = names.map(({ name }) => `"${name}"`)

@@ -8,22 +8,15 @@ export function newResourceNumber(): number {
 }
 
 const start = randomUUID().slice(0, 24)
-let counter = randomInt(2 ** 32)
-let prefix = ''
-
-/** Their last three digits, printed once. */
-const endings = Array.from({ length: 2 ** 12 }, (_, ending) => ending.toString(16).padStart(3, '0'))
+const endings = Array.from({ length: 256 }, (_, ending) => ending.toString(16).padStart(2, '0'))
+/** Begins where all but the ending is printed. */
+let counter = randomInt(2 ** 24) * endings.length
+let beginning = ''
 
 /** A GUID that is unique in this process and improbable elsewhere; a counter costs a tenth of a fresh random one. */
 export function newActivityId(): string {
-  counter = (counter + 1) % 2 ** 48
   const ending = counter % endings.length
-  if (ending === 0 || prefix === '') {
-    prefix =
-      start +
-      Math.floor(counter / endings.length)
-        .toString(16)
-        .padStart(9, '0')
-  }
-  return prefix + endings[ending]
+  if (ending === 0) beginning = start + (counter / endings.length).toString(16).padStart(10, '0')
+  counter = (counter + 1) % 2 ** 48
+  return beginning + endings[ending]
 }

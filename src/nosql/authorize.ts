@@ -97,7 +97,9 @@ const tokenPrefixes = [
 
 function decoded(token: string): string {
   try {
-    return decodeURIComponent(token)
+    const text = decodeURIComponent(token)
+    // What is escaped twice says something else.
+    return text.includes('%') ? '' : text
   } catch {
     // A token that is not URI-encoded properly carries no signature.
     return ''

@@ -37,6 +37,7 @@ const declined: readonly [why: string, text: string][] = [
   ['the body is too large', post.replace(': 8', `: ${requestBytesMax + 1}`)],
   ['there are bytes behind the request', `${post}x`],
   ['a GET is followed by another', get + get],
+  ['the body ends like a head', post.replace('{"id":1}', '{}  \r\n\r\n')],
   ['the length is not a number', post.replace(': 8', ': 8a')],
   ['the length is signed', post.replace(': 8', ': +8')],
   ['there are two lengths', post.replace('Connection', 'Content-Length: 8\r\nConnection')],

@@ -102,7 +102,8 @@ function nameOf(written: string): string | undefined {
   if (known !== undefined) return known
   const name = written.toLowerCase()
   if (!token.test(written) || name === '__proto__' || peculiar.has(name)) return undefined
-  if (names.size < rememberedNamesMax) names.set(written, name)
+  // A copy: what was cut out of a head holds on to all of it.
+  if (names.size < rememberedNamesMax) names.set(Buffer.from(written).toString(), Buffer.from(name).toString())
   return name
 }
 

@@ -38,6 +38,7 @@ import { lockDirectory } from './lock.ts'
 import { Log } from './log.ts'
 import { changeNumber } from './positions.ts'
 import { dataFile, migrate } from './schema.ts'
+import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
 import { Turns } from './turns.ts'
@@ -57,25 +58,6 @@ export interface SqliteOptions {
   /** Makes the index keys of bodies; JSON bodies only, unless given. */
   readonly keysOf?: KeyMaker
 }
-
-/**
- * Pages of 8 KiB: creates of 1 KB cost a tenth less than with 4 KiB, at equal reads (16 KiB gain nothing more).
- *
- * Reads look into the file itself as far as it can be mapped, so little has to be kept: SQLite walks over all that it keeps whenever
- * pages of an index change places, in a commit that everybody waits for (docs/decisions/0011). A log that grew behind a long page of a query is cut back to 64 MB. What a transaction may have to take back is remembered in memory: most
- * batches of a hundred items made a temporary file for it.
- */
-const pragmas = `
-  PRAGMA page_size = 8192;
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  PRAGMA journal_size_limit = 67108864;
-  PRAGMA cache_size = -32768;
-  PRAGMA mmap_size = 2147418112;
-  PRAGMA temp_store = MEMORY;
-  PRAGMA foreign_keys = ON;
-  PRAGMA trusted_schema = OFF;
-`
 
 export function openSqlite(options: SqliteOptions): Store {
   const { directory } = options
@@ -123,7 +105,7 @@ class SqliteStore implements Store {
   ) {
     this.#db = db
     this.#lock = lock
-    db.exec(pragmas)
+    db.exec(fileSettings)
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
     this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)

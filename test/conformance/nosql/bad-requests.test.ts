@@ -99,6 +99,8 @@ test('A signature may be written with small escapes, with none, or with more tha
     const { status, text } = await server.send({ path: itemPath, headers: { ...keyHeader, authorization }, date })
     assert.equal(status, 200, text)
   }
+  const twice = { ...keyHeader, authorization: encodeURIComponent(token) }
+  await witness.assertRefused({ path: itemPath, headers: twice, date }, { status: 401 })
 })
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toUTCString()
