@@ -16,7 +16,7 @@ import {
 } from '../document/partition-key.ts'
 import type { ContainerRecord } from '../storage/port.ts'
 import { containerRid, databaseRid } from './resource-id.ts'
-import { header } from './response.ts'
+import { header, inOnePiece } from './response.ts'
 
 export interface ContainerView {
   readonly record: ContainerRecord
@@ -43,7 +43,7 @@ export function viewOf(record: ContainerRecord): ContainerView {
       rid,
       self: `dbs/${databaseRid(record.database)}/colls/${rid}/`,
       path,
-      pathHeaders: header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path),
+      pathHeaders: inOnePiece(header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path)),
       keyPaths: record.partitionKey.paths.map(parsePartitionKeyPath),
       ranges: partitionRanges(record.partitionKey, record.partitionCount),
     }

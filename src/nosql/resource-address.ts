@@ -9,6 +9,7 @@
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Engine } from '../engine/engine.ts'
 import { viewOf } from './container-view.ts'
+import { parsePath } from './request.ts'
 import { databaseRid } from './resource-id.ts'
 
 export interface Address {
@@ -19,16 +20,26 @@ export interface Address {
   readonly signedType?: string
 }
 
-export function resolveAddress(engine: Engine, path: readonly string[]): MaybePromise<Address> {
+export function resolveAddress(engine: Engine, url: string): MaybePromise<Address> {
+  const path = parsePath(url)
   if (path[0] === 'offers') return { path, signedLink: (path[1] ?? '').toLowerCase() }
   // An operation on a container is signed as the container itself.
   if (path[4] === 'operations') return { path, signedLink: path.slice(0, 4).join('/'), signedType: 'colls' }
-  const isFeed = path.length % 2 === 1
-  const byName = { path, signedLink: (isFeed ? path.slice(0, -1) : path).join('/') }
+  const byName = { path, signedLink: nameLink(url, path) }
   if (path[0] !== 'dbs' || path[1] === undefined || !isRid(path[1], databaseRidChars)) return byName
   return andThen(engine.store.findDatabase(path[1]), named =>
     named === undefined ? byRid(engine, path, byName) : byName,
   )
+}
+
+/** The names up to that of the resource itself, or of the one that owns the feed. */
+function nameLink(url: string, path: readonly string[]): string {
+  const isFeed = path.length % 2 === 1
+  let chars = path.length
+  for (const name of path) chars += name.length
+  // Whatever is escaped or empty is longer than what became of it.
+  if (chars !== url.length || !url.startsWith('/')) return (isFeed ? path.slice(0, -1) : path).join('/')
+  return isFeed ? url.slice(1, Math.max(1, url.length - path.at(-1)!.length - 1)) : url.slice(1)
 }
 
 /** Base64 of 4 and of 8 bytes. */

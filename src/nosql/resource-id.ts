@@ -76,8 +76,16 @@ export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
 
 /** `RRRRRRRR-0000-0000-0000-VVVVVVVVVVVV`: the incarnation of the container and the version within it. */
 export function etagOf(rid: number, version: number): string {
-  return `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-${version.toString(16).padStart(12, '0')}`
+  if (rid !== etagRid) {
+    etagRid = rid
+    etagStart = `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-`
+  }
+  return etagStart + version.toString(16).padStart(12, '0')
 }
+
+/** One container is asked for many items in a row. */
+let etagRid = -1
+let etagStart = ''
 
 export function etagForm(rid: number): StampForm {
   return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }

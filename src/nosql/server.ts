@@ -8,7 +8,7 @@ import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './authorize.ts'
 import { publicError } from './error-map.ts'
-import { hasFlag, isQuery, type NosqlRequest, parsePath, partitionKeyHeader, type Service } from './request.ts'
+import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './request.ts'
 import { type Address, resolveAddress } from './resource-address.ts'
 import { checkGrant, readToken } from './resource-token.ts'
 import { type NosqlResponse, send, sendError } from './response.ts'
@@ -55,7 +55,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     handle(http, reply) {
       const activityId = newActivityId()
       try {
-        const response = andThen(resolveAddress(engine, parsePath(http.url)), address => {
+        const response = andThen(resolveAddress(engine, http.url), address => {
           authorize(authorizer, key, http, address)
           const { headers, origin, body } = http
           const request: NosqlRequest = { service, headers, origin, path: address.path, body }

@@ -86,7 +86,7 @@ async function withToken(request: NosqlRequest, { text }: StoredResource): Promi
   const permission = JSON.parse(text) as Permission
   const { permissionMode, resource, resourcePartitionKey } = permission
   const { engine, key } = request.service
-  const { path } = await resolveAddress(engine, parsePath(resource))
+  const { path } = await resolveAddress(engine, resource)
   const partitionKey =
     resourcePartitionKey === undefined
       ? undefined
