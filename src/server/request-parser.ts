@@ -61,16 +61,17 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
   if (url.charCodeAt(0) !== 0x2f || url.includes(' ')) return undefined
 
   const headers: Record<string, string> = {}
+  let header = requestLine
   while (lineEnd < head.length) {
     const start = lineEnd + 2
+    const next = headerAfter(header, head, start)
+    if (next === undefined) return undefined
+    header = next
     lineEnd = head.indexOf('\r\n', start)
     if (lineEnd === -1) lineEnd = head.length
-    const colon = head.indexOf(':', start)
-    if (colon === -1 || colon >= lineEnd) return undefined
-    const name = nameOf(head.slice(start, colon))
     // What every object has counts as a repetition too; no client sends such names.
-    if (name === undefined || headers[name] !== undefined) return undefined
-    headers[name] = valueIn(head, colon + 1, lineEnd)
+    if (headers[header.name] !== undefined) return undefined
+    headers[header.name] = valueIn(head, start + header.written.length, lineEnd)
   }
   const { connection, host } = headers
   if (host === undefined || host === '') return undefined
@@ -93,18 +94,44 @@ function isHeadEnd(chunk: Buffer, at: number): boolean {
   return chunk[at] === cr && chunk[at + 1] === lf && chunk[at + 2] === cr && chunk[at + 3] === lf
 }
 
-/** Names as clients write them, and in lower case. Few are ever seen, so each is looked at closely once. */
-const names = new Map<string, string>()
+/** A header as some client writes it. */
+interface Header {
+  /** With its colon. */
+  readonly written: string
+  /** In lower case. */
+  readonly name: string
+  /** What came behind it the last time: clients keep to their order, so mostly one look at it tells. */
+  follower: Header | undefined
+}
 
-/** undefined: of a header that is none of ours to understand. */
-function nameOf(written: string): string | undefined {
-  const known = names.get(written)
-  if (known !== undefined) return known
-  const name = written.toLowerCase()
-  if (!token.test(written) || name === '__proto__' || peculiar.has(name)) return undefined
-  // A copy: what was cut out of a head holds on to all of it.
-  if (names.size < rememberedNamesMax) names.set(Buffer.from(written).toString(), Buffer.from(name).toString())
-  return name
+/** Stands before the first header. */
+const requestLine: Header = { written: '', name: '', follower: undefined }
+
+/** Few are ever seen, so each is looked at closely once. */
+const known = new Map<string, Header>()
+
+/** The one that begins there; undefined: it is none of ours to understand. */
+function headerAfter(before: Header, head: string, start: number): Header | undefined {
+  if (before.follower !== undefined && head.startsWith(before.follower.written, start)) return before.follower
+  const colon = head.indexOf(':', start)
+  const written = head.slice(start, colon + 1)
+  const header = known.get(written)
+  if (header === undefined) return learn(written)
+  before.follower = header
+  return header
+}
+
+function learn(written: string): Header | undefined {
+  const name = written.slice(0, -1).toLowerCase()
+  if (!token.test(name) || name === '__proto__' || peculiar.has(name)) return undefined
+  // Copies: what was cut out of a head holds on to all of it.
+  const header = { written: copyOf(written), name: copyOf(name), follower: undefined }
+  if (known.size < rememberedNamesMax) known.set(header.written, header)
+  return header
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 const space = 0x20
