@@ -10,8 +10,10 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { bodyArrivalMsMax, keepAliveMs } from '../base/limits.ts'
+import { inOnePiece } from '../nosql/response.ts'
 import type { NosqlServer } from '../nosql/server.ts'
 import type { HttpAnswer } from '../nosql/transport.ts'
+import { readInPlace } from './in-place.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 
 export interface FastLaneOptions {
@@ -23,12 +25,32 @@ export interface FastLaneOptions {
 }
 
 /** A plain request whose body has not arrived whole. */
-interface Begun {
+class BegunRequest {
   readonly plain: PlainRequest
-  /** All that was read of it. */
-  readonly chunks: Buffer[]
-  missingBytes: number
-  readonly limit: NodeJS.Timeout
+  readonly body: Buffer
+  /** Room for all of it: its client could make us hold as much anyway. */
+  readonly #bytes: Buffer
+  #arrivedBytes: number
+
+  constructor(plain: PlainRequest, chunk: Buffer) {
+    this.plain = plain
+    this.#bytes = Buffer.allocUnsafeSlow(chunk.length + plain.missingBytes)
+    this.#arrivedBytes = chunk.copy(this.#bytes)
+    this.body = this.#bytes.subarray(chunk.length - plain.body.length)
+  }
+
+  get missingBytes(): number {
+    return this.#bytes.length - this.#arrivedBytes
+  }
+
+  get arrived(): Buffer {
+    return this.#bytes.subarray(0, this.#arrivedBytes)
+  }
+
+  /** No more than what is missing. */
+  add(chunk: Buffer): void {
+    this.#arrivedBytes += chunk.copy(this.#bytes, this.#arrivedBytes)
+  }
 }
 
 export class FastLane {
@@ -49,16 +71,23 @@ export class FastLane {
   }
 
   /** Serves a connection, beginning with bytes that were read from it already. */
-  serve(socket: Socket, first: Buffer): void {
-    const { nosql, isProtocolPath, handOver } = this.#options
+  serve(accepted: Socket, first: Buffer): void {
+    const { nosql } = this.#options
+    if (!this.#isOurs(parsePlainRequest(first))) {
+      this.#handOver(accepted, first)
+      return
+    }
+    const reading = readInPlace(accepted, bytes => onData(bytes))
+    const { socket } = reading
     let waiting: Buffer | undefined
-    let begun: Begun | undefined
+    let begun: BegunRequest | undefined
+    let bodyLimit: NodeJS.Timeout | undefined
     let isBusy = false
     /** The client will say nothing more; it still listens. */
     let hasEnded = false
 
     const onClose = () => {
-      if (begun !== undefined) machine.clearTimeout(begun.limit)
+      machine.clearTimeout(bodyLimit)
       this.#endings.delete(endIfIdle)
     }
     const endIfIdle = () => {
@@ -76,16 +105,15 @@ export class FastLane {
     }
 
     const leave = (bytes: Buffer) => {
-      socket.off('data', onData)
       socket.off('end', onEnd)
       socket.off('timeout', onTimeout)
       socket.off('close', onClose)
       onClose()
       socket.setTimeout(0)
-      socket.pause()
-      socket.unshift(bytes)
-      handOver(socket)
-      socket.resume()
+      // What was answered here stands before all that will be answered there.
+      this.#writeOut()
+      reading.end()
+      this.#handOver(socket, Buffer.from(bytes))
     }
 
     const answer = ({ status, headers, body, bodyBytes }: HttpAnswer, isHead: boolean) => {
@@ -109,7 +137,7 @@ export class FastLane {
       // What arrives after we have said goodbye could not be answered, so it must not be done.
       if (socket.writableEnded) return
       if (isBusy) {
-        waiting = waiting === undefined ? chunk : Buffer.concat([waiting, chunk])
+        waiting = waiting === undefined ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])
         // A client that talks on without listening is stopped until its answer is out.
         socket.pause()
         return
@@ -120,30 +148,29 @@ export class FastLane {
         return
       }
       const plain = parsePlainRequest(chunk)
-      if (plain === undefined || !isProtocolPath(plain.url)) {
+      if (!this.#isOurs(plain)) {
         leave(chunk)
         return
       }
       if (plain.missingBytes === 0) {
-        handle(plain, plain.body)
+        handle(plain, plain.body.length === 0 ? plain.body : Buffer.from(plain.body))
         return
       }
-      const chunks = [chunk]
-      const limit = machine.setTimeout(() => leave(Buffer.concat(chunks)), bodyArrivalMsMax).unref()
-      begun = { plain, chunks, missingBytes: plain.missingBytes, limit }
+      const begins = new BegunRequest(plain, chunk)
+      begun = begins
+      bodyLimit = machine.setTimeout(() => leave(begins.arrived), bodyArrivalMsMax).unref()
     }
 
-    const goOn = (from: Begun, chunk: Buffer) => {
-      from.chunks.push(chunk)
-      from.missingBytes -= chunk.length
-      if (from.missingBytes > 0) return
-      if (from.missingBytes < 0) {
-        leave(Buffer.concat(from.chunks))
+    const goOn = (from: BegunRequest, chunk: Buffer) => {
+      if (chunk.length > from.missingBytes) {
+        leave(Buffer.concat([from.arrived, chunk]))
         return
       }
+      from.add(chunk)
+      if (from.missingBytes > 0) return
       begun = undefined
-      machine.clearTimeout(from.limit)
-      handle(from.plain, Buffer.concat([from.plain.body, ...from.chunks.slice(1)]))
+      machine.clearTimeout(bodyLimit)
+      handle(from.plain, from.body)
     }
 
     const handle = ({ method, url, headers }: PlainRequest, body: Buffer) => {
@@ -152,12 +179,22 @@ export class FastLane {
       nosql.handle(request, reply => answer(reply, method === 'HEAD'))
     }
 
-    socket.on('data', onData)
     socket.on('end', onEnd)
     socket.on('close', onClose)
     socket.setTimeout(keepAliveMs, onTimeout)
     this.#endings.add(endIfIdle)
     onData(first)
+  }
+
+  #handOver(socket: Socket, unread: Buffer): void {
+    socket.pause()
+    socket.unshift(unread)
+    this.#options.handOver(socket)
+    socket.resume()
+  }
+
+  #isOurs(plain: PlainRequest | undefined): plain is PlainRequest {
+    return plain !== undefined && this.#options.isProtocolPath(plain.url)
   }
 
   /**
@@ -195,7 +232,7 @@ function headText(status: number, headers: string, isLast: boolean): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${headers}Date: ${httpDate()}\r\n${connection}\r\n\r\n`
 }
 
-const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`
+const keepAlive = inOnePiece(`Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`)
 
 let dateSecond = -1
 let dateText = ''
