@@ -2,7 +2,7 @@
  * One connection: bytes in, commands one after the other, answers out.
  *
  * Commands of a connection are carried out in the order in which they came, each after the one before it: a client that does not
- * wait for an answer relies on it. Answers that are ready in one turn leave together.
+ * wait for an answer relies on it.
  */
 
 import type { Duplex } from 'node:stream'
@@ -14,6 +14,7 @@ import { dispatch } from './dispatch.ts'
 import { asMongoError, errorAnswer, noCircumstances } from './error-map.ts'
 import { CutConnection } from './fail-points.ts'
 import { type Fields, writeFields } from './fields.ts'
+import type { Outbox } from './outbox.ts'
 import type { MongoService } from './service.ts'
 import { type Compressor, opCompressed, pack, unpack } from './wire/compression.ts'
 import { FrameReader, FramingError } from './wire/frame.ts'
@@ -29,18 +30,19 @@ export class Connection {
   readonly #service: MongoService
   readonly #stream: Duplex
   readonly #client: Client
+  readonly #outbox: Outbox
   readonly #reader: FrameReader
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #isBusy = false
-  #isCorked = false
   #isClosing = false
   #lastRequestId = 0
 
-  constructor(service: MongoService, stream: Duplex, client: Client) {
+  constructor(service: MongoService, stream: Duplex, client: Client, outbox: Outbox) {
     this.#service = service
     this.#stream = stream
     this.#client = client
+    this.#outbox = outbox
     this.#reader = new FrameReader(message => this.#receive(message), mongoStrangerMessageBytesMax)
     stream.on('data', (chunk: Buffer) => this.push(chunk))
     stream.on('drain', () => this.#proceed())
@@ -169,15 +171,18 @@ export class Connection {
 
   #send(reply: Buffer): void {
     if (this.#stream.destroyed) return
-    if (!this.#isCorked) {
-      this.#isCorked = true
-      this.#stream.cork()
-      process.nextTick(() => {
-        this.#isCorked = false
-        this.#stream.uncork()
-      })
-    }
+    if (this.#stream.writableCorked === 0) this.#holdBack()
     this.#stream.write(reply)
+  }
+
+  #holdBack(): void {
+    if (!this.#isBusy) {
+      this.#outbox.hold(this.#stream)
+      return
+    }
+    // Those who waited for a commit are answered together anyway.
+    this.#stream.cork()
+    process.nextTick(() => this.#stream.uncork())
   }
 
   #end(): void {

@@ -14,6 +14,7 @@ import { Connection } from './connection.ts'
 import { CursorRegistry } from './cursors.ts'
 import { FailPoints } from './fail-points.ts'
 import { Operations } from './operations.ts'
+import { Outbox } from './outbox.ts'
 import { dropForgottenIndexes, finishRewriting } from './recovery.ts'
 import { Accounts } from './scram.ts'
 import type { MongoService, MongoSettings } from './service.ts'
@@ -36,6 +37,7 @@ const users = ['localhost', 'mayfly']
 export class MongoServer {
   readonly #service: MongoService
   readonly #connections = new Set<Connection>()
+  readonly #outbox = new Outbox()
   readonly #housekeeping: NodeJS.Timeout
   #lastConnectionId = 0
 
@@ -78,7 +80,7 @@ export class MongoServer {
       serverAddress: addressOf(socket.localAddress, socket.localPort),
       clientAddress: addressOf(socket.remoteAddress, socket.remotePort),
     })
-    const connection = new Connection(this.#service, stream, client)
+    const connection = new Connection(this.#service, stream, client, this.#outbox)
     this.#connections.add(connection)
     stream.once('close', () => this.#connections.delete(connection))
     return connection

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import test from 'node:test'
-import { readInPlace } from './in-place.ts'
+import { readCopies, readInPlace } from './in-place.ts'
 
-async function pair(): Promise<{ client: Socket; accepted: Socket } & AsyncDisposable> {
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }).listen(0, '127.0.0.1')
+async function pair(allowHalfOpen = true): Promise<{ client: Socket; accepted: Socket } & AsyncDisposable> {
+  const server = createServer({ allowHalfOpen, pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as { port: number }).port, '127.0.0.1')
   const [accepted] = (await once(server, 'connection')) as [Socket]
@@ -67,6 +67,17 @@ for (const side of ['accepted', 'socket'] as const) {
     await closed
   })
 }
+
+test('Whether a client that is done ends the connection is as it was', async () => {
+  for (const allowHalfOpen of [true, false]) {
+    await using connection = await pair(allowHalfOpen)
+    const socket = readCopies(connection.accepted)
+    socket.resume()
+    connection.client.end()
+    await once(socket, 'end')
+    assert.equal(socket.writable, allowHalfOpen)
+  }
+})
 
 test('A socket without a handle is read in the ordinary way', async () => {
   await using connection = await pair()

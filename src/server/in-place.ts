@@ -19,7 +19,10 @@ export interface Reading {
 /** As much as node reads at once. */
 const shared = Buffer.allocUnsafeSlow(65_536)
 
-/** `onBytes` must not keep the bytes: the next to be read lie in their place. */
+/**
+ * `onBytes` must not keep the bytes: the next to be read lie in their place. To be called when all that the accepted socket has read
+ * is known: in its event of data, or before there was any.
+ */
 export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void): Reading {
   const owner: { _handle?: object | null } = accepted as object
   const handle = owner._handle
@@ -38,7 +41,7 @@ export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void):
     },
   }
   owner._handle = null
-  const socket = new Socket({ handle, allowHalfOpen: true, onread } as object)
+  const socket = new Socket({ handle, allowHalfOpen: accepted.allowHalfOpen, onread } as object)
   socket.on('error', error => accepted.destroy(error))
   socket.once('close', () => accepted.destroy())
   accepted.once('close', () => socket.destroy())
@@ -48,4 +51,11 @@ export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void):
       isInPlace = false
     },
   }
+}
+
+/** For those who keep what they read: it comes out of the socket as of any other, in chunks no larger than what came. */
+export function readCopies(accepted: Socket): Socket {
+  const { socket, end } = readInPlace(accepted, () => {})
+  end()
+  return socket
 }

@@ -12,6 +12,7 @@ import { drainMsMax, headersTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import type { Certificate } from './certificate.ts'
+import { readCopies } from './in-place.ts'
 import { explainListenError, type Listener } from './listener.ts'
 
 export interface MongoListenerOptions {
@@ -46,11 +47,13 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   /** Connections that have not said anything yet. */
   const silent = new Set<Socket>()
 
-  async function serve(socket: Socket, first: Buffer): Promise<void> {
+  async function serve(accepted: Socket, first: Buffer): Promise<void> {
+    const isTls = isTlsSoFar(first)
+    const socket = isTls ? accepted : readCopies(accepted)
     socket.pause()
-    const server = await serverWhenLoaded()
     socket.unshift(first)
-    if (!isTlsSoFar(first)) {
+    const server = await serverWhenLoaded()
+    if (!isTls) {
       server.serve(socket, socket)
       socket.resume()
       return
