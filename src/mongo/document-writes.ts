@@ -14,6 +14,7 @@ import { type Collection, collectionOf } from './collections.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './command-error.ts'
 import { lifeOf } from './document-life.ts'
+import { takenIdError } from './duplicate-key.ts'
 import { bsonIndexKeys } from './index-keys.ts'
 import type { RetryRecord, StatementResult } from './retry-record.ts'
 import { AlreadyDone, recordStep } from './retry-record.ts'
@@ -30,6 +31,8 @@ export interface DocumentWrite {
   readonly bytes: number
   /** undefined: leave it as it is. May be called several times. */
   decide(found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined
+  /** Only for a new document: the store does not look first, and refuses it when its `_id` is taken. */
+  readonly isBlind?: boolean
 }
 
 /** What goes into the session's record together with the writes; asked for when they have been decided. */
@@ -97,7 +100,10 @@ async function writeToStore(
   // A step that refused by itself has no answer; one that was refused has.
   if (error !== undefined) return { index: answer.steps.length, error }
   const index = answer.steps.length - 1
-  return { index, error: await conflictError(engine, collection, offers[index]?.document) }
+  const document = offers[index]?.document
+  return answer.steps[index]!.outcome === 'exists'
+    ? { index, error: takenIdError(collection, document!) }
+    : { index, error: await conflictError(engine, collection, document) }
 }
 
 type Put = Extract<DocumentChange, { kind: 'put' }>
@@ -106,7 +112,10 @@ function stepOf({ service }: Call, collection: Collection, write: DocumentWrite,
   return {
     container: collection.container,
     key: write.key,
-    decide: (found, moment) => {
+    isBlind: write.isBlind === true,
+    decide: (looked, moment) => {
+      // A store may look all the same.
+      const found = write.isBlind === true ? undefined : looked
       const change = write.decide(found?.body as Uint8Array | undefined, moment)
       if (change?.kind === 'put') offer(change)
       return change === undefined ? undefined : itemChange(collection, change, found, service.settings)

@@ -21,6 +21,11 @@ export function duplicateKeyError(
   )
 }
 
+/** Of a document whose `_id` somebody has. */
+export function takenIdError(collection: Collection, document: Uint8Array): CommandError {
+  return duplicateKeyError(collection, collection.indexes.find(({ name }) => name === '_id_')!, document)
+}
+
 function valueAtPath(document: BsonDocument, path: string): Value {
   let value: Value | undefined = document
   for (const name of path.split('.')) value = value?.type === bsonType.document ? value.get(name) : undefined

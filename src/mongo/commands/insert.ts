@@ -4,7 +4,7 @@ import { groupBytesMax, mongoWriteStepsMax } from '../../base/limits.ts'
 import { type Collection, findOrCreateCollection } from '../collections.ts'
 import type { Call, Command } from '../command.ts'
 import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../document-writes.ts'
-import { duplicateKeyError } from '../duplicate-key.ts'
+import { takenIdError } from '../duplicate-key.ts'
 import type { Fields } from '../fields.ts'
 import { namespaceOf } from '../namespace.ts'
 import { newDocument } from '../new-document.ts'
@@ -123,7 +123,7 @@ class Insertions {
   /** All of a group in one transaction. Where that is refused, what stands before the one that is to blame goes first. */
   async #write(group: readonly Insertion[]): Promise<void> {
     if (group.length === 0) return
-    const writes = this.#isOrdered ? untilFirstTaken(group) : group
+    const writes = this.#writesOf(group)
     const results = this.#record === undefined ? undefined : () => this.#resultsOf(group)
     const refusal = await this.#attempt(group, writes, results)
     if (refusal === 'failed') return
@@ -136,12 +136,23 @@ class Insertions {
     }
     for (const { index, isTaken, document } of group) {
       if (isTaken) {
-        this.#errors.push({ index, error: duplicateKeyError(this.#collection, idIndex(this.#collection), document) })
+        this.#errors.push({ index, error: takenIdError(this.#collection, document) })
         if (this.#isOrdered) return
       } else {
         this.#inserted++
       }
     }
+  }
+
+  /**
+   * Hardly ever is an `_id` taken, and who inserts in order is done then: whether it is needs no look at every one. Elsewhere all of
+   * them must be known at once.
+   */
+  #writesOf(group: readonly Insertion[]): readonly DocumentWrite[] {
+    if (!this.#isOrdered) return group
+    return this.#call.isInTransaction
+      ? untilFirstTaken(group)
+      : group.map(({ key, bytes, decide }) => ({ key, bytes, decide, isBlind: true }))
   }
 
   /** A group that could not be written at all, because there is no capacity for it, leaves the others their chance. */
@@ -171,10 +182,6 @@ class Insertions {
 }
 
 const inserted: StatementResult = { n: 1 }
-
-function idIndex({ indexes }: Collection) {
-  return indexes.find(({ name }) => name === '_id_')!
-}
 
 /** In an ordered command nothing is written behind the first `_id` that is taken. */
 function untilFirstTaken(group: readonly Insertion[]): DocumentWrite[] {
