@@ -2,12 +2,11 @@
  * http and https on one port: the first byte of a connection tells them apart.
  *
  * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. Plain connections begin in the fast lane and
- * leave it for node:http with their first request that is out of the ordinary. The certificate is made when the first
- * TLS connection arrives, so that a start costs nothing for those who never need it.
+ * leave it for node:http with their first request that is out of the ordinary. The certificate is made, and node:https loaded,
+ * when the first TLS connection arrives, so that a start costs nothing for those who never need it.
  */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
@@ -45,7 +44,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const plain = createHttpServer(limits, handler)
   let secure: Promise<Server> | undefined
   const secureServer = () => {
-    secure ??= certificate().then(({ key, cert }) => prepare(createHttpsServer({ ...limits, key, cert }, handler)))
+    secure ??= Promise.all([certificate(), import('node:https')]).then(([{ key, cert }, https]) =>
+      prepare(https.createServer({ ...limits, key, cert }, handler)),
+    )
     return secure
   }
   prepare(plain)

@@ -6,7 +6,7 @@
  */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
 import { drainMsMax, headersTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
@@ -37,10 +37,13 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     loading ??= load()
     return loading
   }
-  let context: Promise<SecureContext> | undefined
-  const secureContext = () => {
-    context ??= certificate().then(({ key, cert }) => createSecureContext({ key, cert }))
-    return context
+  let securing: Promise<(socket: Socket) => TLSSocket> | undefined
+  const secure = () => {
+    securing ??= Promise.all([certificate(), import('node:tls')]).then(([{ key, cert }, tls]) => {
+      const secureContext = tls.createSecureContext({ key, cert })
+      return socket => new tls.TLSSocket(socket, { isServer: true, secureContext })
+    })
+    return securing
   }
   if (isNeeded) await serverWhenLoaded()
   const sockets = new Set<Socket>()
@@ -58,7 +61,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
       socket.resume()
       return
     }
-    const decrypted = new TLSSocket(socket, { isServer: true, secureContext: await secureContext() })
+    const decrypted = (await secure())(socket)
     decrypted.on('error', () => socket.destroy())
     decrypted.on('close', () => socket.destroy())
     server.serve(decrypted, socket)
