@@ -16,6 +16,7 @@ import { CommandError } from './command-error.ts'
 import { lifeOf } from './document-life.ts'
 import { takenIdError } from './duplicate-key.ts'
 import { bsonIndexKeys } from './index-keys.ts'
+import type { Overlay } from './overlay.ts'
 import type { RetryRecord, StatementResult } from './retry-record.ts'
 import { AlreadyDone, recordStep } from './retry-record.ts'
 import { requireOverlay } from './statement.ts'
@@ -155,8 +156,21 @@ async function writeToTransaction(
   collection: Collection,
   writes: readonly DocumentWrite[],
 ): Promise<Refusal | undefined> {
-  const { store } = call.service.engine
   const overlay = await requireOverlay(call, collection)
+  const undo = overlay.savepoint(writes.map(({ key }) => key))
+  const refusal = await putInto(overlay, call, collection, writes)
+  if (refusal !== undefined) undo()
+  return refusal
+}
+
+/** Stops at the first write that is refused. */
+async function putInto(
+  overlay: Overlay,
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+): Promise<Refusal | undefined> {
+  const { store } = call.service.engine
   const moment = await store.moment()
   for (const [index, write] of writes.entries()) {
     const pending = overlay.find(write.key)
@@ -164,9 +178,10 @@ async function writeToTransaction(
     // Also where nothing would change: what the transaction read before may have been something else.
     if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
     const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
+    const isTaken = write.isBlind === true && found !== undefined
     let change: DocumentChange | undefined
     try {
-      change = write.decide(found, moment)
+      change = write.decide(isTaken ? undefined : found, moment)
       if (change?.kind === 'put') refuseSize(change.document)
     } catch (error) {
       if (error instanceof RequestError) return { index, error }
@@ -174,6 +189,7 @@ async function writeToTransaction(
     }
     if (change === undefined) continue
     const document = change.kind === 'put' ? change.document : undefined
+    if (isTaken) return { index, error: takenIdError(collection, document!) }
     const error = document && (await conflictInTransaction(call.service.engine, overlay, write.key, document))
     if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion

@@ -31,6 +31,17 @@ export class Overlay {
     this.#pending.set(nameOf(pending.key), pending)
   }
 
+  /** Gives back what returns to how it was at these keys. */
+  savepoint(keys: readonly ItemKey[]): () => void {
+    const before = keys.map(key => [nameOf(key), this.find(key)] as const)
+    return () => {
+      for (const [name, pending] of before) {
+        if (pending === undefined) this.#pending.delete(name)
+        else this.#pending.set(name, pending)
+      }
+    }
+  }
+
   /** Whether the transaction has a word of its own about this stored document. */
   covers(document: Uint8Array): boolean {
     return this.#pending.has(nameOf(this.collection.keyOf(itemId(document, document[4]!, 9), document)))

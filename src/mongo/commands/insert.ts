@@ -108,6 +108,8 @@ class Insertions {
         key: this.#collection.keyOf(id, document),
         bytes: document.length,
         isTaken: false,
+        // Hardly ever is an `_id` taken, and who inserts in order is done then. Out of order all that are taken must be known at once.
+        isBlind: this.#isOrdered,
         decide: found => {
           insertion.isTaken = found !== undefined
           return found === undefined ? { kind: 'put', document } : undefined
@@ -123,9 +125,8 @@ class Insertions {
   /** All of a group in one transaction. Where that is refused, what stands before the one that is to blame goes first. */
   async #write(group: readonly Insertion[]): Promise<void> {
     if (group.length === 0) return
-    const writes = this.#writesOf(group)
     const results = this.#record === undefined ? undefined : () => this.#resultsOf(group)
-    const refusal = await this.#attempt(group, writes, results)
+    const refusal = await this.#attempt(group, results)
     if (refusal === 'failed') return
     if (refusal !== undefined) {
       await this.#write(group.slice(0, refusal.index))
@@ -135,34 +136,15 @@ class Insertions {
       return
     }
     for (const { index, isTaken, document } of group) {
-      if (isTaken) {
-        this.#errors.push({ index, error: takenIdError(this.#collection, document) })
-        if (this.#isOrdered) return
-      } else {
-        this.#inserted++
-      }
+      if (isTaken) this.#errors.push({ index, error: takenIdError(this.#collection, document) })
+      else this.#inserted++
     }
   }
 
-  /**
-   * Hardly ever is an `_id` taken, and who inserts in order is done then: whether it is needs no look at every one. Elsewhere all of
-   * them must be known at once.
-   */
-  #writesOf(group: readonly Insertion[]): readonly DocumentWrite[] {
-    if (!this.#isOrdered) return group
-    return this.#call.isInTransaction
-      ? untilFirstTaken(group)
-      : group.map(({ key, bytes, decide }) => ({ key, bytes, decide, isBlind: true }))
-  }
-
   /** A group that could not be written at all, because there is no capacity for it, leaves the others their chance. */
-  async #attempt(
-    group: readonly Insertion[],
-    writes: readonly DocumentWrite[],
-    results: ResultsOf | undefined,
-  ): Promise<Refusal | undefined | 'failed'> {
+  async #attempt(group: readonly Insertion[], results: ResultsOf | undefined): Promise<Refusal | undefined | 'failed'> {
     try {
-      return await writeDocuments(this.#call, this.#collection, writes, results)
+      return await writeDocuments(this.#call, this.#collection, group, results)
     } catch (error) {
       if (!isStatementError(error)) throw error
       const concerned = this.#isOrdered ? group.slice(0, 1) : group
@@ -175,30 +157,12 @@ class Insertions {
     const results = new Map<number, StatementResult>()
     for (const { index, isTaken } of group) {
       if (!isTaken) results.set(this.#numberOf(index), inserted)
-      else if (this.#isOrdered) break
     }
     return results
   }
 }
 
 const inserted: StatementResult = { n: 1 }
-
-/** In an ordered command nothing is written behind the first `_id` that is taken. */
-function untilFirstTaken(group: readonly Insertion[]): DocumentWrite[] {
-  let firstTaken = Number.POSITIVE_INFINITY
-  return group.map(({ key, bytes, decide }, at) => ({
-    key,
-    bytes,
-    decide: (found, moment) => {
-      // The writes are decided from the first one on, however often.
-      if (at === 0) firstTaken = Number.POSITIVE_INFINITY
-      if (at > firstTaken) return undefined
-      const change = decide(found, moment)
-      if (change === undefined) firstTaken = at
-      return change
-    },
-  }))
-}
 
 export const insertCommands: readonly Command[] = [
   {

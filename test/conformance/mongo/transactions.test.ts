@@ -106,6 +106,38 @@ test('A transaction that fails leaves nothing, and can be tried again', async ()
   assert.deepEqual(await balances(collection), [100, 0])
 })
 
+test('An insert that fails in a transaction blames the index that is to blame', async () => {
+  const taken = { _id: 'a', n: 1 }
+  for (const [documents, index] of [
+    [
+      [
+        { _id: 'x', n: 7 },
+        { _id: 'y', n: 7 },
+      ],
+      'n_1',
+    ],
+    [[{ _id: 'x', n: 7 }, taken, { _id: 'y', n: 7 }], '_id_'],
+    [
+      [
+        { _id: 'x', n: 7 },
+        { _id: 'x', n: 8 },
+      ],
+      '_id_',
+    ],
+  ] as const) {
+    for (const ordered of [true, false]) {
+      const collection = await accounts()
+      await collection.createIndex({ n: 1 }, { unique: true })
+      await within(async session => {
+        session.startTransaction()
+        const { message } = await failure(collection.insertMany(documents as never, { session, ordered }))
+        assert.match(message, new RegExp(`index: ${index} dup key`))
+      })
+      assert.deepEqual(await balances(collection), [100, 0])
+    }
+  }
+})
+
 test('Of two transactions that write one document, the first one wins', async () => {
   const collection = await accounts()
   await within(first =>
