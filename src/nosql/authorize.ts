@@ -11,6 +11,7 @@
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { rememberedDatesMax, signatureSkewMsMax } from '../base/limits.ts'
+import { ownText } from '../base/own-text.ts'
 import { HmacSha256 } from './hmac.ts'
 
 /** What the signature speaks about. */
@@ -57,8 +58,7 @@ export class Authorizer {
     const read = { ms, lowerCase: date.toLowerCase() }
     if (date.length <= httpDateChars) {
       if (this.#dates.size >= rememberedDatesMax) this.#dates.clear()
-      // A copy: what was cut out of a head holds on to all of it.
-      this.#dates.set(Buffer.from(date).toString(), read)
+      this.#dates.set(ownText(date), read)
     }
     return read
   }

@@ -1,6 +1,7 @@
 /** What the REST edge derives from a container once and needs in every request: names, key paths, ranges, session tokens. */
 
 import { RequestError } from '../base/error.ts'
+import { ownText } from '../base/own-text.ts'
 import {
   type EffectivePartitionKeyRange,
   partitionRangeIndex,
@@ -16,7 +17,7 @@ import {
 } from '../document/partition-key.ts'
 import type { ContainerRecord } from '../storage/port.ts'
 import { containerRid, databaseRid } from './resource-id.ts'
-import { header, inOnePiece } from './response.ts'
+import { header } from './response.ts'
 
 export interface ContainerView {
   readonly record: ContainerRecord
@@ -43,7 +44,7 @@ export function viewOf(record: ContainerRecord): ContainerView {
       rid,
       self: `dbs/${databaseRid(record.database)}/colls/${rid}/`,
       path,
-      pathHeaders: inOnePiece(header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path)),
+      pathHeaders: ownText(header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path)),
       keyPaths: record.partitionKey.paths.map(parsePartitionKeyPath),
       ranges: partitionRanges(record.partitionKey, record.partitionCount),
     }

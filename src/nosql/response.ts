@@ -1,5 +1,6 @@
 /** A result and its charge to status, headers and body. */
 
+import { ownText } from '../base/own-text.ts'
 import { errorBody, type PublicError } from './error-map.ts'
 import { textBody } from './list-body.ts'
 import type { Reply } from './transport.ts'
@@ -19,23 +20,15 @@ export function header(name: string, value: string | number): string {
   return `${name}: ${value}\r\n`
 }
 
-/**
- * Lines that many answers share, as one piece of text. What was put together stays a tree of its parts until somebody
- * looks at it, and every answer that it is a part of would walk that tree again.
- */
-export function inOnePiece(lines: string): string {
-  return Buffer.from(lines).toString()
-}
-
 /** The same in every answer; clients log them. */
-const constantHeaders = inOnePiece(
+const constantHeaders = ownText(
   header('x-ms-gatewayversion', 'version=2.14.0') +
     header('x-ms-serviceversion', 'version=2.14.0.0') +
     header('x-ms-schemaversion', '1.19'),
 )
 
-const jsonType = inOnePiece(header('content-type', 'application/json'))
-const binaryType = inOnePiece(header('content-type', 'application/octet-stream'))
+const jsonType = ownText(header('content-type', 'application/json'))
+const binaryType = ownText(header('content-type', 'application/octet-stream'))
 
 export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
   const { status, chargeRu, headers = '', isBinary = false } = response

@@ -10,7 +10,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { bodyArrivalMsMax, keepAliveMs } from '../base/limits.ts'
-import { inOnePiece } from '../nosql/response.ts'
+import { ownText } from '../base/own-text.ts'
 import type { NosqlServer } from '../nosql/server.ts'
 import type { HttpAnswer } from '../nosql/transport.ts'
 import { readInPlace } from './in-place.ts'
@@ -27,29 +27,45 @@ export interface FastLaneOptions {
 /** A plain request whose body has not arrived whole. */
 class BegunRequest {
   readonly plain: PlainRequest
-  readonly body: Buffer
-  /** Room for all of it: its client could make us hold as much anyway. */
-  readonly #bytes: Buffer
+  readonly #bodyStart: number
+  readonly #wholeBytes: number
+  /** Room for more than has arrived, at most twice of it: nobody makes us hold what he has not sent. */
+  #room: Buffer
   #arrivedBytes: number
 
   constructor(plain: PlainRequest, chunk: Buffer) {
     this.plain = plain
-    this.#bytes = Buffer.allocUnsafeSlow(chunk.length + plain.missingBytes)
-    this.#arrivedBytes = chunk.copy(this.#bytes)
-    this.body = this.#bytes.subarray(chunk.length - plain.body.length)
+    this.#bodyStart = chunk.length - plain.body.length
+    this.#wholeBytes = chunk.length + plain.missingBytes
+    this.#room = this.#roomFor(chunk.length)
+    this.#arrivedBytes = chunk.copy(this.#room)
   }
 
   get missingBytes(): number {
-    return this.#bytes.length - this.#arrivedBytes
+    return this.#wholeBytes - this.#arrivedBytes
   }
 
   get arrived(): Buffer {
-    return this.#bytes.subarray(0, this.#arrivedBytes)
+    return this.#room.subarray(0, this.#arrivedBytes)
+  }
+
+  get body(): Buffer {
+    return this.arrived.subarray(this.#bodyStart)
   }
 
   /** No more than what is missing. */
   add(chunk: Buffer): void {
-    this.#arrivedBytes += chunk.copy(this.#bytes, this.#arrivedBytes)
+    const { arrived } = this
+    const bytes = arrived.length + chunk.length
+    if (bytes > this.#room.length) {
+      this.#room = this.#roomFor(bytes)
+      arrived.copy(this.#room)
+    }
+    this.#arrivedBytes += chunk.copy(this.#room, arrived.length)
+  }
+
+  #roomFor(bytes: number): Buffer {
+    return Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.#wholeBytes))
   }
 }
 
@@ -73,7 +89,8 @@ export class FastLane {
   /** Serves a connection, beginning with bytes that were read from it already. */
   serve(accepted: Socket, first: Buffer): void {
     const { nosql } = this.#options
-    if (!this.#isOurs(parsePlainRequest(first))) {
+    const firstRequest = parsePlainRequest(first)
+    if (!this.#isOurs(firstRequest)) {
       this.#handOver(accepted, first)
       return
     }
@@ -148,10 +165,11 @@ export class FastLane {
         return
       }
       const plain = parsePlainRequest(chunk)
-      if (!this.#isOurs(plain)) {
-        leave(chunk)
-        return
-      }
+      if (this.#isOurs(plain)) take(plain, chunk)
+      else leave(chunk)
+    }
+
+    const take = (plain: PlainRequest, chunk: Buffer) => {
       if (plain.missingBytes === 0) {
         handle(plain, plain.body.length === 0 ? plain.body : Buffer.from(plain.body))
         return
@@ -183,7 +201,7 @@ export class FastLane {
     socket.on('close', onClose)
     socket.setTimeout(keepAliveMs, onTimeout)
     this.#endings.add(endIfIdle)
-    onData(first)
+    take(firstRequest, first)
   }
 
   #handOver(socket: Socket, unread: Buffer): void {
@@ -232,7 +250,7 @@ function headText(status: number, headers: string, isLast: boolean): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${headers}Date: ${httpDate()}\r\n${connection}\r\n\r\n`
 }
 
-const keepAlive = inOnePiece(`Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`)
+const keepAlive = ownText(`Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`)
 
 let dateSecond = -1
 let dateText = ''

@@ -39,7 +39,7 @@ test('Bytes of all connections lie in the same place', async () => {
   assert.equal(places.size, 1)
 })
 
-test('Afterwards the socket is as any other, and a slow reader stops its client', async () => {
+test('Afterwards it is an ordinary socket, and a slow reader stops its client', async () => {
   await using connection = await pair()
   const { client, accepted } = connection
   const { promise, resolve } = Promise.withResolvers<string>()

@@ -9,6 +9,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { headerBytesMax, rememberedNamesMax, requestBytesMax } from '../base/limits.ts'
+import { ownText } from '../base/own-text.ts'
 
 export interface PlainRequest {
   readonly method: string
@@ -124,14 +125,10 @@ function headerAfter(before: Header, head: string, start: number): Header | unde
 function learn(written: string): Header | undefined {
   const name = written.slice(0, -1).toLowerCase()
   if (!token.test(name) || name === '__proto__' || peculiar.has(name)) return undefined
-  // Copies: what was cut out of a head holds on to all of it.
-  const header = { written: copyOf(written), name: copyOf(name), follower: undefined }
-  if (known.size < rememberedNamesMax) known.set(header.written, header)
+  if (known.size >= rememberedNamesMax) return { written, name, follower: undefined }
+  const header = { written: ownText(written), name: ownText(name), follower: undefined }
+  known.set(header.written, header)
   return header
-}
-
-function copyOf(text: string): string {
-  return Buffer.from(text).toString()
 }
 
 const space = 0x20

@@ -13,10 +13,10 @@ import { QueryThread } from '../../src/server/query-thread.ts'
 import { withContract } from '../../src/storage/contract.ts'
 import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { dataFile } from '../../src/storage/sqlite/schema.ts'
+import { pageBytes } from '../../src/storage/sqlite/settings.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
 
-const pageBytes = 8192
 /** About 120 pages each. */
 const content = { text: 'x'.repeat(1_000_000) }
 const itemPages = 125

@@ -28,6 +28,7 @@ import { noFindings } from './index-findings.ts'
 import { loadIndexes } from './index-records.ts'
 import { lockDirectory } from './lock.ts'
 import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'
+import { pageBytes } from './settings.ts'
 
 const partFile = 'mayfly.part.db'
 
@@ -54,7 +55,8 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   try {
     lock = lockDirectory(directory)
     const db = new DatabaseSync(join(directory, file))
-    db.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536')
+    const settings = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536'
+    db.exec(`PRAGMA page_size = ${pageBytes}; ${settings}`)
     migrate(db)
     return make(db, lock)
   } catch (error) {
