@@ -2,9 +2,9 @@
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { createItemTableSql, itemTable } from '../src/adapters/sqlite/schema.ts'
+import { fileSettings } from '../src/adapters/sqlite/settings.ts'
 import { machine } from '../src/base/clock.ts'
-import { createItemTableSql, itemTable } from '../src/storage/sqlite/schema.ts'
-import { fileSettings } from '../src/storage/sqlite/settings.ts'
 
 const CONTAINER = 1
 

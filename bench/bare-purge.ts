@@ -5,9 +5,9 @@
  */
 
 import { DatabaseSync } from 'node:sqlite'
+import { fileSettings } from '../src/adapters/sqlite/settings.ts'
 import { machine } from '../src/base/clock.ts'
 import { sweepRowsMax } from '../src/base/limits.ts'
-import { fileSettings } from '../src/storage/sqlite/settings.ts'
 
 export interface BarePurge {
   readonly removed: number

@@ -10,11 +10,11 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { openPostgres } from '../src/adapters/postgres/open.ts'
 import { ManualClock, machine, toEpochSeconds } from '../src/base/clock.ts'
 import { sweepRowsMax } from '../src/base/limits.ts'
 import { effectivePartitionKey } from '../src/document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../src/document/partition-key.ts'
-import { openPostgres } from '../src/storage/postgres/open.ts'
 import { newPolicy } from '../src/ttl/lifespan.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 

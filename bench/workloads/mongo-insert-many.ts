@@ -1,6 +1,6 @@
 /** Inserts documents by the thousand, durably: beside SQLite that is given the same bytes and nothing else to do. */
 
-import { itemId } from '../../src/mongo/document-key.ts'
+import { itemId } from '../../src/mongo/collections/document-key.ts'
 import { BareInserts, type BareRow } from '../bare-insert.ts'
 import { DOCUMENT_BYTES, DocumentStamp } from '../mongo-documents.ts'
 import { INSERT_CONNECTIONS, PER_MESSAGE, sampleReply } from '../mongo-fill.ts'

@@ -1,13 +1,13 @@
 /** The store in PostgreSQL beside the bare `pg` client, through the port: what the guarantees cost over plain statements. */
 
+import { withContract } from '../../src/adapters/contract.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
+import { bucketOf, keyColumns } from '../../src/adapters/postgres/rows/keys.ts'
 import { ManualClock, machine, toEpochSeconds } from '../../src/base/clock.ts'
 import { sweepRowsMax } from '../../src/base/limits.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
-import { bucketOf, keyColumns } from '../../src/storage/postgres/keys.ts'
-import { openPostgres } from '../../src/storage/postgres/open.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/store/port.ts'
 import { newPolicy } from '../../src/ttl/lifespan.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { BarePostgres } from '../bare-postgres.ts'

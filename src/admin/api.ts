@@ -6,7 +6,7 @@ import { RequestError } from '../base/error.ts'
 import { parsePartitionKeyHeader } from '../document/partition-key.ts'
 import type { Engine } from '../engine/engine.ts'
 import { wholeItemKey } from '../engine/item-key.ts'
-import type { ContainerRecord, ItemKey } from '../storage/port.ts'
+import type { ContainerRecord, ItemKey } from '../store/port.ts'
 import { explain, forecast, preview } from '../ttl/report.ts'
 
 export interface AdminContext {

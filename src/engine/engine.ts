@@ -30,7 +30,7 @@ import type {
   StoredItem,
   Throughput,
   TransactAnswer,
-} from '../storage/port.ts'
+} from '../store/port.ts'
 import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { Purger } from '../ttl/purger.ts'
 import { type TtlStatus, ttlStatus } from '../ttl/report.ts'

@@ -23,7 +23,7 @@ import {
 import type { Log } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
-import type { ContainerRecord, Store } from '../storage/port.ts'
+import type { ContainerRecord, Store } from '../store/port.ts'
 import { LargePartitions } from './large-partitions.ts'
 
 interface Wish {

@@ -3,7 +3,7 @@
 import { RequestError } from '../base/error.ts'
 import { effectivePartitionKey } from '../document/effective-partition-key.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../document/partition-key.ts'
-import type { ContainerRecord, ItemKey } from '../storage/port.ts'
+import type { ContainerRecord, ItemKey } from '../store/port.ts'
 
 /** Of somebody who names an item freely: the whole partition key must be there. */
 export function wholeItemKey(

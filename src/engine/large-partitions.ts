@@ -5,7 +5,7 @@
  */
 
 import { largePartitionsMax } from '../base/limits.ts'
-import type { ContainerRecord } from '../storage/port.ts'
+import type { ContainerRecord } from '../store/port.ts'
 
 export class LargePartitions {
   readonly #known = new Set<string>()

@@ -29,7 +29,7 @@ import {
 } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, type Source, type SourcePlan, sourceOf } from '../query/source.ts'
-import type { ContainerReader, ContainerRecord, IndexRecord, ScanRange, Store, Viewpoint } from '../storage/port.ts'
+import type { ContainerReader, ContainerRecord, IndexRecord, ScanRange, Store, Viewpoint } from '../store/port.ts'
 import type { IndexKeeper } from './index-keeper.ts'
 import type { Work } from './where-to-run.ts'
 

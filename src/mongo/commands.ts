@@ -1,6 +1,6 @@
 /** The whole surface: every command, by family. */
 
-import type { Command } from './command.ts'
+import type { Fields } from './answers/fields.ts'
 import { aggregateCommands } from './commands/aggregate.ts'
 import { collModCommands } from './commands/coll-mod.ts'
 import { collectionCommands } from './commands/collections.ts'
@@ -21,7 +21,7 @@ import { replicaSetCommands } from './commands/replica-set.ts'
 import { sessionCommands } from './commands/session-commands.ts'
 import { transactionCommands } from './commands/transaction-commands.ts'
 import { updateCommands } from './commands/update.ts'
-import type { Fields } from './fields.ts'
+import type { Command } from './service/command.ts'
 
 export const commandFamilies = {
   greeting: helloCommands,

@@ -23,12 +23,12 @@ import {
 import { encodeDocument } from '../document/bson/writer.ts'
 import { chooseIndex } from '../query/choose-index.ts'
 import { tieOf } from '../query/place.ts'
-import type { IndexRecord } from '../storage/port.ts'
+import type { IndexRecord } from '../store/port.ts'
 import { demandsOf } from './demands.ts'
-import { compileFilter, type Matcher } from './match.ts'
-import { partialFilter } from './partial-index.ts'
-import { printDocument } from './print.ts'
-import { compileSort } from './sort.ts'
+import { compileFilter, type Matcher } from './filter/match.ts'
+import { partialFilter } from './filter/partial-index.ts'
+import { compileSort } from './paths/sort-order.ts'
+import { printDocument } from './words/print.ts'
 
 const keysOf = bsonKeyMaker(partialFilter)
 

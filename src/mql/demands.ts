@@ -18,10 +18,10 @@ import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
 import { isSamePath } from '../query/choose-index.ts'
 import type { Demand, Demands } from '../query/demands.ts'
-import type { Condition, Filter } from './filter.ts'
-import { mayUseIndex } from './partial-index.ts'
-import { isPrefixOnly, prefixOf } from './regex.ts'
-import type { Sort } from './sort.ts'
+import type { Condition, Filter } from './filter/filter.ts'
+import { mayUseIndex } from './filter/partial-index.ts'
+import { isPrefixOnly, prefixOf } from './filter/regex.ts'
+import type { Sort } from './paths/sort-order.ts'
 
 type Bound = KeyBound<Value>
 

@@ -7,9 +7,9 @@
 
 import { tieOf } from '../query/place.ts'
 import type { Program, SourceItem } from '../query/program.ts'
-import type { Matcher } from './match.ts'
-import type { Projection } from './projection.ts'
-import type { Sort } from './sort.ts'
+import type { Matcher } from './filter/match.ts'
+import type { Sort } from './paths/sort-order.ts'
+import type { Projection } from './projection/projection.ts'
 
 export interface FindQuery {
   readonly matcher: Matcher

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseContainerDefinition } from './container-definition.ts'
+import { parseContainerDefinition } from './definitions/container-definition.ts'
 
 const create = (extra: object) =>
   parseContainerDefinition({ id: 'c', partitionKey: { paths: ['/users'] }, ...extra }, { apiVersion: '2020-07-15' })

@@ -26,8 +26,8 @@ import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
 import { deleteScript, listScripts, postScript, readScript, replaceScript } from './handlers/scripts.ts'
 import { executeStoredProcedure } from './handlers/stored-procedures.ts'
 import { deleteUser, listUsers, postUser, readUser, replaceUser } from './handlers/users.ts'
-import type { NosqlRequest } from './request.ts'
-import type { NosqlResponse } from './response.ts'
+import type { NosqlRequest } from './http/request.ts'
+import type { NosqlResponse } from './http/response.ts'
 
 export type Handler = (request: NosqlRequest) => MaybePromise<NosqlResponse>
 type Methods = { readonly [method in 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler }

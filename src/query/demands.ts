@@ -2,7 +2,7 @@
 
 import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
-import type { IndexRecord } from '../storage/port.ts'
+import type { IndexRecord } from '../store/port.ts'
 
 /** The value at the path satisfies one of the bounds. */
 export interface Demand {

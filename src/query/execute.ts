@@ -10,7 +10,7 @@
 import { machine } from '../base/clock.ts'
 import { queryPageMsMax, querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { type Body, documentOf } from '../document/body.ts'
-import type { Viewpoint } from '../storage/port.ts'
+import type { Viewpoint } from '../store/port.ts'
 import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { Source, SourceBatch, SourcePosition } from './source.ts'

@@ -5,7 +5,7 @@
  * do (`PageRunner`). Both run what is here.
  */
 
-import type { ContainerReader, IndexRange, IndexRecord, ScanRange, Viewpoint } from '../storage/port.ts'
+import type { ContainerReader, IndexRange, IndexRecord, ScanRange, Viewpoint } from '../store/port.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'

@@ -10,7 +10,7 @@ import type {
   ScanRange,
   StoredItem,
   Viewpoint,
-} from '../storage/port.ts'
+} from '../store/port.ts'
 import { splitPlace } from './place.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */

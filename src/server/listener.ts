@@ -13,7 +13,7 @@ import { RequestError } from '../base/error.ts'
 import { drainMsMax, headerBytesMax, headersTimeoutMs, keepAliveMs, requestTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from './certificate.ts'
-import { FastLane, type FastLaneOptions } from './fast-lane.ts'
+import { FastLane, type FastLaneOptions } from './http/fast-lane.ts'
 
 export interface ListenerOptions {
   readonly host: string

@@ -1,9 +1,9 @@
 /** Moves everything from one store into another: containers, items, logs and time, as they are; then compares the two. */
 
+import { openSqliteSource, openSqliteTarget } from '../adapters/sqlite/transfer.ts'
 import { RequestError } from '../base/error.ts'
 import { transferItemsMax } from '../base/limits.ts'
-import { indexKeysOf } from '../mongo/index-keys.ts'
-import { openSqliteSource, openSqliteTarget } from '../storage/sqlite/transfer.ts'
+import { indexKeysOf } from '../engine/index-keys.ts'
 import {
   Checksum,
   type Contents,
@@ -11,7 +11,7 @@ import {
   type StoredContainer,
   type TransferSource,
   type TransferTarget,
-} from '../storage/transfer.ts'
+} from '../store/transfer.ts'
 
 export interface MigrationProgress {
   readonly phase: 'copying' | 'comparing'
@@ -47,12 +47,12 @@ function isUrl(place: string): boolean {
 
 async function openSource(place: string): Promise<TransferSource> {
   if (!isUrl(place)) return openSqliteSource(place)
-  return (await import('../storage/postgres/transfer.ts')).openPostgresSource(place)
+  return (await import('../adapters/postgres/transfer.ts')).openPostgresSource(place)
 }
 
 async function openTarget(place: string): Promise<TransferTarget> {
   if (!isUrl(place)) return openSqliteTarget(place, indexKeysOf)
-  return (await import('../storage/postgres/transfer.ts')).openPostgresTarget(place, indexKeysOf)
+  return (await import('../adapters/postgres/transfer.ts')).openPostgresTarget(place, indexKeysOf)
 }
 
 /** Everything one after the other, in batches; `each` is given the items or entries of a batch. */

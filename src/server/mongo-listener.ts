@@ -12,7 +12,7 @@ import { drainMsMax, headersTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import type { Certificate } from './certificate.ts'
-import { readCopies } from './in-place.ts'
+import { readCopies } from './http/shared-read-buffer.ts'
 import { explainListenError, type Listener } from './listener.ts'
 
 export interface MongoListenerOptions {

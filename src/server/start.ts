@@ -1,25 +1,25 @@
 /** The composition root: the one place that chooses an adapter, makes the clock and opens the port. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { withContract } from '../adapters/contract.ts'
+import { openSqlite } from '../adapters/sqlite/open.ts'
 import { Counters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
-import { indexKeysOf } from '../mongo/index-keys.ts'
+import { indexKeysOf } from '../engine/index-keys.ts'
 import { mongoUri } from '../mongo/uri.ts'
-import { declaredByDefinition } from '../nosql/indexed-paths.ts'
+import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
-import { withContract } from '../storage/contract.ts'
-import type { Store } from '../storage/port.ts'
-import { openSqlite } from '../storage/sqlite/open.ts'
+import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
+import { nodeHttpHandler } from './http/node-http.ts'
 import { type Listener, listen } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
-import { nodeHttpHandler } from './node-http.ts'
-import { QueryThread } from './query-thread.ts'
+import { QueryThread } from './query-thread/query-thread.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
@@ -85,7 +85,8 @@ export async function startServer(
   const admin = adminHandler({
     engine,
     mongoSettings,
-    documentKey: async (...named) => (await import('../mongo/document-name.ts')).namedDocumentKey(...named),
+    documentKey: async (...named) =>
+      (await import('../mongo/collections/document-from-text.ts')).namedDocumentKey(...named),
     clock,
     counters,
     log,
@@ -180,7 +181,7 @@ async function openStore(
     const { sortEntries, carryOver } = queries ?? {}
     return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries, carryOver })
   }
-  const { openPostgres } = await import('../storage/postgres/open.ts')
+  const { openPostgres } = await import('../adapters/postgres/open.ts')
   return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })
 }
 

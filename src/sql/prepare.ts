@@ -6,13 +6,13 @@
 
 import { RequestError } from '../base/error.ts'
 import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
-import type { Parameter, Query } from './ast.ts'
-import type { CompiledSelect } from './compiled.ts'
-import { QueryError } from './diagnostic.ts'
-import { parseQuery } from './parser.ts'
-import { compileSelect } from './select.ts'
-import { checkNesting, type Value } from './value.ts'
-import { isExpression, visit } from './walk.ts'
+import type { CompiledSelect } from './compile/compiled.ts'
+import { compileSelect } from './compile/select.ts'
+import type { Parameter, Query } from './syntax/ast.ts'
+import { QueryError } from './syntax/diagnostic.ts'
+import { parseQuery } from './syntax/parser.ts'
+import { isExpression, visit } from './syntax/walk.ts'
+import { checkNesting, type Value } from './values/value.ts'
 
 export interface PreparedQuery {
   readonly text: string

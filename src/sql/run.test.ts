@@ -6,12 +6,12 @@ import fc from 'fast-check'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { queryGroupsMax } from '../base/limits.ts'
-import { compareValues } from './compare.ts'
-import { itemSlot } from './compiled.ts'
+import { itemSlot } from './compile/compiled.ts'
+import { rowOrder } from './compile/row-sorter.ts'
 import { prepareQuery } from './prepare.ts'
-import { rowOrder } from './row-sorter.ts'
 import { createFrame, QueryRun, runQuery, runQueryOver } from './run.ts'
-import type { Value } from './value.ts'
+import { compareValues } from './values/compare.ts'
+import type { Value } from './values/value.ts'
 
 const options = { momentMs: 0 }
 

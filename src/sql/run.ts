@@ -6,11 +6,11 @@
  * wants less than the whole can use the pieces of `prepared.select` on a frame of their own.
  */
 
-import { type CompiledSelect, itemSlot } from './compiled.ts'
-import { type Frame, RunContext, type RunOptions } from './context.ts'
+import { type CompiledSelect, itemSlot } from './compile/compiled.ts'
+import { RowPipeline, type RowSink } from './compile/row-pipeline.ts'
 import { checkParameters, type PreparedQuery } from './prepare.ts'
-import { RowPipeline, type RowSink } from './row-pipeline.ts'
-import type { Value } from './value.ts'
+import { type Frame, RunContext, type RunOptions } from './values/run-context.ts'
+import type { Value } from './values/value.ts'
 
 export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame {
   const context = new RunContext(options)

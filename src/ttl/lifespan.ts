@@ -24,7 +24,7 @@
 import type { EpochSeconds } from '../base/clock.ts'
 import { assert, RequestError } from '../base/error.ts'
 import { ttlSecondsMax } from '../base/limits.ts'
-import { neverDeadline, type TtlPolicy } from '../storage/port.ts'
+import { neverDeadline, type TtlPolicy } from '../store/port.ts'
 
 /** No item is as old as this: a mark that condemns nobody. */
 const beforeAllTime = -1

@@ -7,7 +7,7 @@
  */
 
 import { sweepRowsMax } from '../base/limits.ts'
-import type { ContainerRecord, Store } from '../storage/port.ts'
+import type { ContainerRecord, Store } from '../store/port.ts'
 
 /** `store` must be an object whose methods need no `this`, as `withContract` makes it. */
 export function withPromptDeaths(store: Store): Store {

@@ -12,7 +12,7 @@ import {
   type Store,
   type StoredItem,
   type TtlPolicy,
-} from '../storage/port.ts'
+} from '../store/port.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 

@@ -5,14 +5,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
-import type {
-  ChangePosition,
-  ContainerRecord,
-  LogEntry,
-  ScannedItem,
-  ScanRange,
-  Store,
-} from '../../src/storage/port.ts'
+import type { ChangePosition, ContainerRecord, LogEntry, ScannedItem, ScanRange, Store } from '../../src/store/port.ts'
 import { newPolicy } from '../../src/ttl/lifespan.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf, type Opener } from './store-contract.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/store/port.ts'
 import { CarefulWriter, untilHeard } from '../support/careful-writer.ts'
 import { faultyProxy, randomNumbers } from '../support/faulty-proxy.ts'
 import { put } from '../support/item-write.ts'

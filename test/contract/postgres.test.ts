@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
 import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
-import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/resource-id.ts'
-import { withContract } from '../../src/storage/contract.ts'
+import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/http/resource-id.ts'
 import type {
   ContainerRecord,
   IndexPosition,
@@ -14,8 +15,7 @@ import type {
   ItemWrite,
   StampGap,
   Store,
-} from '../../src/storage/port.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+} from '../../src/store/port.ts'
 import { faultyProxy } from '../support/faulty-proxy.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'

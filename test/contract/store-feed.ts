@@ -2,7 +2,7 @@
 
 import { RequestError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { ContainerRecord, ItemKey, Store } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemKey, Store } from '../../src/store/port.ts'
 import type { Change, Feed } from '../support/feed-check.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf } from './store-contract.ts'

@@ -16,9 +16,9 @@ import {
 } from '../../src/document/bson/value.ts'
 import { ElementCursor } from '../../src/document/bson/view.ts'
 import { encodeDocument } from '../../src/document/bson/writer.ts'
-import { compileFilter } from '../../src/mql/match.ts'
-import { compileUpdate, type Updated, updateOperators } from '../../src/mql/update.ts'
-import { upsertDocument } from '../../src/mql/update-upsert.ts'
+import { compileFilter } from '../../src/mql/filter/match.ts'
+import { compileUpdate, type Updated, updateOperators } from '../../src/mql/update/update.ts'
+import { upsertDocument } from '../../src/mql/update/upsert.ts'
 import { RandomBson } from '../support/random-bson.ts'
 
 const now = { epochMs: 1_700_000_000_000, timestamp: 1n << 32n }

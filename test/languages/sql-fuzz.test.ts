@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { machine } from '../../src/base/clock.ts'
 import { RequestError } from '../../src/base/error.ts'
-import { featuresOf } from '../../src/sql/features.ts'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
+import { featuresOf } from '../../src/sql/planning/features.ts'
+import { planQuery } from '../../src/sql/planning/query-plan.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
-import { planQuery } from '../../src/sql/query-plan.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import { keywords, signs } from '../../src/sql/token.ts'
-import type { Value } from '../../src/sql/value.ts'
+import { keywords, signs } from '../../src/sql/syntax/token.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 
 const items: readonly Value[] = [
   { id: 'a', n: 1, s: 'text', list: [1, 'two', null, { x: 1 }], o: { p: { q: [true] } } },

@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import type { Value } from '../../src/sql/value.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 
 const items: readonly Value[] = [
   { id: 0, a: 1, b: 'x', c: [1, 2], d: true },

@@ -11,9 +11,9 @@ import { describe, test } from 'node:test'
 import { RequestError } from '../../src/base/error.ts'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
-import { printQuery } from '../../src/sql/print.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import type { Value } from '../../src/sql/value.ts'
+import { printQuery } from '../../src/sql/syntax/print.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 
 interface LanguageCase {
   readonly query?: string

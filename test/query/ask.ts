@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Container } from '@azure/cosmos'
-import type { Value } from '../../src/sql/value.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 import type { RawAnswer } from '../support/signed-request.ts'
 import { pathOf, type TestServer } from '../support/start-server.ts'
 

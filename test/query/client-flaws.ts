@@ -3,7 +3,7 @@
  * several partitions. Each is pinned, so that a new version of the client shows.
  */
 
-import type { Value } from '../../src/sql/value.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 import { isPlanned, type Mode } from './client-modes.ts'
 
 export interface Flaw {

@@ -1,7 +1,7 @@
 /** The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at once. */
 
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
-import type { Value } from '../../src/sql/value.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 
 export interface Mode {
   readonly name: string

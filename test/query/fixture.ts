@@ -1,6 +1,8 @@
 /** An engine, a container in it, and queries over it page by page, for tests that need no socket. */
 
 import type { Worker } from 'node:worker_threads'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { indexBuildRowsMax, pageBytesMax } from '../../src/base/limits.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -17,15 +19,13 @@ import { itemKey } from '../../src/engine/item-key.ts'
 import { type QueriedPage, queryPage } from '../../src/engine/query.ts'
 import type { PagePosition } from '../../src/query/execute.ts'
 import type { PageRunner, RemotePageTask } from '../../src/query/page-task.ts'
-import { QueryThread } from '../../src/server/query-thread.ts'
-import { demandsOf } from '../../src/sql/demands.ts'
+import { QueryThread } from '../../src/server/query-thread/query-thread.ts'
+import { demandsOf } from '../../src/sql/planning/demands.ts'
 import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import type { Value } from '../../src/sql/value.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import type { ContainerRecord, ScanRange } from '../../src/storage/port.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import type { Value } from '../../src/sql/values/value.ts'
+import type { ContainerRecord, ScanRange } from '../../src/store/port.ts'
 
 export const start = 1_000_000
 

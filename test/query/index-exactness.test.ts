@@ -14,8 +14,8 @@ import {
 } from '../../src/base/limits.ts'
 import { anyElement } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
-import type { Value } from '../../src/sql/value.ts'
-import type { IndexRecord } from '../../src/storage/port.ts'
+import type { Value } from '../../src/sql/values/value.ts'
+import type { IndexRecord } from '../../src/store/port.ts'
 import { ascending, type Components, descending, everything, type Item, QueryWorld, reference } from './fixture.ts'
 import { indexSets, partitionKeys, properties } from './random-query.ts'
 

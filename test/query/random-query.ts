@@ -5,7 +5,7 @@
 
 import fc from 'fast-check'
 import { anyElement } from '../../src/document/index-definition.ts'
-import type { Value } from '../../src/sql/value.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 import { ascending, type Components, descending, type Item } from './fixture.ts'
 
 export interface Order {

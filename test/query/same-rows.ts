@@ -1,8 +1,8 @@
 /** Whether rows are what a query may give: in its order where it has one, the same rows in any order where it has none. */
 
 import assert from 'node:assert/strict'
-import { canonicalKey } from '../../src/sql/compare.ts'
-import type { Value } from '../../src/sql/value.ts'
+import { canonicalKey } from '../../src/sql/values/compare.ts'
+import type { Value } from '../../src/sql/values/value.ts'
 import { reference } from './fixture.ts'
 import { parameters, printQuery, printWhole, printWithKeys, type RandomQuery } from './random-query.ts'
 

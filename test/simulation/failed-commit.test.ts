@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { type SQLInputValue, StatementSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { CapacityError } from '../../src/base/error.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
 import { keyNamed, makeContainer, manualClock, put, setDefault, start } from './fixture.ts'
 
 /** https://www.sqlite.org/rescode.html: the disk is full; a failed fsync. */

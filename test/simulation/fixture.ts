@@ -1,9 +1,9 @@
 /** A store in memory, a container in it and a few words to use them, for tests that need items and not a server. */
 
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { type Clock, ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import type { ContainerRecord, Draft, ItemKey, Store, Throughput, WriteAnswer } from '../../src/storage/port.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import type { ContainerRecord, Draft, ItemKey, Store, Throughput, WriteAnswer } from '../../src/store/port.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
 export const start = 1_000_000

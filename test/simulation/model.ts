@@ -5,7 +5,7 @@
  * default, at the last second that default held (or now), its time had come.
  */
 
-import type { ItemKey, ItemWrite, PageSize, ScanRange, StoredItem, WriteAnswer } from '../../src/storage/port.ts'
+import type { ItemKey, ItemWrite, PageSize, ScanRange, StoredItem, WriteAnswer } from '../../src/store/port.ts'
 
 export interface ModelItem extends Omit<StoredItem, 'deadline'> {
   readonly key: ItemKey

@@ -1,7 +1,7 @@
 /** PostgreSQL as the store of random histories; each history finds its tables as they were when they were made. */
 
-import { withContract } from '../../src/storage/contract.ts'
-import { openPostgres } from '../../src/storage/postgres/open.ts'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import type { TestServer } from '../support/postgres.ts'
 import { fail } from './fixture.ts'
 import type { MakeClock, Subject } from './subject.ts'

@@ -3,10 +3,10 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import type { Clock, EpochSeconds } from '../../src/base/clock.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import type { Store } from '../../src/storage/port.ts'
-import { openSqlite } from '../../src/storage/sqlite/open.ts'
+import type { Store } from '../../src/store/port.ts'
 import { fail } from './fixture.ts'
 
 export type MakeClock = (highWaterMark: EpochSeconds) => Clock

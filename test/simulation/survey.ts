@@ -1,7 +1,7 @@
 /** What an operator can ask about a container, counted again by hand from the rows that are there. */
 
 import assert from 'node:assert/strict'
-import type { Store, StoredItem } from '../../src/storage/port.ts'
+import type { Store, StoredItem } from '../../src/store/port.ts'
 import { explain, forecast, preview, ttlStatus } from '../../src/ttl/report.ts'
 import { nameOf } from './model.ts'
 import type { Operation } from './operations.ts'

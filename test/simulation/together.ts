@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { EpochSeconds } from '../../src/base/clock.ts'
-import type { ContainerRecord, ItemWrite, TtlPolicy, WriteAnswer } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemWrite, TtlPolicy, WriteAnswer } from '../../src/store/port.ts'
 
 type Written = { readonly write: ItemWrite; readonly answer: WriteAnswer }
 type Changed = { readonly defaultTtl: number | null; readonly record: ContainerRecord }

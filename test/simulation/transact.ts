@@ -1,7 +1,7 @@
 /** Transactions in the simulation: several writes of which all happen or none, over one bucket or several. */
 
 import assert from 'node:assert/strict'
-import type { ItemWrite, Step, StepAnswer, Store, StoredItem, TransactAnswer } from '../../src/storage/port.ts'
+import type { ItemWrite, Step, StepAnswer, Store, StoredItem, TransactAnswer } from '../../src/store/port.ts'
 import type { Write } from './operations.ts'
 import type { World } from './world.ts'
 

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import type { EpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { Answer, ContainerRecord, ItemWrite, Store, StoredItem } from '../../src/storage/port.ts'
+import type { Answer, ContainerRecord, ItemWrite, Store, StoredItem } from '../../src/store/port.ts'
 import { openStore } from './fixture.ts'
 
 type Numbered = Pick<StoredItem, 'sequence' | 'version'>

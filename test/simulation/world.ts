@@ -17,7 +17,7 @@ import type {
   Store,
   StoredItem,
   WriteAnswer,
-} from '../../src/storage/port.ts'
+} from '../../src/store/port.ts'
 import { draftOf, makeContainer, setDefault } from './fixture.ts'
 import { changeIndexes, changeIndexesInVain, scanIndexes } from './indexes.ts'
 import { Model, type ModelItem, nameOf } from './model.ts'

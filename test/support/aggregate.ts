@@ -2,10 +2,10 @@
 
 import { type Document, deserialize, EJSON, serialize } from 'bson'
 import { type BsonArray, BsonDocument, type Value } from '../../src/document/bson/value.ts'
-import { compileFilter } from '../../src/mql/match.ts'
-import { compilePipeline } from '../../src/mql/pipeline.ts'
-import { compileSort } from '../../src/mql/sort.ts'
-import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../src/mql/stage.ts'
+import { compileFilter } from '../../src/mql/filter/match.ts'
+import { compileSort } from '../../src/mql/paths/sort-order.ts'
+import { compilePipeline } from '../../src/mql/pipeline/pipeline.ts'
+import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../src/mql/stages/stage.ts'
 
 export interface AggregateOptions {
   readonly documents?: readonly Document[]

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { CapacityError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { ContainerRecord, ItemKey, ItemWrite, Store, StoredItem } from '../../src/storage/port.ts'
+import type { ContainerRecord, ItemKey, ItemWrite, Store, StoredItem } from '../../src/store/port.ts'
 import { put } from './item-write.ts'
 
 const kinds = ['create', 'upsert', 'replace', 'replace', 'delete', 'transact'] as const

@@ -1,6 +1,6 @@
 /** Writes of small items, for tests of stores. */
 
-import type { ItemKey, ItemWrite, StampGap } from '../../src/storage/port.ts'
+import type { ItemKey, ItemWrite, StampGap } from '../../src/store/port.ts'
 
 const version: StampGap = { name: 'version', print: String, form: { before: '', number: 'decimal' } }
 

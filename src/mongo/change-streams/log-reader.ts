@@ -3,9 +3,9 @@
 import { RequestError } from '../../base/error.ts'
 import { mongoEventsMax, pageBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ChangePosition, LogEntry } from '../../storage/port.ts'
-import type { Collection } from '../collections.ts'
-import { CommandError } from '../command-error.ts'
+import type { ChangePosition, LogEntry } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Collection } from '../collections/collections.ts'
 
 export interface Found {
   readonly collection: Collection

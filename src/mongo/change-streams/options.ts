@@ -2,8 +2,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
-import { Arguments } from '../arguments.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { Arguments } from '../requests/arguments.ts'
 import { type Place, placeOf } from './token.ts'
 
 export interface StreamOptions {

@@ -9,9 +9,9 @@ import { RequestError } from '../../base/error.ts'
 import { mongoTokenBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
-import type { ChangePosition } from '../../storage/port.ts'
-import { CommandError } from '../command-error.ts'
-import { encodeFields } from '../fields.ts'
+import type { ChangePosition } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { encodeFields } from '../answers/fields.ts'
 
 export interface Place {
   /** By the number of the container. */

@@ -1,15 +1,15 @@
 /** collMod: changes what can be changed of a collection, above all when its documents die. */
 
 import { equalValues } from '../../document/bson/compare.ts'
-import type { Arguments } from '../arguments.ts'
-import { type Collection, type CollectionIndex, requireCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import type { Fields } from '../fields.ts'
-import { changeIndexes } from '../index-changes.ts'
-import { checkedExpireAfterSeconds, withOptions } from '../index-spec.ts'
-import { namespaceOf } from '../namespace.ts'
-import { changePreImages } from '../pre-images.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Fields } from '../answers/fields.ts'
+import { type Collection, type CollectionIndex, requireCollection } from '../collections/collections.ts'
+import { changePreImages } from '../collections/pre-images.ts'
+import { checkedExpireAfterSeconds, withOptions } from '../index-specs/index-spec.ts'
+import { changeIndexes } from '../indexes/index-changes.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
 
 const indexFields: ReadonlySet<string> = new Set([
   'name',

@@ -3,21 +3,21 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, binary, double } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { compileFilter } from '../../mql/match.ts'
-import { fromBase64 } from '../collection-definition.ts'
-import { measure, storageStats } from '../collection-size.ts'
+import { compileFilter } from '../../mql/filter/match.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { encodeFields, type Fields } from '../answers/fields.ts'
+import { fromBase64 } from '../collections/collection-definition.ts'
+import { measure, storageStats } from '../collections/collection-size.ts'
 import {
   type Collection,
   createCollection,
   findCollection,
   listCollections,
   requireCollection,
-} from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { listSource, openCursor } from '../cursors.ts'
-import { encodeFields, type Fields } from '../fields.ts'
-import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../namespace.ts'
+} from '../collections/collections.ts'
+import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import { listSource, openCursor } from '../service/cursors.ts'
 
 /** What `create` can be told, and what comes of it. */
 const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = {

@@ -2,10 +2,10 @@
 
 import { mongoBatchBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import type { Cursor } from '../cursors.ts'
-import { Documents, type Fields } from '../fields.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { Documents, type Fields } from '../answers/fields.ts'
+import type { Call, Command } from '../service/command.ts'
+import type { Cursor } from '../service/cursors.ts'
 
 async function getMore(call: Call): Promise<Fields> {
   const { service, args, operation } = call

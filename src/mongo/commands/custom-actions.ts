@@ -7,11 +7,11 @@ import {
   throughputMin,
   throughputStep,
 } from '../../base/limits.ts'
-import type { ContainerRecord, DatabaseRecord, Throughput } from '../../storage/port.ts'
-import type { Arguments } from '../arguments.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { tokenOf } from '../change-streams/token.ts'
-import { mark } from '../change-streams/watched.ts'
-import { measure } from '../collection-size.ts'
+import { measure } from '../collections/collection-size.ts'
 import {
   type Collection,
   type CollectionIndex,
@@ -19,15 +19,15 @@ import {
   findCollection,
   keepLog,
   requireCollection,
-} from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { createIndex, isIdIndex } from '../create-index.ts'
-import { emptyDocument, type Fields } from '../fields.ts'
-import { removeIndexes } from '../index-changes.ts'
-import { isWanted } from '../index-conflicts.ts'
-import { type IndexSpec, parseIndexSpec } from '../index-spec.ts'
-import { checkDatabaseName, checkedNamespace, parseNamespace } from '../namespace.ts'
+} from '../collections/collections.ts'
+import { mark } from '../collections/watched-collections.ts'
+import { isWanted } from '../index-specs/index-conflicts.ts'
+import { type IndexSpec, parseIndexSpec } from '../index-specs/index-spec.ts'
+import { createIndex, isIdIndex } from '../indexes/create-index.ts'
+import { removeIndexes } from '../indexes/index-changes.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import { checkDatabaseName, checkedNamespace, parseNamespace } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
 
 type Action = (call: Call) => Promise<Fields>
 

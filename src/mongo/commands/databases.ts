@@ -1,13 +1,13 @@
 /** listDatabases, dropDatabase, dbStats. */
 
 import { double } from '../../document/bson/value.ts'
-import { compileFilter } from '../../mql/match.ts'
-import { measure } from '../collection-size.ts'
-import { collectionsOf, listCollections } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { Documents, encodeFields, type Fields } from '../fields.ts'
-import { checkDatabaseName } from '../namespace.ts'
+import { compileFilter } from '../../mql/filter/match.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
+import { measure } from '../collections/collection-size.ts'
+import { collectionsOf, listCollections } from '../collections/collections.ts'
+import { checkDatabaseName } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
 
 async function listDatabases({ service, args }: Call): Promise<Fields> {
   const filter = args.document('filter')

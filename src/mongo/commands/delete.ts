@@ -2,17 +2,17 @@
 
 import { bsonCommandDepthMax } from '../../base/limits.ts'
 import { validateDocument } from '../../document/bson/validate.ts'
-import type { Matcher } from '../../mql/match.ts'
-import { Arguments } from '../arguments.ts'
-import { findCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { deletion, type Mutation, mutateAll, mutateOne } from '../document-updates.ts'
-import type { Fields } from '../fields.ts'
-import { checkHint } from '../hint.ts'
-import { type Namespace, namespaceOf } from '../namespace.ts'
-import { compileCallFilter, refuseCollation } from '../query-language.ts'
-import type { RetryRecord, StatementResult } from '../retry-record.ts'
+import type { Matcher } from '../../mql/filter/match.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Fields } from '../answers/fields.ts'
+import { findCollection } from '../collections/collections.ts'
+import { checkHint } from '../collections/hint.ts'
+import { Arguments } from '../requests/arguments.ts'
+import { type Namespace, namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
+import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
+import { deletion, type Mutation, mutateAll, mutateOne } from '../write/document-updates.ts'
 import {
   inTurn,
   isStatementError,
@@ -21,7 +21,7 @@ import {
   statementDocuments,
   statementNumbers,
   writeErrors,
-} from '../write-command.ts'
+} from '../write/write-command.ts'
 
 const statementFields: ReadonlySet<string> = new Set(['q', 'limit', 'collation', 'hint', 'sampleId'])
 

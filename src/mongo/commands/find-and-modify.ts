@@ -4,28 +4,28 @@ import { mongoRacesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import type { Matcher } from '../../mql/match.ts'
-import type { Projection } from '../../mql/projection.ts'
-import type { Sort } from '../../mql/sort.ts'
-import { type CompiledUpdate, compileUpdate } from '../../mql/update.ts'
-import { fromBase64 } from '../collection-definition.ts'
-import { findCollection, findOrCreateCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../document-updates.ts'
-import { emptyDocument, type Fields } from '../fields.ts'
-import { checkHint } from '../hint.ts'
-import { type Namespace, namespaceOf } from '../namespace.ts'
+import type { Matcher } from '../../mql/filter/match.ts'
+import type { Sort } from '../../mql/paths/sort-order.ts'
+import type { Projection } from '../../mql/projection/projection.ts'
+import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { emptyDocument, type Fields } from '../answers/fields.ts'
+import { fromBase64 } from '../collections/collection-definition.ts'
+import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { checkHint } from '../collections/hint.ts'
+import { type Namespace, namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
 import {
   compileCallFilter,
   compileCallProjection,
   compileFindSort,
   pipelineUpdate,
   refuseCollation,
-} from '../query-language.ts'
-import type { StatementResult } from '../retry-record.ts'
-import { insertUpserted } from '../upsert.ts'
-import { inTurn, retryRecord, statementNumbers } from '../write-command.ts'
+} from '../service/query-language.ts'
+import type { StatementResult } from '../session/retry-record.ts'
+import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
+import { insertUpserted } from '../write/upsert.ts'
+import { inTurn, retryRecord, statementNumbers } from '../write/write-command.ts'
 
 interface Modification {
   readonly filter: BsonDocument

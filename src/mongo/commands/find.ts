@@ -4,17 +4,22 @@ import { RequestError } from '../../base/error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { andThen } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
-import { type Collection, findCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { type CursorSource, listSource, openCursor } from '../cursors.ts'
-import { unshardedPartition } from '../document-key.ts'
-import { documentSource } from '../documents.ts'
-import { Documents, emptyDocument, type Fields } from '../fields.ts'
-import { checkHint } from '../hint.ts'
-import { onlyId } from '../named-ids.ts'
-import { nameOf, namespaceOf } from '../namespace.ts'
-import { compileCallFilter, compileCallProjection, compileFindSort, refuseCollation } from '../query-language.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { Documents, emptyDocument, type Fields } from '../answers/fields.ts'
+import { type Collection, findCollection } from '../collections/collections.ts'
+import { unshardedPartition } from '../collections/document-key.ts'
+import { checkHint } from '../collections/hint.ts'
+import { documentSource } from '../find/documents.ts'
+import { onlyId } from '../find/ids-of-filter.ts'
+import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
+import {
+  compileCallFilter,
+  compileCallProjection,
+  compileFindSort,
+  refuseCollation,
+} from '../service/query-language.ts'
 
 function find(call: Call): MaybePromise<Fields> {
   const namespace = namespaceOf(call)

@@ -4,21 +4,21 @@ import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { emptyDocument, type Fields } from '../answers/fields.ts'
 import {
   type Collection,
   type CollectionIndex,
   createCollection,
   findCollection,
   requireCollection,
-} from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { createIndex, isIdIndex } from '../create-index.ts'
-import { listSource, openCursor } from '../cursors.ts'
-import { emptyDocument, type Fields } from '../fields.ts'
-import { removeIndexes } from '../index-changes.ts'
-import { parseIndexSpec } from '../index-spec.ts'
-import { nameOf, namespaceOf } from '../namespace.ts'
+} from '../collections/collections.ts'
+import { parseIndexSpec } from '../index-specs/index-spec.ts'
+import { createIndex, isIdIndex } from '../indexes/create-index.ts'
+import { removeIndexes } from '../indexes/index-changes.ts'
+import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import { listSource, openCursor } from '../service/cursors.ts'
 
 async function createIndexes(call: Call): Promise<Fields> {
   const { service, args } = call

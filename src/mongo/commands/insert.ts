@@ -1,14 +1,14 @@
 /** insert: new documents, many in one transaction of the store. */
 
 import { groupBytesMax, mongoWriteStepsMax } from '../../base/limits.ts'
-import { type Collection, findOrCreateCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../document-writes.ts'
-import { takenIdError } from '../duplicate-key.ts'
-import type { Fields } from '../fields.ts'
-import { namespaceOf } from '../namespace.ts'
-import { newDocument } from '../new-document.ts'
-import type { RetryRecord, StatementResult } from '../retry-record.ts'
+import type { Fields } from '../answers/fields.ts'
+import { type Collection, findOrCreateCollection } from '../collections/collections.ts'
+import { takenIdError } from '../collections/duplicate-key.ts'
+import { newDocument } from '../collections/new-document.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
+import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../write/document-writes.ts'
 import {
   inTurn,
   isStatementError,
@@ -17,7 +17,7 @@ import {
   statementDocuments,
   statementNumbers,
   writeErrors,
-} from '../write-command.ts'
+} from '../write/write-command.ts'
 
 interface Insertion extends DocumentWrite {
   readonly index: number

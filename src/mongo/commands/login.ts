@@ -2,11 +2,11 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { binary } from '../../document/bson/value.ts'
-import type { Arguments } from '../arguments.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import type { Fields } from '../fields.ts'
-import { LoginError, mechanisms, ScramConversation } from '../scram.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Fields } from '../answers/fields.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import type { Call, Command } from '../service/command.ts'
+import { LoginError, mechanisms, ScramConversation } from '../session/scram.ts'
 
 /** A connection has one conversation at a time. */
 const conversationId = 1

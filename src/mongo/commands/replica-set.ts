@@ -2,9 +2,9 @@
 
 import { machine } from '../../base/clock.ts'
 import { date } from '../../document/bson/value.ts'
-import { timestampOf } from '../cluster-time.ts'
-import type { Call, Command } from '../command.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../answers/fields.ts'
+import { timestampOf } from '../service/cluster-time.ts'
+import type { Call, Command } from '../service/command.ts'
 import { setName } from './hello.ts'
 
 const primary = 1

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { mongoSessionMinutes } from '../../base/limits.ts'
 import { binary } from '../../document/bson/value.ts'
-import type { Call, Command } from '../command.ts'
-import type { Fields } from '../fields.ts'
+import type { Fields } from '../answers/fields.ts'
+import type { Call, Command } from '../service/command.ts'
 
 function startSession({ service }: Call): Fields {
   const id = binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), 4)

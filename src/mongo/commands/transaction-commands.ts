@@ -1,19 +1,19 @@
 /** commitTransaction and abortTransaction. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import type { ItemChange, Step, StoredItem } from '../../storage/port.ts'
+import type { ItemChange, Step, StoredItem } from '../../store/port.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { lifeOf } from '../document-life.ts'
-import { writeConflict } from '../document-writes.ts'
-import type { Fields } from '../fields.ts'
-import type { Overlay, Pending } from '../overlay.ts'
-import { RetryRecord, readRecord, recordStep } from '../retry-record.ts'
-import type { Session } from '../sessions.ts'
-import { noSuchTransaction } from '../statement.ts'
-import type { Transaction } from '../transaction.ts'
-import { conflictError } from '../unique-conflict.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Fields } from '../answers/fields.ts'
+import { lifeOf } from '../collections/document-life.ts'
+import type { Call, Command } from '../service/command.ts'
+import { noSuchTransaction } from '../service/statement.ts'
+import type { Overlay, Pending } from '../session/overlay.ts'
+import { RetryRecord, readRecord, recordStep } from '../session/retry-record.ts'
+import type { Session } from '../session/sessions.ts'
+import type { Transaction } from '../session/transaction.ts'
+import { writeConflict } from '../write/document-writes.ts'
+import { conflictError } from '../write/unique-conflict.ts'
 
 async function commitTransaction(call: Call): Promise<Fields> {
   const { session, txnNumber } = call

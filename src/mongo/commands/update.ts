@@ -6,19 +6,19 @@ import { bsonType, typeName } from '../../document/bson/types.ts'
 import { validateDocument } from '../../document/bson/validate.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type CompiledUpdate, compileUpdate } from '../../mql/update.ts'
-import { Arguments } from '../arguments.ts'
-import { fromBase64 } from '../collection-definition.ts'
-import { findCollection, findOrCreateCollection } from '../collections.ts'
-import type { Call, Command } from '../command.ts'
-import { CommandError } from '../command-error.ts'
-import { mutateAll, mutateOne, updateMutation } from '../document-updates.ts'
-import type { Fields, FieldValue } from '../fields.ts'
-import { checkHint } from '../hint.ts'
-import { type Namespace, namespaceOf } from '../namespace.ts'
-import { compileCallFilter, pipelineUpdate, refuseCollation } from '../query-language.ts'
-import type { RetryRecord, StatementResult } from '../retry-record.ts'
-import { insertUpserted } from '../upsert.ts'
+import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Fields, FieldValue } from '../answers/fields.ts'
+import { fromBase64 } from '../collections/collection-definition.ts'
+import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { checkHint } from '../collections/hint.ts'
+import { Arguments } from '../requests/arguments.ts'
+import { type Namespace, namespaceOf } from '../requests/namespace.ts'
+import type { Call, Command } from '../service/command.ts'
+import { compileCallFilter, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
+import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
+import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
+import { insertUpserted } from '../write/upsert.ts'
 import {
   inTurn,
   isStatementError,
@@ -27,7 +27,7 @@ import {
   statementDocuments,
   statementNumbers,
   writeErrors,
-} from '../write-command.ts'
+} from '../write/write-command.ts'
 
 const statementFields: ReadonlySet<string> = new Set([
   'q',

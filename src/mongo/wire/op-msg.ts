@@ -4,7 +4,7 @@
  * What is wrong within a well framed message is an error of the command (`CommandError`), with MongoDB's code for it.
  */
 
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../answers/command-error.ts'
 import { crc32c } from './crc32c.ts'
 import { headerBytes } from './frame.ts'
 

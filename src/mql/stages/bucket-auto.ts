@@ -6,14 +6,14 @@ import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Statement } from '../accumulators/statement.ts'
-import { Context, type Evaluate } from '../expression-scope.ts'
-import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import { shown } from '../expressions/shown.ts'
-import { type CompileStage, forEachDocument, inBatches, type Run, written } from '../stage.ts'
+import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import { Context, type Evaluate } from '../expressions/frame/scope.ts'
+import { shown } from '../expressions/frame/shown.ts'
 import { readOutput } from './bucket.ts'
 import { type Granularity, granularityNamed } from './granularity.ts'
 import { isExpressionSpec, resultFields } from './group.ts'
 import { Sorter } from './sort.ts'
+import { type CompileStage, forEachDocument, inBatches, type Run, written } from './stage.ts'
 
 interface Buckets {
   readonly count: number

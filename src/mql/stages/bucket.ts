@@ -4,11 +4,11 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { parseStatement, type Statement } from '../accumulators/statement.ts'
-import type { Compiler, Evaluate } from '../expression-scope.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import { shown } from '../expressions/shown.ts'
-import type { CompileStage } from '../stage.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import type { Compiler, Evaluate } from '../expressions/frame/scope.ts'
+import { shown } from '../expressions/frame/shown.ts'
 import { bucketGroups, countStatement, isExpressionSpec } from './group.ts'
+import type { CompileStage } from './stage.ts'
 
 function readBoundaries(spec: Value, expressions: Compiler): readonly Value[] {
   if (spec.type !== bsonType.array) {

@@ -6,10 +6,10 @@
 import { aggregationMemoryBytesMax, indexBoundsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, nullValue, type Value, valueAt } from '../../document/bson/value.ts'
-import { identityOf } from '../expressions/set.ts'
-import { documentTest, type ElementTest, pathTest } from '../path.ts'
-import type { Run, Stream } from '../stage.ts'
+import { identityOf } from '../expressions/operators/set.ts'
+import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
+import type { Run, Stream } from './stage.ts'
 
 export interface EqualityJoin {
   readonly local: readonly string[]

@@ -4,12 +4,12 @@ import { aggregationMemoryBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
-import { MongoError } from '../error.ts'
-import { checkFieldName } from '../expression-path.ts'
-import { nameOfType, refuse } from '../expressions/define.ts'
-import { shown } from '../expressions/shown.ts'
-import type { Batch, CompileStage, Stream, SubPipeline } from '../stage.ts'
+import { nameOfType, refuse } from '../expressions/frame/define.ts'
+import { shown } from '../expressions/frame/shown.ts'
+import { checkFieldName } from '../paths/expression-path.ts'
+import { MongoError } from '../words/error.ts'
 import { Memory } from './memory.ts'
+import type { Batch, CompileStage, Stream, SubPipeline } from './stage.ts'
 
 /**
  * One stream as several, which are read at the same pace: the next batch is fetched when all readers that still read have asked for

@@ -3,7 +3,7 @@
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { double, int32, int64, type Value } from '../../document/bson/value.ts'
-import { nameOfType, refuse } from '../expressions/define.ts'
+import { nameOfType, refuse } from '../expressions/frame/define.ts'
 
 export interface Granularity {
   /** The next greater number of the series. */

@@ -6,14 +6,14 @@ import { BsonDocument, type Field, int32, nullValue, type Value } from '../../do
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { parseStatement, type Statement } from '../accumulators/statement.ts'
-import { checkFieldName } from '../expression-path.ts'
-import { type Compiler, Context, type Evaluate } from '../expression-scope.ts'
-import { refuse } from '../expressions/define.ts'
-import { identityOf } from '../expressions/set.ts'
-import { compileSort } from '../sort.ts'
-import { type CompileStage, forEachDocument, inBatches, type Run, type Stage, type Stream } from '../stage.ts'
+import { refuse } from '../expressions/frame/define.ts'
+import { type Compiler, Context, type Evaluate } from '../expressions/frame/scope.ts'
+import { identityOf } from '../expressions/operators/set.ts'
+import { checkFieldName } from '../paths/expression-path.ts'
+import { compileSort } from '../paths/sort-order.ts'
 import { Memory, refuseGroupMemory } from './memory.ts'
 import { sorted } from './sort.ts'
+import { type CompileStage, forEachDocument, inBatches, type Run, type Stage, type Stream } from './stage.ts'
 
 interface Group {
   readonly id: Value

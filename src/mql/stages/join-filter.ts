@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
-import { valuesAtPath } from '../expression-path.ts'
+import { valuesAtPath } from '../paths/expression-path.ts'
 
 /** Documents that hold one of the values at the path, as equality in filters has it; no value means null. */
 export function joinFilter(path: string, values: readonly Value[]): BsonDocument {

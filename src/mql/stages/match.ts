@@ -3,11 +3,11 @@
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
-import { expressionTest } from '../expression.ts'
-import type { Scope } from '../expression-scope.ts'
-import { refuse } from '../expressions/define.ts'
-import { compileFilter, type Matcher } from '../match.ts'
-import { type CompileStage, documentBytes, type Run } from '../stage.ts'
+import { expressionTest } from '../expressions/expression.ts'
+import { refuse } from '../expressions/frame/define.ts'
+import type { Scope } from '../expressions/frame/scope.ts'
+import { compileFilter, type Matcher } from '../filter/match.ts'
+import { type CompileStage, documentBytes, type Run } from './stage.ts'
 
 /** The filter in words that filters have: `$sampleRate` is a comparison with chance. */
 export function filterOf(spec: Value): BsonDocument {

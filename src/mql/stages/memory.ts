@@ -1,7 +1,7 @@
 /** How much a stage may hold in memory. */
 
 import { aggregationMemoryBytesMax } from '../../base/limits.ts'
-import { MongoError } from '../error.ts'
+import { MongoError } from '../words/error.ts'
 
 const noDiskUse = 292
 

@@ -10,8 +10,8 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import type { Context, Evaluate } from '../expression-scope.ts'
-import { DocumentBuilder } from '../expressions/object.ts'
+import type { Context, Evaluate } from '../expressions/frame/scope.ts'
+import { DocumentBuilder } from '../expressions/operators/object.ts'
 
 export class ProjectionNode {
   readonly included = new Set<string>()

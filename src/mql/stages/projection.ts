@@ -3,15 +3,15 @@
 import { isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, falseValue, type Value } from '../../document/bson/value.ts'
-import { MongoError } from '../error.ts'
-import { checkedPath } from '../expression-path.ts'
-import type { Compiler } from '../expression-scope.ts'
-import { isTrue, nameOfType, refuse } from '../expressions/define.ts'
-import { findOperator } from '../expressions/table.ts'
-import { printDocument, printElement } from '../print.ts'
-import { compileProjection } from '../projection.ts'
-import { type CompileStage, change, documentBytes, type Stage } from '../stage.ts'
+import { isTrue, nameOfType, refuse } from '../expressions/frame/define.ts'
+import type { Compiler } from '../expressions/frame/scope.ts'
+import { findOperator } from '../expressions/operators/table.ts'
+import { checkedPath } from '../paths/expression-path.ts'
+import { compileProjection } from '../projection/projection.ts'
+import { MongoError } from '../words/error.ts'
+import { printDocument, printElement } from '../words/print.ts'
 import { addFields, ProjectionNode, project } from './projection-tree.ts'
+import { type CompileStage, change, documentBytes, type Stage } from './stage.ts'
 
 /** Refusals name the stage. */
 function named<T>(name: string, compile: () => T): T {

@@ -2,10 +2,10 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
-import type { Context, Evaluate } from '../expression-scope.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import { shown } from '../expressions/shown.ts'
-import { type CompileStage, change, eachToOne, type Stage } from '../stage.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import type { Context, Evaluate } from '../expressions/frame/scope.ts'
+import { shown } from '../expressions/frame/shown.ts'
+import { type CompileStage, change, eachToOne, type Stage } from './stage.ts'
 
 function replacement(name: string, evaluate: Evaluate, what: string): Stage {
   return change(name, context => {

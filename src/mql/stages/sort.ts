@@ -3,8 +3,9 @@
 import { aggregationMemoryBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
-import { refuse } from '../expressions/define.ts'
-import { compileSort, type Sort } from '../sort.ts'
+import { refuse } from '../expressions/frame/define.ts'
+import { compileSort, type Sort } from '../paths/sort-order.ts'
+import { refuseSortMemory } from './memory.ts'
 import {
   type Batch,
   documentBytes,
@@ -14,8 +15,7 @@ import {
   type Stage,
   type Stream,
   written,
-} from '../stage.ts'
-import { refuseSortMemory } from './memory.ts'
+} from './stage.ts'
 
 export function sortSpecOf(spec: Value): BsonDocument {
   if (spec.type !== bsonType.document) return refuse(15973, 'the $sort key specification must be an object')

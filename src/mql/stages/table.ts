@@ -1,7 +1,6 @@
 /** The stages there are, and where each of them may stand. */
 
-import { refuse } from '../expressions/define.ts'
-import type { CompileStage } from '../stage.ts'
+import { refuse } from '../expressions/frame/define.ts'
 import { bucketStage } from './bucket.ts'
 import { bucketAutoStage } from './bucket-auto.ts'
 import { facetStage } from './facet.ts'
@@ -13,6 +12,7 @@ import { matchStage } from './match.ts'
 import { addFieldsStage, projectStage, unsetStage } from './projection.ts'
 import { redactStage, replaceRootStage, replaceWithStage } from './replace.ts'
 import { sortStage } from './sort.ts'
+import type { CompileStage } from './stage.ts'
 import { documentsStage, unionWithStage } from './union.ts'
 import { unwindStage } from './unwind.ts'
 import { countStage, limitStage, sampleStage, skipStage } from './window.ts'

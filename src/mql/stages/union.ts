@@ -2,10 +2,10 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
-import { Context } from '../expression-scope.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import { shown } from '../expressions/shown.ts'
-import { type CompileStage, inBatches, type Namespace } from '../stage.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import { Context } from '../expressions/frame/scope.ts'
+import { shown } from '../expressions/frame/shown.ts'
+import { type CompileStage, inBatches, type Namespace } from './stage.ts'
 
 const failedToParse = 9
 

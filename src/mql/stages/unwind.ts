@@ -3,10 +3,10 @@
 import { pipelineBatchDocumentsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int64, nullValue, type Value } from '../../document/bson/value.ts'
-import { checkedPath } from '../expression-path.ts'
-import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import type { CompileStage } from '../stage.ts'
+import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import { checkedPath } from '../paths/expression-path.ts'
 import { atPath, withPath } from './nested-field.ts'
+import type { CompileStage } from './stage.ts'
 
 interface Options {
   readonly path: readonly string[]

@@ -3,10 +3,10 @@
 import { exactInteger, isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32, int64, type Value } from '../../document/bson/value.ts'
-import { namedArguments, refuse } from '../expressions/define.ts'
-import { printElement } from '../print.ts'
-import { type CompileStage, documentBytes, forEachDocument, inBatches, type Stage, written } from '../stage.ts'
+import { namedArguments, refuse } from '../expressions/frame/define.ts'
+import { printElement } from '../words/print.ts'
 import { Memory, refuseSortMemory } from './memory.ts'
+import { type CompileStage, documentBytes, forEachDocument, inBatches, type Stage, written } from './stage.ts'
 
 /** The number of documents to pass on or over. */
 function countOf(spec: Value, name: string, code: number): number {

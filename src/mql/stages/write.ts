@@ -2,11 +2,11 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
-import { checkedPath } from '../expression-path.ts'
-import { Context } from '../expression-scope.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/define.ts'
-import { DocumentBuilder } from '../expressions/object.ts'
-import { checkVariableName } from '../expressions/variable-name.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import { Context } from '../expressions/frame/scope.ts'
+import { checkVariableName } from '../expressions/frame/variable-name.ts'
+import { DocumentBuilder } from '../expressions/operators/object.ts'
+import { checkedPath } from '../paths/expression-path.ts'
 import {
   type Batch,
   bytesOf,
@@ -16,7 +16,7 @@ import {
   type Namespace,
   type Stage,
   type StageCompiler,
-} from '../stage.ts'
+} from './stage.ts'
 
 /** A stage that knows where it writes. */
 export interface WritingStage extends Stage {

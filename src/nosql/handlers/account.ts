@@ -1,7 +1,7 @@
 /** GET /: the account, with locations that lead back to the address the client used. */
 
-import type { NosqlRequest } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import type { NosqlRequest } from '../http/request.ts'
+import type { NosqlResponse } from '../http/response.ts'
 
 /** Not `localhost`: the JavaScript SDK ignores the locations of an account of that name and reads it before every request. */
 const accountId = 'mayfly'

@@ -10,11 +10,19 @@ import { batchBytesMax, itemBytesMax, pageBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import { type PartitionKeyComponent, partitionKeysEqual } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey, Step, StepAnswer } from '../../storage/port.ts'
+import type { ContainerRecord, ItemKey, Step, StepAnswer } from '../../store/port.ts'
 import { readRu } from '../../units/cost.ts'
-import { isBinaryBatch, parseBinaryBatch, printBinaryResults } from '../batch-binary.ts'
-import { type BatchOperation, parseBatch } from '../batch-request.ts'
-import { type BatchResult, failedDependency, failureResult, isOperationError, printResults } from '../batch-response.ts'
+import { isBinaryBatch, parseBinaryBatch, printBinaryResults } from '../batch/batch-binary.ts'
+import { type BatchOperation, parseBatch } from '../batch/batch-request.ts'
+import {
+  type BatchResult,
+  failedDependency,
+  failureResult,
+  isOperationError,
+  printResults,
+} from '../batch/batch-response.ts'
+import { malformed } from '../definitions/definition-input.ts'
+import { checkItemId } from '../definitions/resource-name.ts'
 import {
   type ContainerView,
   checkPartitionKey,
@@ -22,9 +30,11 @@ import {
   requirePartitionKey,
   sessionHeader,
   viewOf,
-} from '../container-view.ts'
-import { malformed } from '../definition-input.ts'
-import { missingBody, readItemText } from '../item-body.ts'
+} from '../http/container-view.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { etagOf, versionOfEtag } from '../http/resource-id.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
+import { missingBody, readItemText } from '../items/item-body.ts'
 import {
   deleteOperation,
   type ItemOperation,
@@ -33,13 +43,9 @@ import {
   statusOf,
   stepOf,
   writeOperation,
-} from '../item-operation.ts'
-import { refusalError } from '../outcome-error.ts'
-import { readPatch } from '../patch.ts'
-import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import { etagOf, versionOfEtag } from '../resource-id.ts'
-import { checkItemId } from '../resource-name.ts'
-import { header, type NosqlResponse } from '../response.ts'
+} from '../items/item-operation.ts'
+import { refusalError } from '../items/outcome-error.ts'
+import { readPatch } from '../items/patch.ts'
 import { physicalRange } from './item-feed.ts'
 
 interface Task {

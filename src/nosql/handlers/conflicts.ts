@@ -1,10 +1,10 @@
 /** /conflicts: what several write regions could not agree upon. There is one region here, so there is never anything. */
 
 import { RequestError } from '../../base/error.ts'
-import { viewOf } from '../container-view.ts'
-import { definitionFeed } from '../feed.ts'
-import type { NosqlRequest } from '../request.ts'
-import type { NosqlResponse } from '../response.ts'
+import { viewOf } from '../http/container-view.ts'
+import { definitionFeed } from '../http/feed.ts'
+import type { NosqlRequest } from '../http/request.ts'
+import type { NosqlResponse } from '../http/response.ts'
 import { queryDefinitions } from './query.ts'
 
 async function ownerRid({ service, path }: NosqlRequest): Promise<string> {

@@ -1,22 +1,22 @@
 /** /colls: containers, their definition and their default time to live. */
 
 import { RequestError } from '../../base/error.ts'
-import type { ContainerRecord } from '../../storage/port.ts'
+import type { ContainerRecord } from '../../store/port.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import {
   type ContainerDefinition,
   logSeconds,
   parseContainerDefinition,
   replaceContainerDefinition,
-} from '../container-definition.ts'
-import { viewOf } from '../container-view.ts'
-import { definitionFeed } from '../feed.ts'
-import { uniqueIndexes } from '../indexed-paths.ts'
-import { toPartitionKeyDefinition } from '../partition-key-policy.ts'
-import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
-import { databaseRid, etagOf, versionOfEtag } from '../resource-id.ts'
-import { header, type NosqlResponse } from '../response.ts'
-import { deleteScripts } from '../script-store.ts'
+} from '../definitions/container-definition.ts'
+import { uniqueIndexes } from '../definitions/indexed-paths.ts'
+import { toPartitionKeyDefinition } from '../definitions/partition-key-policy.ts'
+import { viewOf } from '../http/container-view.ts'
+import { definitionFeed } from '../http/feed.ts'
+import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
+import { databaseRid, etagOf, versionOfEtag } from '../http/resource-id.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
+import { deleteScripts } from '../scripts/script-store.ts'
 import { requestedThroughput } from './databases.ts'
 import { queryDefinitions } from './query.ts'
 

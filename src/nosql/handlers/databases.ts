@@ -1,17 +1,17 @@
 /** /dbs: databases. */
 
-import type { DatabaseRecord } from '../../storage/port.ts'
+import type { DatabaseRecord } from '../../store/port.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
-import { viewOf } from '../container-view.ts'
-import { readObject } from '../definition-input.ts'
-import { definitionFeed } from '../feed.ts'
-import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../request.ts'
-import { databaseRid, etagOf } from '../resource-id.ts'
-import { parseResourceId } from '../resource-name.ts'
-import { header, type NosqlResponse } from '../response.ts'
-import { deleteScripts } from '../script-store.ts'
-import { parseThroughput } from '../throughput.ts'
-import { deleteUsers } from '../user-store.ts'
+import { readObject } from '../definitions/definition-input.ts'
+import { parseResourceId } from '../definitions/resource-name.ts'
+import { parseThroughput } from '../definitions/throughput.ts'
+import { viewOf } from '../http/container-view.ts'
+import { definitionFeed } from '../http/feed.ts'
+import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
+import { databaseRid, etagOf } from '../http/resource-id.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
+import { deleteScripts } from '../scripts/script-store.ts'
+import { deleteUsers } from '../scripts/user-store.ts'
 import { queryDefinitions } from './query.ts'
 
 export function databaseResource(database: DatabaseRecord): object {

@@ -6,13 +6,19 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
-import type { ContainerRecord, ItemKey, ScanRange } from '../../storage/port.ts'
-import { type ContainerView, namedPartitionKey, requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
-import { decodeContinuation, encodeContinuation } from '../continuation.ts'
-import { pageSize } from '../feed.ts'
-import { documentList } from '../list-body.ts'
-import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import { header, type NosqlResponse } from '../response.ts'
+import type { ContainerRecord, ItemKey, ScanRange } from '../../store/port.ts'
+import {
+  type ContainerView,
+  namedPartitionKey,
+  requirePartitionKey,
+  sessionHeader,
+  viewOf,
+} from '../http/container-view.ts'
+import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
+import { pageSize } from '../http/feed.ts'
+import { documentList } from '../http/list-body.ts'
+import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
 
 export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container =>

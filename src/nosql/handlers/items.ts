@@ -5,16 +5,22 @@ import { itemBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey } from '../../storage/port.ts'
-import { type ContainerView, checkPartitionKey, requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
-import { decodeJson, itemDraft } from '../item-body.ts'
-import { parseItem } from '../item-bytes.ts'
-import { patchOperation, stepOf } from '../item-operation.ts'
-import { refusalError } from '../outcome-error.ts'
-import { parsePatch } from '../patch.ts'
-import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import { etagOf, versionOfEtag } from '../resource-id.ts'
-import { header, type NosqlResponse } from '../response.ts'
+import type { ContainerRecord, ItemKey } from '../../store/port.ts'
+import {
+  type ContainerView,
+  checkPartitionKey,
+  requirePartitionKey,
+  sessionHeader,
+  viewOf,
+} from '../http/container-view.ts'
+import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { etagOf, versionOfEtag } from '../http/resource-id.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
+import { decodeJson, itemDraft } from '../items/item-body.ts'
+import { parseItem } from '../items/item-bytes.ts'
+import { patchOperation, stepOf } from '../items/item-operation.ts'
+import { refusalError } from '../items/outcome-error.ts'
+import { parsePatch } from '../items/patch.ts'
 import { postBatch } from './batch.ts'
 import { planQuery, queryItems } from './query.ts'
 import { hasTriggers, writeWithTriggers } from './triggered-write.ts'

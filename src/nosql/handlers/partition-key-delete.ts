@@ -9,11 +9,11 @@ import { RequestError } from '../../base/error.ts'
 import { partitionDeleteItemsMax, scanBytesMax } from '../../base/limits.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
-import type { ContainerRecord, ItemKey, ScannedItem, Step } from '../../storage/port.ts'
+import type { ContainerRecord, ItemKey, ScannedItem, Step } from '../../store/port.ts'
 import { deleteRu } from '../../units/cost.ts'
-import { requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
-import { headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import { header, type NosqlResponse } from '../response.ts'
+import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
+import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
 
 export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {
   if (request.path[5] !== 'partitionkeydelete') {

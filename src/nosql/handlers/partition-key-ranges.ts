@@ -2,10 +2,10 @@
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { catalogReadRu } from '../../units/cost.ts'
-import { viewOf } from '../container-view.ts'
-import type { NosqlRequest } from '../request.ts'
-import { etagOf } from '../resource-id.ts'
-import { header, type NosqlResponse } from '../response.ts'
+import { viewOf } from '../http/container-view.ts'
+import type { NosqlRequest } from '../http/request.ts'
+import { etagOf } from '../http/resource-id.ts'
+import { header, type NosqlResponse } from '../http/response.ts'
 
 export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<NosqlResponse> {
   const [, database, , id] = request.path

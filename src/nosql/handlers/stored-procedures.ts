@@ -2,14 +2,14 @@
 
 import { requestBytesMax } from '../../base/limits.ts'
 import { catalogReadRu } from '../../units/cost.ts'
-import { requirePartitionKey, sessionHeader, viewOf } from '../container-view.ts'
-import { invalidInput } from '../definition-input.ts'
-import { decodeJson, parseJson } from '../item-body.ts'
-import { outcomeError } from '../outcome-error.ts'
-import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../request.ts'
-import { header, logHeader, type NosqlResponse } from '../response.ts'
-import { inTransaction, scriptRun } from '../script-run.ts'
-import { findScript } from '../script-store.ts'
+import { invalidInput } from '../definitions/definition-input.ts'
+import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { header, logHeader, type NosqlResponse } from '../http/response.ts'
+import { decodeJson, parseJson } from '../items/item-body.ts'
+import { outcomeError } from '../items/outcome-error.ts'
+import { inTransaction, scriptRun } from '../scripts/script-run.ts'
+import { findScript } from '../scripts/script-store.ts'
 
 export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
   const { service, path } = request

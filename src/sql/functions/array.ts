@@ -1,7 +1,7 @@
 /** Array and set functions. Elements are compared as values, objects without regard to the order of their names. */
 
-import { canonicalKey, compareValues, equalValues } from '../compare.ts'
-import { finite, isObject, isPrimitive, ownProperty, type Value } from '../value.ts'
+import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
+import { finite, isObject, isPrimitive, ownProperty, type Value } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily, onArray, onTwoArrays } from './define.ts'
 
 function isAmong(array: readonly Value[], searched: Value): boolean {

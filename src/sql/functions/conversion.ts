@@ -1,9 +1,9 @@
 /** Between strings and other values, by way of JSON. What is not written as JSON is undefined. */
 
 import { nestingDepthMax, queryStringCharsMax } from '../../base/limits.ts'
-import { type TypeName, typeOf } from '../compare.ts'
-import { checkLength } from '../strings.ts'
-import { approximateBytes, type Value } from '../value.ts'
+import { type TypeName, typeOf } from '../values/compare.ts'
+import { checkLength } from '../values/strings.ts'
+import { approximateBytes, type Value } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
 
 /** Parses the string and keeps the result if it is of the wanted type. */

@@ -3,7 +3,7 @@
  * themselves, as in .NET's custom formats.
  */
 
-import { checkLength } from '../strings.ts'
+import { checkLength } from '../values/strings.ts'
 import { type DateTimeParts, pad } from './date-time-value.ts'
 
 const monthNames = 'January February March April May June July August September October November December'.split(' ')

@@ -3,8 +3,8 @@
  * functions called STATIC and those that are not give the same answer.
  */
 
-import type { RunContext } from '../context.ts'
-import type { Value } from '../value.ts'
+import type { RunContext } from '../values/run-context.ts'
+import type { Value } from '../values/value.ts'
 import { formatPattern } from './date-time-format.ts'
 import {
   daysInMonth,

@@ -1,7 +1,7 @@
 /** How built-in functions are declared: arity and implementation, with short forms for the common argument types. */
 
-import type { RunContext } from '../context.ts'
-import type { Value } from '../value.ts'
+import type { RunContext } from '../values/run-context.ts'
+import type { Value } from '../values/value.ts'
 
 export interface BuiltIn {
   readonly argumentsMin: number

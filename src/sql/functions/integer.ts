@@ -5,7 +5,7 @@
  * that is all a JSON number carries here.
  */
 
-import type { Value } from '../value.ts'
+import type { Value } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 
 function toInt64(value: Value): bigint | undefined {

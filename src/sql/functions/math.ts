@@ -1,6 +1,6 @@
 /** Mathematical functions on doubles. A result that is no finite number is undefined. */
 
-import { finite, type Value } from '../value.ts'
+import { finite, type Value } from '../values/value.ts'
 import { type BuiltIn, define, defineOpen, type FunctionFamily, onNumber, onTwoNumbers } from './define.ts'
 
 function real(compute: (number: number) => number): BuiltIn {

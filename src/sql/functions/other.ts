@@ -1,6 +1,6 @@
 /** Functions that belong to no family, and those known by name but not supported. */
 
-import { ownProperty } from '../value.ts'
+import { ownProperty } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily } from './define.ts'
 
 export const otherFunctions: FunctionFamily = {

@@ -2,8 +2,8 @@
 
 import type { Matcher } from 're2js'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
-import type { RunContext } from '../context.ts'
-import type { Value } from '../value.ts'
+import type { RunContext } from '../values/run-context.ts'
+import type { Value } from '../values/value.ts'
 import { define, type FunctionFamily } from './define.ts'
 
 export const regularExpressionFunctions: FunctionFamily = {

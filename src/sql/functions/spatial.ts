@@ -1,7 +1,7 @@
 /** The ST_ functions on GeoJSON values. An argument that is no valid GeoJSON makes the result undefined. */
 
 import { edgesOf, intersects, isWithin, positionsOf, readShape, type Shape } from '../../document/geometry.ts'
-import type { Value } from '../value.ts'
+import type { Value } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 import { distanceBetween, distanceToEdge, ringArea } from './earth.ts'
 

@@ -3,9 +3,9 @@
  */
 
 import { replicateCharsMax } from '../../base/limits.ts'
-import { indexOf, lastIndexOf, split } from '../search.ts'
-import { joinStrings, replaceAll } from '../strings.ts'
-import type { Value } from '../value.ts'
+import { indexOf, lastIndexOf, split } from '../values/search.ts'
+import { joinStrings, replaceAll } from '../values/strings.ts'
+import type { Value } from '../values/value.ts'
 import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onString, onTwoStrings } from './define.ts'
 
 /** A comparison of two strings with an optional third argument that makes it blind to case. */

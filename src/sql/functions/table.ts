@@ -1,6 +1,6 @@
 /** Every built-in function by name. */
 
-import { aggregateNames } from '../aggregate.ts'
+import { aggregateNames } from '../values/aggregate.ts'
 import { arrayFunctions } from './array.ts'
 import { conversionFunctions } from './conversion.ts'
 import { dateTimeFunctions } from './date-time.ts'

@@ -1,7 +1,7 @@
 /** Functions that ask what a value is. They answer for undefined too: it is nothing of the kind. */
 
-import { typeOf } from '../compare.ts'
-import { isPrimitive, type Value } from '../value.ts'
+import { typeOf } from '../values/compare.ts'
+import { isPrimitive, type Value } from '../values/value.ts'
 import { parseDateTime } from './date-time-value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 

@@ -1,0 +1,195 @@
+/**
+ * Wraps a store and asserts the port's promises on every call, always: a broken promise must fail loudly where it happens
+ * and not as a ghost that a client saw. `test/contract` holds the promises that need more than one call to check.
+ */
+
+import type { EpochSeconds } from '../base/clock.ts'
+import { assert, InvariantError, MayflyError } from '../base/error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type {
+  Answer,
+  ChangeRange,
+  ContainerReader,
+  ContainerRecord,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  Living,
+  PageSize,
+  ScanRange,
+  Step,
+  Store,
+  StoredItem,
+  Viewpoint,
+} from '../store/port.ts'
+import { isAlive, livingAt } from '../ttl/living.ts'
+
+export function withContract(store: Store): Store {
+  let latest = 0
+
+  function checkMoment<T extends EpochSeconds>(moment: T): T {
+    assert(moment >= latest, `P6: the moment ${moment} is before ${latest}`)
+    latest = moment
+    return moment
+  }
+
+  return {
+    ...forward(store),
+
+    moment: () => andThen(store.moment(), checkMoment),
+
+    view: (container: ContainerRecord) =>
+      andThen(store.view(container), view => {
+        checkMoment(view.moment)
+        return view
+      }),
+
+    read: (container: ContainerRecord, key: ItemKey, at?: Viewpoint) =>
+      andThen(store.read(container, key, at), answer => {
+        const { moment, item } = answer
+        if (at === undefined) checkMoment(moment)
+        if (item !== undefined) {
+          checkItem(answer, item)
+          if (at === undefined) assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
+        }
+        return answer
+      }),
+
+    write: (container: ContainerRecord, write: ItemWrite) =>
+      store.write(container, write).then(answer => {
+        const { outcome, item, version } = answer
+        if (outcome === 'created' || outcome === 'replaced') {
+          assert(item !== undefined && item.version <= version, 'P2: a write answers with the item it stored')
+          // A life that ends on a date may have ended before it began.
+          if (!('until' in write) || write.until === undefined) checkItem(answer, item)
+        }
+        return answer
+      }, refuseUntranslated),
+
+    transact: (steps: readonly Step[]) =>
+      store.transact(steps).then(answer => {
+        const isWhole = answer.steps.length === steps.length && answer.refusal === undefined
+        assert(isWhole || answer.refusal !== undefined, 'P10: a transaction that was not refused took all its steps')
+        return answer
+      }, refuseUntranslated),
+
+    changes: (container: ContainerRecord, range: ChangeRange, page: PageSize) =>
+      andThen(store.changes(container, range, page), answer => {
+        assert(answer.items.length <= page.itemsMax, 'P12: a page is no larger than asked for')
+        checkItems(answer, answer.items)
+        return answer
+      }),
+
+    scanIndex: (container: ContainerRecord, range: IndexRange, page: PageSize) =>
+      andThen(store.scanIndex(container, range, page), answer => {
+        assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
+        checkItems(answer, answer.items)
+        return answer
+      }),
+
+    // A page may be read over several turns: its moment can lie before the latest, and items written meanwhile after it.
+    scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
+      andThen(store.scan(container, range, page), answer => {
+        assert(range.isReverse !== true || range.pk !== undefined, 'only one partition key is read from its end')
+        assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
+        checkItems(answer, answer.items)
+        return answer
+      }),
+
+    sweep: async (container: ContainerRecord, rowsMax: number) => {
+      const swept = await translated(store.sweep(container, rowsMax))
+      assert(swept.removed <= rowsMax, `P5: a sweep of ${rowsMax} removed ${swept.removed}`)
+      return swept
+    },
+  }
+}
+
+/** The same for one container as another thread reads it. */
+export function withReaderContract(reader: ContainerReader): ContainerReader {
+  const checked = <T extends Answer & { readonly items: readonly StoredItem[] }>(answer: T): T => {
+    checkItems(answer, answer.items)
+    return answer
+  }
+  return {
+    read: (key, at) =>
+      andThen(reader.read(key, at), answer => {
+        if (answer.item !== undefined) checkItem(answer, answer.item)
+        return answer
+      }),
+    scan: (range, page) => andThen(reader.scan(range, page), checked),
+    scanIndex: (range, page) => andThen(reader.scanIndex(range, page), checked),
+    ...(reader.scanRows !== undefined && {
+      scanRows: (after: number | undefined, at: Viewpoint, page: PageSize) =>
+        andThen(reader.scanRows!(after, at, page), checked),
+    }),
+    countEntries: range => reader.countEntries(range),
+    census: () => reader.census(),
+  }
+}
+
+function checkItems(answer: Answer, items: readonly StoredItem[]): void {
+  const living = livingAt(answer.policy, answer.moment)
+  for (const item of items) checkItem(answer, item, living)
+}
+
+/** Messages are made only for what failed: a scan comes here with every item. */
+function checkItem(
+  { moment, policy, version }: Answer,
+  item: StoredItem,
+  living: Living = livingAt(policy, moment),
+): void {
+  if (!isAlive(living, item)) assert(false, `P1: an item written at ${item.ts} is dead at ${moment}`)
+  if (item.version > version) assert(false, `P7: version ${item.version} is beyond ${version}`)
+}
+
+/** Methods of a class instance do not spread; each is bound here, and a new one in the port must be named. */
+function forward(store: Store): Store {
+  return {
+    moment: () => store.moment(),
+    view: container => store.view(container),
+    share: () => store.share(),
+    databases: () => store.databases(),
+    findDatabase: id => store.findDatabase(id),
+    createDatabase: draft => translated(store.createDatabase(draft)),
+    updateDatabase: (database, change) => translated(store.updateDatabase(database, change)),
+    deleteDatabase: database => translated(store.deleteDatabase(database)),
+    containers: database => store.containers(database),
+    findContainer: (database, id) => store.findContainer(database, id),
+    createContainer: (database, draft) => translated(store.createContainer(database, draft)),
+    updateContainer: (container, change) => translated(store.updateContainer(container, change)),
+    deleteContainer: container => translated(store.deleteContainer(container)),
+    read: (container, key, at) => store.read(container, key, at),
+    write: (container, write) => store.write(container, write),
+    transact: steps => store.transact(steps),
+    scan: (container, range, page) => store.scan(container, range, page),
+    changes: (container, range, page) => store.changes(container, range, page),
+    changesNow: container => store.changesNow(container),
+    changesSince: (container, moment) => store.changesSince(container, moment),
+    log: (container, range, page) => store.log(container, range, page),
+    logNow: container => store.logNow(container),
+    scanIndex: (container, range, page) => store.scanIndex(container, range, page),
+    countEntries: (container, range) => translated(store.countEntries(container, range)),
+    createIndex: (container, index) => translated(store.createIndex(container, index)),
+    buildIndex: (container, index, rowsMax) => translated(store.buildIndex(container, index, rowsMax)),
+    dropIndex: (container, index) => translated(store.dropIndex(container, index)),
+    sweep: (container, rowsMax) => store.sweep(container, rowsMax),
+    reclaim: rowsMax => translated(store.reclaim(rowsMax)),
+    inspect: (container, key) => store.inspect(container, key),
+    count: (container, cohort) => translated(store.count(container, cohort)),
+    census: container => store.census(container),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+async function translated<T>(promise: MaybePromise<T>): Promise<T> {
+  try {
+    return await promise
+  } catch (error) {
+    refuseUntranslated(error)
+  }
+}
+
+function refuseUntranslated(error: unknown): never {
+  if (error instanceof MayflyError) throw error
+  throw new InvariantError('P9: the store failed in a way it should have translated', { cause: error })
+}

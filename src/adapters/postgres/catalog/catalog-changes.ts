@@ -1,0 +1,68 @@
+/** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
+
+import type { ContainerRecord, IndexRecord } from '../../../store/port.ts'
+import type { Session } from '../connection/connections.ts'
+import { type IndexFindings, isNothing } from '../rows/entry-keys.ts'
+import { toContainer, toDatabase, toIndex } from '../rows/records.ts'
+
+/** Locks the catalog, and tells every gateway to look again once this is committed. */
+export function bump(session: Session): Promise<unknown> {
+  return session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
+}
+
+/**
+ * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its own, before they write:
+ * in a cluster the catalog and the items are not on one machine, and what was learned must not be lost when one of them stops.
+ */
+export async function noteFindings(session: Session, container: number, findings: IndexFindings): Promise<void> {
+  if (isNothing(findings)) return
+  const { cut, gaps, several } = findings
+  await Promise.all([
+    bump(session),
+    session.query(
+      `UPDATE mayfly.indexes SET has_cut_keys = has_cut_keys OR number = ANY ($2), has_gaps = has_gaps OR number = ANY ($3),
+         has_several_keys = has_several_keys OR number = ANY ($4) WHERE container = $1`,
+      [container, [...cut], [...gaps], [...several]],
+    ),
+    touchIndexes(session, container),
+  ])
+}
+
+/** By container. */
+export async function noteAllFindings(session: Session, all: ReadonlyMap<number, IndexFindings>): Promise<void> {
+  await Promise.all([...all].map(([container, findings]) => noteFindings(session, container, findings)))
+}
+
+export function touchIndexes(session: Session, container: number): Promise<unknown> {
+  return session.query('UPDATE mayfly.containers SET indexes_version = indexes_version + 1 WHERE number = $1', [
+    container,
+  ])
+}
+
+/** The counters go with the container, so whoever writes to it from now on finds that it is gone. */
+export async function deleteContainer(session: Session, number: number): Promise<boolean> {
+  await session.query('DELETE FROM mayfly.counters WHERE container = $1', [number])
+  const { rowCount } = await session.query('DELETE FROM mayfly.containers WHERE number = $1', [number])
+  if (rowCount === 0) return false
+  await session.query('DELETE FROM mayfly.indexes WHERE container = $1', [number])
+  await session.query('DELETE FROM mayfly.doomed_indexes WHERE container = $1', [number])
+  await session.query('INSERT INTO mayfly.doomed VALUES ($1)', [number])
+  return true
+}
+
+/** Locked by an update because a cluster refuses SELECT FOR UPDATE over several shards. */
+export async function waitForWriters(session: Session, container: number): Promise<void> {
+  await session.query('UPDATE mayfly.counters SET lsn = lsn WHERE container = $1', [container])
+}
+
+export async function loadContainer(session: Session, number: number): Promise<ContainerRecord | undefined> {
+  const { rows } = await session.query('SELECT * FROM mayfly.containers WHERE number = $1 FOR UPDATE', [number])
+  if (rows.length === 0) return undefined
+  const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [rows[0].database])
+  return toContainer(rows[0], toDatabase(owner.rows[0]), await loadIndexes(session, number))
+}
+
+async function loadIndexes(session: Session, container: number): Promise<IndexRecord[]> {
+  const { rows } = await session.query('SELECT * FROM mayfly.indexes WHERE container = $1 ORDER BY number', [container])
+  return rows.map(toIndex)
+}

@@ -1,0 +1,186 @@
+/**
+ * A gateway's copy of the catalog, and how long it may be believed.
+ *
+ * Whoever finds that the copy is up to date may rely on that for a short time (a lease), and whoever changes the catalog waits
+ * as long before it says so. So once a change is answered, no gateway serves anything else, and finding a container costs no
+ * round trip. What was only announced (NOTIFY) was stale at the moment of the answer in most trials: a container that another
+ * gateway deleted and made anew would be served under its old keys. Only durations are measured, no two clocks compared.
+ *
+ * A gateway that is the only one waits for nobody. Each therefore signs on before it takes a lease, and again from time to time.
+ *
+ * The policies in the copy serve descriptions; items are judged by the one that their statement reads.
+ */
+
+import { machine } from '../../../base/clock.ts'
+import { postgresLeaseMs, postgresSignOnMs } from '../../../base/limits.ts'
+import type { MaybePromise } from '../../../base/maybe-promise.ts'
+import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../../../store/port.ts'
+import { type Connections, snapshot } from '../connection/connections.ts'
+import { type ContainerRow, type IndexRow, indexText, toContainer, toDatabase, toIndex } from '../rows/records.ts'
+
+export interface KnownIndexes {
+  /** Counts their changes. */
+  readonly version: number
+  readonly indexes: readonly IndexRecord[]
+}
+
+export interface Contents {
+  readonly version: number
+  readonly databases: ReadonlyMap<string, DatabaseRecord>
+  /** By the number of the database, then by id. */
+  readonly containers: ReadonlyMap<number, ReadonlyMap<string, ContainerRecord>>
+  /** By the number of the container. */
+  readonly indexes: ReadonlyMap<number, KnownIndexes>
+}
+
+/** Those who have not signed on for three times as long as they would have to are gone. */
+const present = `seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`
+
+const versionStatement = {
+  name: 'catalog',
+  text: `SELECT version, (SELECT count(*)::int FROM mayfly.gateways WHERE ${present}) AS gateways
+    FROM mayfly.catalog WHERE one = 1`,
+}
+
+const signOnStatement = {
+  name: 'sign_on',
+  text: `INSERT INTO mayfly.gateways (id, seen) VALUES ($1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET seen = excluded.seen`,
+}
+
+const othersStatement = {
+  name: 'others',
+  text: `SELECT count(*)::int AS others FROM mayfly.gateways WHERE id <> $1 AND ${present}`,
+}
+
+const unknown: KnownIndexes = { version: -1, indexes: [] }
+
+export class CatalogCopy {
+  readonly #connections: Connections
+  readonly #gateway: string
+  #contents: Contents = { version: -1, databases: new Map(), containers: new Map(), indexes: new Map() }
+  /** Records by the text of their rows: what did not change stays the same object. */
+  #records = new Map<string, DatabaseRecord | ContainerRecord>()
+  #check: Promise<Contents> | undefined
+  #leaseEndMs = Number.NEGATIVE_INFINITY
+  /** What was asked before this is known to be out of date, whenever it is answered. */
+  #changedMs = Number.NEGATIVE_INFINITY
+  #signOnMs = Number.NEGATIVE_INFINITY
+  #gateways = 1
+
+  constructor(connections: Connections, gateway: string) {
+    this.#connections = connections
+    this.#gateway = gateway
+  }
+
+  /** The catalog as it is at some moment of the call. */
+  present(): MaybePromise<Contents> {
+    if (machine.monotonicMs() < this.#leaseEndMs) return this.#contents
+    // Whoever asks in this turn asked before the statement leaves, so its answer is good for all of them.
+    this.#check ??= new Promise((resolve, reject) => {
+      machine.setImmediate(() => {
+        this.#check = undefined
+        this.#checked().then(resolve, reject)
+      })
+    })
+    return this.#check
+  }
+
+  /** How many gateways there were when the copy was last looked over, this one included. */
+  get gateways(): number {
+    return this.#gateways
+  }
+
+  /** What the copy knows, which may be out of date: who writes by it has that checked. */
+  indexesOf(container: number): KnownIndexes {
+    return this.#contents.indexes.get(container) ?? unknown
+  }
+
+  async refresh(): Promise<void> {
+    this.#disbelieve()
+    await this.present()
+  }
+
+  /** After a change, before it is answered: waits until nobody believes in what was before. */
+  async settle(): Promise<void> {
+    this.#disbelieve()
+    let others = 1
+    try {
+      const [row] = await this.#connections.read<{ others: number }>(othersStatement, [this.#gateway])
+      others = row!.others
+    } catch {
+      // The change has happened, whether or not anybody can be asked now.
+    }
+    // A little longer than the others measure: no two clocks run at quite the same rate.
+    if (others > 0) await new Promise<void>(resolve => machine.setTimeout(resolve, postgresLeaseMs * 1.2))
+  }
+
+  signOff(): Promise<unknown> {
+    return this.#connections.read({ name: 'sign_off', text: 'DELETE FROM mayfly.gateways WHERE id = $1' }, [
+      this.#gateway,
+    ])
+  }
+
+  async #checked(): Promise<Contents> {
+    const startMs = machine.monotonicMs()
+    if (startMs > this.#signOnMs + postgresSignOnMs) {
+      await this.#connections.read(signOnStatement, [this.#gateway])
+      this.#signOnMs = startMs
+    }
+    const askedMs = machine.monotonicMs()
+    const [row] = await this.#connections.read<{ version: number; gateways: number }>(versionStatement, [])
+    this.#gateways = Math.max(1, row!.gateways)
+    const contents = row!.version === this.#contents.version ? this.#contents : await this.#load()
+    // Answers may overtake each other.
+    if (contents.version >= this.#contents.version) this.#contents = contents
+    if (contents === this.#contents && askedMs >= this.#changedMs) this.#leaseEndMs = askedMs + postgresLeaseMs
+    return contents
+  }
+
+  #disbelieve(): void {
+    this.#leaseEndMs = Number.NEGATIVE_INFINITY
+    this.#changedMs = machine.monotonicMs()
+  }
+
+  #load(): Promise<Contents> {
+    return this.#connections.reading(async session => {
+      const [version, databaseRows, containerRows, indexRows] = await snapshot(session, () =>
+        Promise.all([
+          session.query('SELECT version FROM mayfly.catalog WHERE one = 1'),
+          session.query('SELECT * FROM mayfly.databases ORDER BY number'),
+          session.query('SELECT * FROM mayfly.containers ORDER BY number'),
+          session.query('SELECT * FROM mayfly.indexes ORDER BY container, number'),
+        ]),
+      )
+      const records = new Map<string, DatabaseRecord | ContainerRecord>()
+      const keep = <T extends DatabaseRecord | ContainerRecord>(text: string, make: () => T): T => {
+        const record = (this.#records.get(text) as T | undefined) ?? make()
+        records.set(text, record)
+        return record
+      }
+      const databases = new Map<string, DatabaseRecord>()
+      const byNumber = new Map<number, { record: DatabaseRecord; text: string }>()
+      for (const row of databaseRows.rows) {
+        const text = JSON.stringify(row)
+        const record = keep(text, () => toDatabase(row))
+        databases.set(record.id, record)
+        byNumber.set(record.number, { record, text })
+      }
+      const ofContainer = Map.groupBy(indexRows.rows as (IndexRow & { container: number })[], row => row.container)
+      const containers = new Map<number, Map<string, ContainerRecord>>()
+      const indexes = new Map<number, KnownIndexes>()
+      for (const row of containerRows.rows as (ContainerRow & { database: number })[]) {
+        const owner = byNumber.get(row.database)!
+        const own = ofContainer.get(row.number) ?? []
+        const { indexes_version, ...lasting } = row
+        const text = JSON.stringify([lasting, owner.text, own.map(indexText)])
+        const record = keep(text, () => toContainer(row, owner.record, own.map(toIndex)))
+        const siblings = containers.get(row.database) ?? new Map<string, ContainerRecord>()
+        containers.set(row.database, siblings.set(record.id, record))
+        indexes.set(row.number, { version: indexes_version, indexes: record.indexes })
+      }
+      this.#records = records
+      return { version: version.rows[0].version, databases, containers, indexes }
+    })
+  }
+}

@@ -1,0 +1,316 @@
+/**
+ * Databases, containers and indexes: read from the gateway's copy (`catalog-copy.ts`), changed in transactions.
+ *
+ * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on (a container,
+ * the set of indexes) take every counter of the container before, so that no writer is left that knows it as it was.
+ *
+ * A change whose COMMIT was not heard of is recognised by the token that it leaves in the gateway's own row.
+ */
+
+import { randomUUID } from 'node:crypto'
+import type { EpochSeconds } from '../../../base/clock.ts'
+import { CapacityError } from '../../../base/error.ts'
+import { andThen, type MaybePromise } from '../../../base/maybe-promise.ts'
+import type {
+  ContainerChange,
+  ContainerDraft,
+  ContainerRecord,
+  DatabaseChange,
+  DatabaseDraft,
+  DatabaseRecord,
+  IndexDraft,
+} from '../../../store/port.ts'
+import { Attempts } from '../connection/attempts.ts'
+import { abandon, type Connections, type Session } from '../connection/connections.ts'
+import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
+import type { Moments } from '../connection/moments.ts'
+import { bucketCount } from '../rows/keys.ts'
+import { fromIndexDraft, toDatabase, toJson } from '../rows/records.ts'
+import { clockLock } from '../sql/write-function.ts'
+import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './catalog-changes.ts'
+import type { CatalogCopy, KnownIndexes } from './catalog-copy.ts'
+
+export class Catalog {
+  readonly #connections: Connections
+  readonly #moments: Moments
+  readonly #copy: CatalogCopy
+  readonly #gateway: string
+  /** One change of this gateway after the other: its row has room for one token. */
+  #changing: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; gateway: string }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#copy = parts.copy
+    this.#gateway = parts.gateway
+  }
+
+  databases(): MaybePromise<DatabaseRecord[]> {
+    return andThen(this.#copy.present(), ({ databases }) => [...databases.values()])
+  }
+
+  findDatabase(id: string): MaybePromise<DatabaseRecord | undefined> {
+    return andThen(this.#copy.present(), ({ databases }) => databases.get(id))
+  }
+
+  containers(database: DatabaseRecord): MaybePromise<ContainerRecord[]> {
+    return andThen(this.#copy.present(), ({ containers }) => [...(containers.get(database.number)?.values() ?? [])])
+  }
+
+  findContainer(database: string, id: string): MaybePromise<ContainerRecord | undefined> {
+    return andThen(this.#copy.present(), ({ databases, containers }) => {
+      const owner = databases.get(database)
+      return owner === undefined ? undefined : containers.get(owner.number)?.get(id)
+    })
+  }
+
+  indexesOf(container: number): KnownIndexes {
+    return this.#copy.indexesOf(container)
+  }
+
+  refresh(): Promise<void> {
+    return this.#copy.refresh()
+  }
+
+  settle(): Promise<void> {
+    return this.#copy.settle()
+  }
+
+  createDatabase(draft: DatabaseDraft): Promise<DatabaseRecord | undefined> {
+    return this.#change(async (session, ts) => {
+      const { rows } = await session.query(
+        `INSERT INTO mayfly.databases (id, rid, version, ts, throughput) VALUES ($1, $2, 1, $3, $4)
+         ON CONFLICT (id) DO NOTHING RETURNING number`,
+        [draft.id, draft.rid, ts, toJson(draft.throughput)],
+      )
+      if (rows.length === 0) return undefined
+      const { id, rid, throughput } = draft
+      return { id, rid, throughput, number: rows[0].number, version: 1, ts }
+    })
+  }
+
+  updateDatabase(
+    database: DatabaseRecord,
+    change: (current: DatabaseRecord) => DatabaseChange,
+  ): Promise<DatabaseRecord | undefined> {
+    return this.#change(async (session, ts) => {
+      const { rows } = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [database.number])
+      if (rows.length === 0) return undefined
+      const before = toDatabase(rows[0])
+      const record: DatabaseRecord = { ...before, ...change(before), version: before.version + 1, ts }
+      await session.query('UPDATE mayfly.databases SET version = $2, ts = $3, throughput = $4 WHERE number = $1', [
+        record.number,
+        record.version,
+        ts,
+        toJson(record.throughput),
+      ])
+      return record
+    })
+  }
+
+  deleteDatabase(database: DatabaseRecord): Promise<boolean> {
+    const containers = async (session: Session): Promise<{ number: number }[]> =>
+      (await session.query('SELECT number FROM mayfly.containers WHERE database = $1', [database.number])).rows
+    const before = async (session: Session) => {
+      for (const { number } of await containers(session)) await waitForWriters(session, number)
+    }
+    return this.#change(async session => {
+      for (const { number } of await containers(session)) await deleteContainer(session, number)
+      const { rowCount } = await session.query('DELETE FROM mayfly.databases WHERE number = $1', [database.number])
+      return rowCount === 1
+    }, before)
+  }
+
+  createContainer(database: DatabaseRecord, draft: ContainerDraft): Promise<ContainerRecord | undefined> {
+    return this.#change(async (session, ts) => {
+      const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [database.number])
+      if (owner.rows.length === 0) return undefined
+      const { policy, declaredIndexes = [] } = draft
+      const { rows } = await session.query(
+        `INSERT INTO mayfly.containers (database, id, rid, version, ts, throughput, partition_key, partition_count,
+           encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition)
+         VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         ON CONFLICT (database, id) DO NOTHING RETURNING number`,
+        [
+          database.number,
+          draft.id,
+          draft.rid,
+          ts,
+          toJson(draft.throughput),
+          JSON.stringify(draft.partitionKey),
+          draft.partitionCount,
+          draft.encoding,
+          policy.defaultTtl,
+          policy.inheritedDeadAt,
+          policy.ownDeadAt,
+          draft.logSeconds,
+          JSON.stringify(draft.definition),
+        ],
+      )
+      if (rows.length === 0) return undefined
+      const { number } = rows[0]
+      await session.query(
+        `INSERT INTO mayfly.counters (container, bucket, lsn, rows)
+         SELECT $1, bucket, 0, 0 FROM generate_series(0, $2 - 1) bucket`,
+        [number, bucketCount],
+      )
+      for (const index of declaredIndexes) await insertIndex(session, number, index, true)
+      return loadContainer(session, number)
+    })
+  }
+
+  /**
+   * The clock is held still from before the change is judged until it is committed. Otherwise a reader under the old policy
+   * could see an item die after the moment that the new one takes for the change, and see it alive again later.
+   */
+  updateContainer(
+    container: ContainerRecord,
+    change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
+  ): Promise<ContainerRecord | undefined> {
+    const holdClock = async (session: Session) => {
+      await session.query('SELECT pg_advisory_xact_lock($1)', [clockLock])
+      await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1', [this.#moments.own])
+    }
+    return this.#change(async (session, ts) => {
+      const before = await loadContainer(session, container.number)
+      if (before === undefined) return undefined
+      const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+      if (record.id !== before.id && (await isTaken(session, record))) return undefined
+      const { policy } = record
+      await session.query(
+        `UPDATE mayfly.containers SET version = $2, ts = $3, throughput = $4, default_ttl = $5, inherited_dead_at = $6,
+           own_dead_at = $7, definition = $8, log_seconds = $9, id = $10,
+           log_epoch = log_epoch + CASE WHEN log_seconds IS NULL AND $9::bigint IS NOT NULL THEN 1 ELSE 0 END WHERE number = $1`,
+        [
+          record.number,
+          record.version,
+          ts,
+          toJson(record.throughput),
+          policy.defaultTtl,
+          policy.inheritedDeadAt,
+          policy.ownDeadAt,
+          JSON.stringify(record.definition),
+          record.logSeconds,
+          record.id,
+        ],
+      )
+      return record
+    }, holdClock)
+  }
+
+  deleteContainer(container: ContainerRecord): Promise<boolean> {
+    return this.#changeAlone(container, session => deleteContainer(session, container.number))
+  }
+
+  createIndex(container: ContainerRecord, index: IndexDraft): Promise<ContainerRecord | undefined> {
+    return this.#changeAlone(container, async session => {
+      const isThere = await insertIndex(session, container.number, index, false)
+      return isThere ? loadContainer(session, container.number) : undefined
+    })
+  }
+
+  dropIndex(container: ContainerRecord, number: number): Promise<ContainerRecord | undefined> {
+    return this.#changeAlone(container, async session => {
+      const { rowCount } = await session.query('DELETE FROM mayfly.indexes WHERE container = $1 AND number = $2', [
+        container.number,
+        number,
+      ])
+      if (rowCount === 1) {
+        await session.query('INSERT INTO mayfly.doomed_indexes VALUES ($1, $2)', [container.number, number])
+        await touchIndexes(session, container.number)
+      }
+      return loadContainer(session, container.number)
+    })
+  }
+
+  #changeAlone<T>({ number }: ContainerRecord, work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#change(work, session => waitForWriters(session, number))
+  }
+
+  #change<T>(
+    work: (session: Session, ts: EpochSeconds) => Promise<T>,
+    before?: (session: Session) => Promise<void>,
+  ): Promise<T> {
+    const changed = this.#changing.then(async () => {
+      const result = await this.#changeOnce(async session => {
+        await before?.(session)
+        await bump(session)
+        const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
+        return work(session, rows[0].now)
+      })
+      await this.#copy.settle()
+      return result
+    })
+    this.#changing = changed.catch(() => {})
+    return changed
+  }
+
+  async #changeOnce<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const token = randomUUID()
+    let sent: { readonly result: T } | undefined
+    const attempts = new Attempts()
+    for (;;) {
+      let session: Awaited<ReturnType<Connections['acquire']>> | undefined
+      try {
+        await this.#moments.tick()
+        session = await this.#connections.acquire()
+        if (sent !== undefined && (await hasHappened(session, this.#gateway, token))) {
+          session.release()
+          return sent.result
+        }
+        await session.query('BEGIN')
+        const result = await work(session)
+        await session.query(
+          `INSERT INTO mayfly.gateways (id, seen, last_change) VALUES ($1, clock_timestamp(), $2)
+           ON CONFLICT (id) DO UPDATE SET seen = excluded.seen, last_change = excluded.last_change`,
+          [this.#gateway, token],
+        )
+        sent = { result }
+        await session.query('COMMIT')
+        session.release()
+        return result
+      } catch (error) {
+        if (session !== undefined) await abandon(session, error)
+        if (!isLost(error)) sent = undefined
+        const mayRepeat = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
+        if (!mayRepeat) throw error
+        if (!(await attempts.another())) throw sent === undefined ? translate(error) : uncertain(error)
+      }
+    }
+  }
+}
+
+/** Asked behind the catalog's lock, which the lost transaction had until its end. */
+async function hasHappened(session: Session, gateway: string, token: string): Promise<boolean> {
+  const [, , { rows }] = await Promise.all([
+    session.query('BEGIN'),
+    session.query('SELECT 1 FROM mayfly.catalog WHERE one = 1 FOR UPDATE'),
+    session.query('SELECT 1 FROM mayfly.gateways WHERE id = $1 AND last_change = $2', [gateway, token]),
+    session.query('COMMIT'),
+  ])
+  return rows.length > 0
+}
+
+async function isTaken(session: Session, { database, id }: ContainerRecord): Promise<boolean> {
+  const { rows } = await session.query('SELECT 1 FROM mayfly.containers WHERE database = $1 AND id = $2', [
+    database.number,
+    id,
+  ])
+  return rows.length > 0
+}
+
+async function insertIndex(session: Session, container: number, index: IndexDraft, isReady: boolean): Promise<boolean> {
+  const { rows } = await session.query(
+    `UPDATE mayfly.containers SET last_index = last_index + 1, indexes_version = indexes_version + 1
+     WHERE number = $1 RETURNING last_index`,
+    [container],
+  )
+  if (rows.length === 0) return false
+  await session.query(
+    `INSERT INTO mayfly.indexes (container, number, components, is_declared, uniqueness, options, is_ready,
+       has_cut_keys, has_gaps, has_several_keys, built_bucket, built_epk, built_pk, built_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, false, false, false, 0, '', '', '')`,
+    [container, rows[0].last_index, ...fromIndexDraft(index), isReady],
+  )
+  return true
+}

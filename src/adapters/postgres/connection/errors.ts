@@ -1,0 +1,123 @@
+/** PostgreSQL's error codes to our error kinds. */
+
+import { CapacityError, MayflyError, RequestError } from '../../../base/error.ts'
+import { postgresRetryMs } from '../../../base/limits.ts'
+import type { ContainerRecord } from '../../../store/port.ts'
+import { refusedState } from '../sql/write-rows.ts'
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const code = {
+  serializationFailure: '40001',
+  deadlockDetected: '40P01',
+  queryCanceled: '57014',
+  lockNotAvailable: '55P03',
+  tooManyConnections: '53300',
+  diskFull: '53100',
+  outOfMemory: '53200',
+  undefinedTable: '42P01',
+  undefinedFunction: '42883',
+  uniqueViolation: '23505',
+  untranslatableText: '22021',
+  indexRowTooLarge: '54000',
+  readOnly: '25006',
+  internal: 'XX000',
+} as const
+
+const retryAfterMs = 1000
+
+/** What the driver says when the socket ends below a query; it has no code then. */
+const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
+
+/** What Citus says, as if it were a bug, when a worker or the coordinator was killed below a statement. */
+const brokenWords = ['could not commit transaction', 'postmaster was shut down']
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** The transaction was rolled back for the sake of another one and may simply be tried again. */
+export function isConflict(error: unknown): boolean {
+  const found = codeOf(error)
+  return found === code.serializationFailure || found === code.deadlockDetected
+}
+
+/** A lock was not to be had in the time that was given for it. */
+export function isLocked(error: unknown): boolean {
+  return codeOf(error) === code.lockNotAvailable
+}
+
+/** There is no connection to be had just now. */
+export function isCrowded(error: unknown): boolean {
+  return codeOf(error) === code.tooManyConnections
+}
+
+/** The connection is gone: nobody knows whether what was under way has happened. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof MayflyError) return false
+  const found = codeOf(error)
+  // 08: connection exceptions. 57P0x: the server shuts down, crashed, or ended the session. 25P03: idle in a transaction.
+  if (found.startsWith('08') || found.startsWith('57P') || found === '25P03') return true
+  if (found === code.internal) return brokenWords.some(words => error.message.includes(words))
+  // The system's own codes begin with E, PostgreSQL's never do.
+  if (found !== '') return found.startsWith('E')
+  return lostWords.some(words => error.message.includes(words))
+}
+
+/** The tables are not there any more: somebody dropped them below us, and nothing here can bring them back. */
+export function isFatal(error: unknown): boolean {
+  const found = codeOf(error)
+  return found === code.undefinedTable || found === code.undefinedFunction
+}
+
+/** Why the function that writes refused a call of which all or nothing was asked for. */
+export function refusalOf(error: unknown): string | undefined {
+  if (codeOf(error) !== refusedState) return undefined
+  return (error as { detail?: string }).detail
+}
+
+export function gone({ id }: Pick<ContainerRecord, 'id'>): RequestError {
+  return new RequestError('namespace_not_found', `The container ${id} does not exist any more.`)
+}
+
+export function uncertain(cause: unknown): CapacityError {
+  const sentence = 'The connection to PostgreSQL was lost while writing. The write may or may not have happened.'
+  return new CapacityError('unavailable', sentence, postgresRetryMs, { cause })
+}
+
+export function translate(error: unknown): Error {
+  if (error instanceof MayflyError) return error
+  const cause = { cause: error }
+  // 28: not this user. 3D: no such database.
+  if (codeOf(error).startsWith('28') || codeOf(error).startsWith('3D')) {
+    return new CapacityError('unavailable', 'PostgreSQL refuses the connection.', retryAfterMs, cause)
+  }
+  if (isLost(error)) {
+    return new CapacityError('unavailable', 'The connection to PostgreSQL was lost.', retryAfterMs, cause)
+  }
+  switch (codeOf(error)) {
+    case code.queryCanceled:
+    case code.lockNotAvailable:
+      return new CapacityError('timed_out', 'PostgreSQL took too long.', retryAfterMs, cause)
+    case code.serializationFailure:
+    case code.deadlockDetected:
+      return new CapacityError('unavailable', 'Others changed the same data again and again.', retryAfterMs, cause)
+    case code.tooManyConnections:
+      return new CapacityError('unavailable', 'PostgreSQL has no connection left.', retryAfterMs, cause)
+    case code.diskFull:
+    case code.outOfMemory:
+      return new CapacityError('unavailable', 'PostgreSQL has no room left. Nothing was written.', retryAfterMs, cause)
+    case code.readOnly:
+      return new CapacityError('unavailable', 'PostgreSQL accepts no writes here.', retryAfterMs, cause)
+    case code.uniqueViolation:
+      return new CapacityError('unavailable', 'A number drawn at random was taken already.', 0, cause)
+    case code.undefinedTable:
+    case code.undefinedFunction:
+      return new CapacityError('unavailable', 'The tables of Mayfly are gone from PostgreSQL.', retryAfterMs, cause)
+    case code.untranslatableText:
+      return new RequestError('malformed', 'PostgreSQL cannot store a NUL character there.', cause)
+    case code.indexRowTooLarge:
+      return new RequestError('too_large', 'The partition key and the id are too long together.', cause)
+    default:
+      return error instanceof Error ? error : new Error(String(error))
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The moment of the store: a row in PostgreSQL that all gateways share.
+ *
+ * A gateway whose own clock is ahead of the row moves it forward before it asks anything; one whose clock is behind lives by
+ * the others' time. The moment of an answer is read from the row by the statement that found the answer, never from here.
+ */
+
+import { type Clock, type EpochSeconds, ManualClock } from '../../../base/clock.ts'
+import type { Connections } from './connections.ts'
+
+const tickStatement = { name: 'tick', text: 'SELECT mayfly.tick($1) AS moment' }
+const nowStatement = { name: 'now', text: 'SELECT now AS moment FROM mayfly.clock WHERE one = 1' }
+
+/** More often in a row than this no answer is overtaken by others. */
+const overtakenMax = 3
+
+export class Moments {
+  readonly #connections: Connections
+  readonly #clock: Clock
+  /** The row is at least here. */
+  #known: EpochSeconds
+  #tick: { readonly to: EpochSeconds; readonly done: Promise<void> } | undefined
+  /** The latest moment that was handed out. */
+  #latest: EpochSeconds
+
+  constructor(connections: Connections, clock: Clock, known: EpochSeconds) {
+    this.#connections = connections
+    this.#clock = clock
+    this.#known = known
+    this.#latest = known
+  }
+
+  /** What the gateway's own clock says; what a change of policy moves the row to. */
+  get own(): EpochSeconds {
+    return this.#clock.now()
+  }
+
+  /** Moves the row forward if it is behind; undefined when there is nothing to wait for. */
+  tick(): Promise<void> | undefined {
+    const now = this.#clock.now()
+    if (now <= this.#known) return undefined
+    if (this.#tick !== undefined && this.#tick.to >= now) return this.#tick.done
+    const tick = { to: now, done: this.#move(now) }
+    this.#tick = tick
+    return tick.done
+  }
+
+  take(): Promise<EpochSeconds> {
+    return this.inOrder(
+      async () => (await this.#connections.read<{ moment: EpochSeconds }>(nowStatement, []))[0]!.moment,
+      moment => moment,
+    )
+  }
+
+  /**
+   * Asks again when the answer comes from before a moment that was already handed out: two statements on two connections
+   * may straddle a tick and overtake each other (P6). If the row itself is behind, because PostgreSQL was restored to an
+   * earlier state, it is moved to where it was. The order is decided in the turn in which the promise resolves, so
+   * callers must return it as it is.
+   */
+  async inOrder<T>(ask: () => Promise<T>, momentOf: (answer: T) => EpochSeconds): Promise<T> {
+    const tick = this.tick()
+    if (tick !== undefined) await tick
+    for (let attempt = 1; ; attempt++) {
+      const answer = await ask()
+      const moment = momentOf(answer)
+      if (moment >= this.#latest) {
+        this.#latest = moment
+        this.#takeAlong(moment)
+        return answer
+      }
+      if (attempt > overtakenMax) await this.#move(this.#latest)
+    }
+  }
+
+  /** A clock that is turned by hand shows the time of the store, or turning it on would begin in the past. */
+  #takeAlong(moment: EpochSeconds): void {
+    if (this.#clock instanceof ManualClock && this.#clock.now() < moment) this.#clock.set(moment)
+  }
+
+  async #move(to: EpochSeconds): Promise<void> {
+    try {
+      // Not from the pool: all of its connections may be held by those who wait for this.
+      const [row] = await this.#connections.read<{ moment: EpochSeconds }>(tickStatement, [to])
+      if (row!.moment > this.#known) this.#known = row!.moment
+    } finally {
+      if (this.#tick?.to === to) this.#tick = undefined
+    }
+  }
+}

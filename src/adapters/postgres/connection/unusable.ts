@@ -1,0 +1,64 @@
+/** Why a PostgreSQL cannot be used: found out before anything is made there, and said so that whoever started us can act on it. */
+
+import { MayflyError, RequestError } from '../../../base/error.ts'
+import { postgresVersionMin } from '../../../base/limits.ts'
+import { objectionToNode } from './citus.ts'
+import type { Session } from './connections.ts'
+import { codeOf, isLost, translate } from './errors.ts'
+
+interface Facts {
+  version: number
+  version_text: string
+  encoding: string
+  is_standby: boolean
+  is_read_only: string
+  commits: string
+}
+
+const factsText = `
+  SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS version_text,
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby,
+    current_setting('default_transaction_read_only') AS is_read_only, current_setting('synchronous_commit') AS commits`
+
+export async function requireUsable(session: Session): Promise<void> {
+  const [facts] = (await session.query(factsText)).rows as [Facts]
+  const objection = objectionTo(facts) ?? (await objectionToNode(session))
+  if (objection !== undefined) throw new RequestError('unsupported', objection)
+}
+
+export function objectionTo(facts: Facts): string | undefined {
+  if (facts.version < postgresVersionMin) {
+    return `PostgreSQL ${facts.version_text} is too old: Mayfly needs ${postgresVersionMin / 10_000} or newer.`
+  }
+  if (facts.encoding !== 'UTF8') {
+    return `The database is encoded in ${facts.encoding}. Make one in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`
+  }
+  if (facts.is_standby) return 'This PostgreSQL is a standby and takes no writes. Give the address of the primary.'
+  if (facts.is_read_only === 'on') return 'The database takes no writes (default_transaction_read_only = on).'
+  // P2: a write that is acknowledged survives a crash.
+  if (facts.commits === 'off') {
+    return 'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off). Set it to on for this database.'
+  }
+  return undefined
+}
+
+/** What went wrong while opening, with the names that the URL gave, and never its password. */
+export function whyNot(error: unknown, url: string): Error {
+  if (error instanceof MayflyError && error.kind !== 'unavailable') return error
+  const cause = error instanceof MayflyError ? error.cause : error
+  const { hostname, port, username, pathname } = URL.parse(url) ?? {}
+  const place = `${hostname || 'localhost'}:${port || 5432}`
+  const user = decodeURIComponent(username || 'this user')
+  const database = decodeURIComponent(pathname?.slice(1) || user)
+  const say = (sentence: string) => new RequestError('unsupported', sentence, { cause: error })
+  const code = codeOf(cause)
+  if (code.startsWith('28')) return say(`PostgreSQL at ${place} does not let ${user} in: check user and password.`)
+  if (code === '3D000') return say(`There is no database ${database} in PostgreSQL at ${place}. Make it first.`)
+  if (code === '42501') {
+    return say(
+      `${user} may not make or use the schema mayfly in ${database}. Let it: GRANT CREATE ON DATABASE "${database}" TO "${user}".`,
+    )
+  }
+  if (isLost(cause)) return say(`PostgreSQL at ${place} cannot be reached (${code || (cause as Error).message}).`)
+  return translate(error)
+}

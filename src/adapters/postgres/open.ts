@@ -1,0 +1,241 @@
+/** Opens a store in PostgreSQL, which several gateways may share, and puts its parts behind the port. */
+
+import { randomUUID } from 'node:crypto'
+import type { Clock, EpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
+import type {
+  ChangeRange,
+  ContainerRecord,
+  IndexRange,
+  ItemKey,
+  ItemWrite,
+  PageSize,
+  ScanRange,
+  Step,
+  Store,
+  Viewpoint,
+} from '../../store/port.ts'
+import { Catalog } from './catalog/catalog.ts'
+import { CatalogCopy } from './catalog/catalog-copy.ts'
+import { isDistributed } from './connection/citus.ts'
+import { Connections } from './connection/connections.ts'
+import { Moments } from './connection/moments.ts'
+import { requireUsable, whyNot } from './connection/unusable.ts'
+import { Purge } from './purge.ts'
+import { Changes } from './reading/changes.ts'
+import { Entries } from './reading/entries.ts'
+import { Items } from './reading/items.ts'
+import { Log } from './reading/log.ts'
+import { Views } from './reading/views.ts'
+import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
+import { Writes } from './writing/writes.ts'
+
+export interface PostgresOptions {
+  /** postgres://user:password@host:port/database */
+  readonly url: string
+  /** Makes this gateway's clock, which must not start before the moment that was stored last. */
+  readonly clock: (highWaterMark: EpochSeconds) => Clock
+  /** The store cannot go on: its tables are gone. */
+  readonly onFatal: (error: Error) => void
+  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  readonly keysOf?: KeyMaker
+}
+
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const connections = await Connections.open(options.url)
+  try {
+    const session = await connections.acquire()
+    let mark: EpochSeconds
+    let isCluster: boolean
+    try {
+      await requireUsable(session)
+      if (await isHalfMoved(session)) {
+        const sentence = 'Data is being moved into this database. Finish that first: mayfly migrate.'
+        throw new RequestError('unsupported', sentence)
+      }
+      await migrate(session)
+      await forgetGateways(session)
+      isCluster = await isDistributed(session)
+      const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
+      mark = rows[0].now
+    } finally {
+      session.release()
+    }
+    return new PostgresStore(connections, isCluster, mark, options)
+  } catch (error) {
+    await connections[Symbol.asyncDispose]()
+    throw whyNot(error, options.url)
+  }
+}
+
+class PostgresStore implements Store {
+  readonly #connections: Connections
+  readonly #moments: Moments
+  readonly #views: Views
+  readonly #copy: CatalogCopy
+  readonly #catalog: Catalog
+  readonly #items: Items
+  readonly #writes: Writes
+  readonly #changes: Changes
+  readonly #log: Log
+  readonly #entries: Entries
+  readonly #purge: Purge
+
+  constructor(connections: Connections, isCluster: boolean, mark: EpochSeconds, options: PostgresOptions) {
+    const { clock, onFatal, keysOf = jsonIndexKeys } = options
+    const gateway = randomUUID()
+    const moments = new Moments(connections, clock(mark), mark)
+    const copy = new CatalogCopy(connections, gateway)
+    const catalog = new Catalog({ connections, moments, copy, gateway })
+    this.#connections = connections
+    this.#moments = moments
+    this.#copy = copy
+    this.#catalog = catalog
+    const views = new Views(connections, moments)
+    this.#views = views
+    this.#items = new Items({ connections, moments, views, isCluster })
+    this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway, isCluster }, onFatal)
+    this.#changes = new Changes(connections, views)
+    this.#log = new Log(connections, views)
+    this.#entries = new Entries({ connections, views, copy, keysOf })
+    this.#purge = new Purge({ connections, moments, views, isCluster })
+  }
+
+  moment() {
+    return this.#moments.take()
+  }
+
+  view(container: ContainerRecord) {
+    return this.#views.take(container)
+  }
+
+  /** Gateways share evenly. One that comes or goes is noticed with the next look at the catalog. */
+  share() {
+    return 1 / this.#copy.gateways
+  }
+
+  databases() {
+    return this.#catalog.databases()
+  }
+
+  findDatabase(id: string) {
+    return this.#catalog.findDatabase(id)
+  }
+
+  createDatabase(...[draft]: Parameters<Store['createDatabase']>) {
+    return this.#catalog.createDatabase(draft)
+  }
+
+  updateDatabase(...[database, change]: Parameters<Store['updateDatabase']>) {
+    return this.#catalog.updateDatabase(database, change)
+  }
+
+  deleteDatabase(...[database]: Parameters<Store['deleteDatabase']>) {
+    return this.#catalog.deleteDatabase(database)
+  }
+
+  containers(...[database]: Parameters<Store['containers']>) {
+    return this.#catalog.containers(database)
+  }
+
+  findContainer(database: string, id: string) {
+    return this.#catalog.findContainer(database, id)
+  }
+
+  createContainer(...[database, draft]: Parameters<Store['createContainer']>) {
+    return this.#catalog.createContainer(database, draft)
+  }
+
+  updateContainer(...[container, change]: Parameters<Store['updateContainer']>) {
+    return this.#catalog.updateContainer(container, change)
+  }
+
+  deleteContainer(...[container]: Parameters<Store['deleteContainer']>) {
+    return this.#catalog.deleteContainer(container)
+  }
+
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
+    return this.#items.read(container, key, at)
+  }
+
+  write(container: ContainerRecord, write: ItemWrite) {
+    return this.#writes.write(container, write)
+  }
+
+  transact(steps: readonly Step[]) {
+    return this.#writes.transact(steps)
+  }
+
+  scan(container: ContainerRecord, range: ScanRange, page: PageSize) {
+    return this.#items.scan(container, range, page)
+  }
+
+  changes(container: ContainerRecord, range: ChangeRange, page: PageSize) {
+    return this.#changes.read(container, range, page)
+  }
+
+  changesNow(container: ContainerRecord) {
+    return this.#changes.now(container)
+  }
+
+  changesSince(container: ContainerRecord, moment: EpochSeconds) {
+    return this.#changes.since(container, moment)
+  }
+
+  log(container: ContainerRecord, range: ChangeRange, page: PageSize) {
+    return this.#log.read(container, range, page)
+  }
+
+  /** The log of a bucket is numbered with its versions. */
+  logNow(container: ContainerRecord) {
+    return this.#changes.now(container)
+  }
+
+  scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
+    return this.#entries.scan(container, range, page)
+  }
+
+  countEntries(...[container, range]: Parameters<Store['countEntries']>) {
+    return this.#entries.count(container, range)
+  }
+
+  createIndex(...[container, index]: Parameters<Store['createIndex']>) {
+    return this.#catalog.createIndex(container, index)
+  }
+
+  buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
+    return this.#entries.build(container, index, rowsMax)
+  }
+
+  dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
+    return this.#catalog.dropIndex(container, index)
+  }
+
+  sweep(container: ContainerRecord, rowsMax: number) {
+    return this.#purge.sweep(container, rowsMax)
+  }
+
+  reclaim(rowsMax: number) {
+    return this.#purge.reclaim(rowsMax)
+  }
+
+  inspect(container: ContainerRecord, key: ItemKey) {
+    return this.#items.inspect(container, key)
+  }
+
+  count(...[container, cohort]: Parameters<Store['count']>) {
+    return this.#purge.count(container, cohort)
+  }
+
+  census(container: ContainerRecord) {
+    return this.#purge.census(container)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writes[Symbol.asyncDispose]()
+    // Who cannot be told will notice.
+    await this.#copy.signOff().catch(() => {})
+    await this.#connections[Symbol.asyncDispose]()
+  }
+}

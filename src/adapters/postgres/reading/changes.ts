@@ -1,0 +1,164 @@
+/**
+ * The items of a container in the order of their last change, bucket by bucket.
+ *
+ * The number of a write is taken under the lock of its bucket, which is held until the commit. So within a bucket numbers
+ * become visible in their order: whoever has read up to one has missed none below it. Across buckets there is no order to be
+ * kept, and the server's time gives a good one.
+ */
+
+import type { EpochSeconds } from '../../../base/clock.ts'
+import type {
+  ChangePosition,
+  ChangeRange,
+  ChangesAnswer,
+  ContainerRecord,
+  PageSize,
+  ScanRange,
+} from '../../../store/port.ts'
+import type { Connections, Session, Statement } from '../connection/connections.ts'
+import { bucketCount, bucketOf, pkColumn } from '../rows/keys.ts'
+import { parsePosition, printPosition } from '../rows/positions.ts'
+import { changeOrder, isAlive } from '../sql/predicates.ts'
+import {
+  type ItemRow,
+  isCut,
+  itemColumns,
+  newestSql,
+  type PageRow,
+  pageSql,
+  required,
+  scannedItem,
+  thresholds,
+} from './items.ts'
+import type { Views } from './views.ts'
+
+/**
+ * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come no further are not
+ * looked at. The versions are not unnested: a cluster refuses a LIMIT for each row of that. The time at which something happened
+ * is made to grow with the numbers of its bucket, whatever the server's clock did.
+ */
+export function newsSql(rows: string, number: string): string {
+  return `
+    SELECT i.*, max(i.at) OVER (PARTITION BY i.bucket ORDER BY i.${number}) AS shown_at
+    FROM mayfly.counters n CROSS JOIN LATERAL (${rows} ORDER BY i.${number} LIMIT $7) i
+    WHERE n.container = $1 AND n.bucket = ANY ($3::int[]) AND n.lsn * ${bucketCount} + n.bucket > ($2::bigint[])[n.bucket + 1]
+    ORDER BY shown_at, i.bucket, i.${number} LIMIT $7`
+}
+
+const changesStatement = {
+  name: 'changes',
+  text: pageSql(
+    newsSql(
+      `SELECT i.bucket, i.at, i.${itemColumns} FROM mayfly.items i
+       WHERE i.container = $1 AND i.bucket = n.bucket
+         AND ${changeOrder('i.')} = $1::bigint * 64 + n.bucket AND i.version > ($2::bigint[])[n.bucket + 1]
+         AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6) AND ${isAlive('i', '$9', '$10')}`,
+      'version',
+    ),
+    'r.shown_at, r.bucket, r.version',
+    '$8',
+  ),
+}
+
+const nowStatement = { name: 'changes_now', text: newestSql }
+const sinceStatement = { name: 'changes_since', text: 'SELECT bucket, version FROM mayfly.changes_since($1, $2)' }
+
+type ChangeRow = ItemRow & { bucket: number }
+
+export class Changes {
+  readonly #connections: Connections
+  readonly #views: Views
+
+  constructor(connections: Connections, views: Views) {
+    this.#connections = connections
+    this.#views = views
+  }
+
+  read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<ChangesAnswer> {
+    const from = parsePosition(after)
+    return this.#views.from(container, within.at, async at => {
+      const buckets = bucketsOf(container, within)
+      const values = [
+        container.number,
+        from,
+        buckets,
+        within.min,
+        within.maxExclusive,
+        within.pk === undefined ? null : pkColumn(within.pk),
+        page.itemsMax,
+        page.bytesMax,
+        ...thresholds(at),
+      ]
+      const { rows, newest } = await this.#connections.reading(session =>
+        readNews<ChangeRow>(session, container, changesStatement, values),
+      )
+      const isEnd = !isCut(rows, page)
+      const reached = [...from]
+      for (const { bucket, version } of rows) reached[bucket] = version
+      if (isEnd) advance(reached, newest, buckets)
+      return {
+        moment: at.moment,
+        policy: at.policy,
+        version: newestOf(newest, rows),
+        items: rows.map(scannedItem),
+        position: printPosition(reached),
+        isEnd,
+      }
+    })
+  }
+
+  async now(container: ContainerRecord): Promise<ChangePosition> {
+    const rows = await this.#connections.read<NewestRow>(nowStatement, [container.number])
+    return printPosition(versionsOf(rows, container))
+  }
+
+  async since(container: ContainerRecord, moment: EpochSeconds): Promise<ChangePosition> {
+    const values = [container.number, moment]
+    const rows = await this.#connections.readLong<{ bucket: number; version: number }>(sinceStatement, values)
+    const versions = new Array<number>(bucketCount).fill(0)
+    for (const { bucket, version } of rows) versions[bucket] = version
+    return printPosition(versions)
+  }
+}
+
+interface NewestRow {
+  bucket: number
+  version: number
+}
+
+function versionsOf(rows: readonly NewestRow[], container: ContainerRecord): number[] {
+  required(rows, container)
+  return rows.toSorted((a, b) => a.bucket - b.bucket).map(({ version }) => version)
+}
+
+export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive }: ScanRange): number[] {
+  const lowest = bucketOf(partitionKey, min)
+  return Array.from({ length: bucketOf(partitionKey, maxExclusive) - lowest + 1 }, (_, index) => lowest + index)
+}
+
+/**
+ * Reads how far the buckets have come and then what is new there, so that whoever finds nothing left there may go on behind what
+ * the first has told: what was committed by then, the second has seen.
+ */
+export async function readNews<Row>(
+  session: Session,
+  container: ContainerRecord,
+  statement: Statement,
+  values: unknown[],
+): Promise<{ rows: PageRow<Row>[]; newest: number[] }> {
+  const [newest, page] = await Promise.all([
+    session.query({ ...nowStatement, values: [container.number] }),
+    session.query({ ...statement, values }),
+  ])
+  return { rows: page.rows, newest: versionsOf(newest.rows, container) }
+}
+
+/** The newest version that this has shown. */
+export function newestOf(newest: readonly number[], rows: readonly { readonly version: number }[]): number {
+  return Math.max(...newest, ...rows.map(({ version }) => version))
+}
+
+/** Where nothing is left, reading goes on behind all there is; buckets that were not looked at stay where they are. */
+export function advance(versions: number[], newest: readonly number[], buckets: readonly number[]): void {
+  for (const bucket of buckets) versions[bucket] = Math.max(versions[bucket]!, newest[bucket]!)
+}

@@ -1,0 +1,237 @@
+/**
+ * Reading items: by key, and in key order.
+ *
+ * A point read is one statement that also reads the policy, the clock and the newest version; a page is judged by a viewpoint
+ * (`views.ts`). No answer mixes a moment with a policy that was not in force then.
+ */
+
+import type { EpochSeconds } from '../../../base/clock.ts'
+import type {
+  ContainerRecord,
+  ItemKey,
+  PageSize,
+  ReadAnswer,
+  ScanAnswer,
+  ScannedItem,
+  ScanRange,
+  StoredItem,
+  Viewpoint,
+} from '../../../store/port.ts'
+import { livingAt } from '../../../ttl/living.ts'
+import type { Connections, Session, Statement } from '../connection/connections.ts'
+import { gone } from '../connection/errors.ts'
+import type { Moments } from '../connection/moments.ts'
+import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from '../rows/keys.ts'
+import { type BodyColumns, bodyOf } from '../rows/records.ts'
+import { isAlive } from '../sql/predicates.ts'
+import { policyOf } from '../writing/write-call.ts'
+import { PointReads } from './point-reads.ts'
+import type { Views } from './views.ts'
+
+interface StoredRow extends BodyColumns {
+  sequence: number
+  version: number
+  ts: EpochSeconds
+  deadline: number | null
+}
+
+export interface ItemRow extends StoredRow {
+  epk: string
+  pk: Buffer
+  long_pk: Buffer | null
+  id: Buffer
+}
+
+export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+
+/** A row of a page: an item, and how many rows there would be if they all fitted. */
+export type PageRow<Row> = Row & { found: number }
+
+/** The newest version of a container, and how far each of its buckets has come; `$1` is the container. */
+export const newestSql = `
+  SELECT n.bucket, CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END AS version
+  FROM mayfly.counters n WHERE n.container = $1`
+
+const newestStatement = {
+  name: 'newest',
+  text: `SELECT max(m.version) AS newest FROM (${newestSql}) m HAVING count(*) > 0`,
+}
+
+const itemSize = 'coalesce(octet_length(r.body), octet_length(r.bytes))'
+
+/** A page of at most `bytesMax` from rows that are limited and ordered already; one item always fits. */
+export function pageSql(rows: string, order: string, bytesMax: string, size = itemSize): string {
+  return `
+    SELECT q.* FROM (
+      SELECT r.*, count(*) OVER () AS found, row_number() OVER page AS place, sum(${size}) OVER page AS size
+      FROM (${rows}) r WINDOW page AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
+    ) q WHERE q.size <= ${bytesMax} OR q.place = 1
+    ORDER BY q.place`
+}
+
+/** Reads a page, and behind it the newest version, which none of its items is beyond. */
+export async function readPage<Row>(
+  session: Session,
+  container: ContainerRecord,
+  statement: Statement,
+  values: unknown[],
+): Promise<{ rows: PageRow<Row>[]; newest: number }> {
+  const [page, newest] = await Promise.all([
+    session.query({ ...statement, values }),
+    session.query({ ...newestStatement, values: [container.number] }),
+  ])
+  return { rows: page.rows, newest: required(newest.rows, container).newest }
+}
+
+/** The thresholds of a viewpoint as two parameters. */
+export function thresholds(at: Viewpoint): [number, number] {
+  const { inheritedAfter, ownAfter } = livingAt(at.policy, at.moment)
+  return [inheritedAfter, ownAfter]
+}
+
+const inspectStatement = {
+  name: 'inspect',
+  text: `
+    SELECT i.sequence, i.version, i.ts, i.deadline FROM mayfly.counters n
+    LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = $3 AND i.pk = $4 AND i.id = $5
+    WHERE n.container = $1 AND n.bucket = $2`,
+}
+
+function scanSql(from: string): string {
+  return pageSql(
+    `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
+     WHERE i.container = $1 AND ${from} AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8) AND ${isAlive('i', '$11', '$12')}
+     ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
+    'r.bucket, r.epk, r.pk, r.id',
+    '$10',
+  )
+}
+
+const scanStatement = {
+  name: 'scan',
+  text: scanSql('(i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea) AND i.bucket <= $6'),
+}
+
+/** What begins and ends in one bucket, as all scans of a partition key do, is on one shard of a cluster. */
+const scanBucketStatement = {
+  name: 'scan_bucket',
+  text: scanSql('i.bucket = $2 AND i.bucket = $6 AND (i.epk, i.pk, i.id) > ($3::text, $4::bytea, $5::bytea)'),
+}
+
+const reverseScanStatement = {
+  name: 'scan_reverse',
+  text: pageSql(
+    `SELECT i.${itemColumns} FROM mayfly.items i
+     WHERE i.container = $1 AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id < $5
+       AND ${isAlive('i', '$8', '$9')}
+     ORDER BY i.id DESC LIMIT $6`,
+    'r.id DESC',
+    '$7',
+  ),
+}
+
+const nothing = Buffer.alloc(0)
+/** Ids are UTF-8, which has no such byte. */
+const behindAllIds = Buffer.of(0xff)
+
+export class Items {
+  readonly #connections: Connections
+  readonly #moments: Moments
+  readonly #views: Views
+  readonly #pointReads: PointReads
+
+  constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
+    this.#connections = parts.connections
+    this.#moments = parts.moments
+    this.#views = parts.views
+    this.#pointReads = new PointReads(parts.connections, parts.isCluster)
+  }
+
+  read(container: ContainerRecord, key: ItemKey, at: Viewpoint | undefined): Promise<ReadAnswer> {
+    const bucket = bucketOf(container.partitionKey, key.epk)
+    const place = { container: container.number, bucket, columns: keyColumns(key) }
+    const ask = async () => {
+      const row = await (at === undefined
+        ? this.#pointReads.read(place)
+        : this.#pointReads.readAt(place, ...thresholds(at)))
+      if (row === undefined) throw gone(container)
+      return {
+        moment: at?.moment ?? row.moment,
+        policy: at?.policy ?? policyOf(row),
+        version: row.newest === 0 ? 0 : versionOf(row.newest, bucket),
+        item: row.sequence === null ? undefined : storedItem(row as StoredRow),
+      }
+    }
+    return at === undefined ? this.#moments.inOrder(ask, ({ moment }) => moment) : ask()
+  }
+
+  async inspect(container: ContainerRecord, key: ItemKey): Promise<Omit<StoredItem, 'body'> | undefined> {
+    const { epk, pk, id } = keyColumns(key)
+    const values = [container.number, bucketOf(container.partitionKey, key.epk), epk, pk, id]
+    const rows = await this.#connections.read<{
+      [Column in keyof Omit<StoredItem, 'body'>]: StoredItem[Column] | null
+    }>(inspectStatement, values)
+    const { sequence, version, ts, deadline } = required(rows, container)
+    return sequence === null ? undefined : { sequence, version: version!, ts: ts!, deadline }
+  }
+
+  scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {
+    return this.#views.from(container, range.at, async at => {
+      const [statement, values] = (range.isReverse === true ? backwards : forwards)(container, range, page, at)
+      const { rows, newest } = await this.#connections.reading(session =>
+        readPage<ItemRow>(session, container, statement, values),
+      )
+      const items = rows.map(scannedItem)
+      return {
+        moment: at.moment,
+        policy: at.policy,
+        version: newest,
+        items,
+        last: isCut(rows, page) ? items.at(-1)?.key : undefined,
+      }
+    })
+  }
+}
+
+type Scan = [statement: Statement, values: unknown[]]
+
+function forwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
+  const { min, maxExclusive, after } = range
+  const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
+  const [lowest, highest] = [bucketOf(partitionKey, from.epk), bucketOf(partitionKey, maxExclusive)]
+  const pk = range.pk === undefined ? null : pkColumn(range.pk)
+  return [
+    lowest === highest ? scanBucketStatement : scanStatement,
+    [
+      ...[number, lowest, from.epk, from.pk, from.id, highest, maxExclusive, pk],
+      ...[page.itemsMax, page.bytesMax, ...thresholds(at)],
+    ],
+  ]
+}
+
+function backwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
+  const { min, after } = range
+  const id = after === undefined ? behindAllIds : Buffer.from(after.id)
+  const key = [number, bucketOf(partitionKey, min), min, pkColumn(range.pk!), id]
+  return [reverseScanStatement, [...key, page.itemsMax, page.bytesMax, ...thresholds(at)]]
+}
+
+/** Whether there may be more behind a page. */
+export function isCut(rows: readonly PageRow<unknown>[], page: PageSize): boolean {
+  return rows.length < (rows[0]?.found ?? 0) || rows.length === page.itemsMax
+}
+
+/** The row that is there as long as the container is. */
+export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
+  const [first] = rows
+  if (first === undefined) throw gone(container)
+  return first
+}
+
+export function scannedItem(row: ItemRow): ScannedItem {
+  return { key: keyFromColumns(row), ...storedItem(row) }
+}
+
+function storedItem({ sequence, version, ts, deadline, body, bytes }: StoredRow): StoredItem {
+  return { sequence, version, ts, deadline, body: bodyOf({ body, bytes }) }
+}

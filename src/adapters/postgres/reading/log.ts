@@ -1,0 +1,126 @@
+/**
+ * What a container's log remembers: every version, delete and death, in the order of their buckets.
+ *
+ * What is older than the memory of the container is forgotten at once and removed by its sweeps. A log that begins anew knows
+ * nothing of what was before: a bucket whose epoch is not the container's has logged nothing since.
+ */
+
+import type { EpochSeconds } from '../../../base/clock.ts'
+import { RequestError } from '../../../base/error.ts'
+import type { ChangeRange, ContainerRecord, LogAnswer, LogEntry, PageSize } from '../../../store/port.ts'
+import type { Connections } from '../connection/connections.ts'
+import { bucketCount, keyFromColumns, pkColumn } from '../rows/keys.ts'
+import { parsePosition, printPosition } from '../rows/positions.ts'
+import { advance, bucketsOf, newestOf, newsSql, readNews } from './changes.ts'
+import { isCut, pageSql } from './items.ts'
+import type { Views } from './views.ts'
+
+/**
+ * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the second up to which its
+ * log is forgotten. Asked behind the page: what was removed before it was read is then known to be forgotten.
+ */
+const forgottenStatement = {
+  name: 'log_forgotten',
+  text: `
+    SELECT count(*)::int AS buckets FROM mayfly.counters n WHERE n.container = $1 AND n.bucket = ANY ($3::int[])
+      AND ($2::bigint[])[n.bucket + 1] < greatest(
+        CASE WHEN n.log_epoch = $4 THEN n.log_forgotten WHEN n.lsn = 0 THEN 0 ELSE n.lsn * ${bucketCount} + n.bucket END,
+        (SELECT max(g.number) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket AND g.ts = (
+          SELECT max(h.ts) FROM mayfly.log h WHERE h.container = n.container AND h.bucket = n.bucket AND h.ts <= $5)))`,
+}
+
+const logStatement = {
+  name: 'log',
+  text: pageSql(
+    newsSql(
+      `SELECT * FROM mayfly.log i WHERE i.container = $1 AND i.bucket = n.bucket AND i.number > ($2::bigint[])[n.bucket + 1]
+         AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6)`,
+      'number',
+    ),
+    'r.shown_at, r.bucket, r.number',
+    '$8',
+    `coalesce(octet_length(r.body), 0) + coalesce(octet_length(r.bytes), 0)
+      + coalesce(octet_length(r.previous_body), 0) + coalesce(octet_length(r.previous_bytes), 0)`,
+  ),
+}
+
+export interface EntryRow {
+  bucket: number
+  number: number
+  kind: LogEntry['kind']
+  epk: string
+  pk: Buffer
+  long_pk: Buffer | null
+  id: Buffer
+  version: number
+  sequence: number
+  ts: EpochSeconds
+  body: string | null
+  bytes: Buffer | null
+  previous_version: number | null
+  previous_body: string | null
+  previous_bytes: Buffer | null
+}
+
+export class Log {
+  readonly #connections: Connections
+  readonly #views: Views
+
+  constructor(connections: Connections, views: Views) {
+    this.#connections = connections
+    this.#views = views
+  }
+
+  async read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<LogAnswer> {
+    const reached = parsePosition(after)
+    using view = await this.#views.take(container)
+    const { moment, policy, logSeconds, logEpoch } = view
+    if (logSeconds === null) throw new RequestError('malformed', `The container ${container.id} keeps no log.`)
+    const buckets = bucketsOf(container, within)
+    const behind = [container.number, reached, buckets]
+    const values = [
+      ...behind,
+      within.min,
+      within.maxExclusive,
+      within.pk === undefined ? null : pkColumn(within.pk),
+      page.itemsMax,
+      page.bytesMax,
+    ]
+    const [{ rows, newest }, forgotten] = await this.#connections.reading(session =>
+      Promise.all([
+        readNews<EntryRow>(session, container, logStatement, values),
+        session.query({ ...forgottenStatement, values: [...behind, logEpoch, moment - logSeconds] }),
+      ]),
+    )
+    const answer = { moment, policy, version: newestOf(newest, rows) }
+    if (forgotten.rows[0].buckets > 0)
+      return { ...answer, entries: [], position: after, isEnd: false, isForgotten: true }
+    const entries = rows.map(row => entryOf(row, reached))
+    const isEnd = !isCut(rows, page)
+    if (isEnd) advance(reached, newest, buckets)
+    return { ...answer, entries, position: printPosition(reached), isEnd, isForgotten: false }
+  }
+}
+
+/** The position of an entry is behind it in its own bucket, and in the others behind the entries before it on the page. */
+function entryOf(row: EntryRow, reached: number[]): LogEntry {
+  reached[row.bucket] = row.number
+  return { ...storedEntry(row), position: printPosition(reached) }
+}
+
+export function storedEntry(row: EntryRow): Omit<LogEntry, 'position'> {
+  const { kind, version, sequence, ts, previous_version } = row
+  const previousBody = row.previous_body ?? row.previous_bytes
+  return {
+    kind,
+    key: keyFromColumns(row),
+    version,
+    sequence,
+    ts,
+    body: row.body ?? row.bytes ?? undefined,
+    previous:
+      previous_version === null || previousBody === null
+        ? undefined
+        : { version: previous_version, body: previousBody },
+  }
+}

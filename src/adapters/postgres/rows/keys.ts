@@ -1,0 +1,97 @@
+/**
+ * How the key of an item is laid out in PostgreSQL: its bucket, and columns that an index can hold.
+ *
+ * A container has 64 buckets, by the leading six bits of the hash. Everything that one write touches carries its bucket, so
+ * that a cluster can distribute by it. The bucket never decreases as the effective partition key increases: (bucket, key)
+ * sorts as the key does.
+ *
+ * Ids and partition keys are bytes: PostgreSQL's text holds no NUL, and bytes need no collation.
+ */
+
+import { createHash } from 'node:crypto'
+import type { PartitionKeyDefinition } from '../../../document/partition-key.ts'
+import type { ItemKey } from '../../../store/port.ts'
+
+export const bucketCount = 64
+const bucketBits = 6
+/** Neighbouring buckets that a gateway writes to in one call. More share more; fewer are in each other's way less. */
+const stripeBuckets = 16
+
+/**
+ * A row of a B-tree takes 2,704 bytes, and an effective key of version 1 may take 600 and an id 1,023 of them. A longer
+ * partition key stands in the index as its beginning and its digest.
+ */
+const indexedPkBytesMax = 512
+const digestBytes = 32
+
+const float = new DataView(new ArrayBuffer(8))
+
+/** Of a key, or of a bound between keys, which may be shorter than a key. */
+export function bucketOf(definition: PartitionKeyDefinition, epk: string): number {
+  // Keys of kind Range are not spread by a hash.
+  if (definition.kind === 'Range') return 0
+  if (definition.kind === 'Hash' && definition.version === 1) return version1Bucket(epk)
+  // The two highest bits of a hash of version 2 are clear, so its first two digits are the bucket.
+  return Math.min(byteAt(epk, 0), bucketCount - 1)
+}
+
+export function firstOfStripe(bucket: number): number {
+  return bucket - (bucket % stripeBuckets)
+}
+
+/** The hash stands at the beginning as a number in ordered form: a mark, eight bits, then seven to a byte. */
+function version1Bucket(epk: string): number {
+  const mark = 0x05
+  const first = byteAt(epk, 0)
+  if (first !== mark) return first < mark ? 0 : bucketCount - 1
+  let high = byteAt(epk, 1) << 24
+  for (let at = 2, shift = 17; shift > 0; at++, shift -= 7) {
+    const group = byteAt(epk, at)
+    high |= (group >>> 1) << shift
+    if ((group & 1) === 0) break
+  }
+  if (high >= 0) return 0
+  float.setInt32(0, high ^ 0x80000000)
+  const bucket = Math.floor(float.getFloat64(0) / 2 ** (32 - bucketBits))
+  return Math.min(bucket, bucketCount - 1)
+}
+
+/** What a bound leaves out counts as zero. */
+function byteAt(epk: string, index: number): number {
+  const digits = epk.slice(index * 2, index * 2 + 2)
+  return digits === '' ? 0 : Number.parseInt(digits.padEnd(2, '0'), 16)
+}
+
+/** The number of a write in its bucket to a version, unique in the container. */
+export function versionOf(lsn: number, bucket: number): number {
+  return lsn * bucketCount + bucket
+}
+
+export interface KeyColumns {
+  readonly epk: string
+  /** As it is indexed. */
+  readonly pk: Buffer
+  /** The whole of it, when the index has less. */
+  readonly longPk: Buffer | null
+  readonly id: Buffer
+}
+
+export function keyColumns({ epk, pk, id }: ItemKey): KeyColumns {
+  const whole = Buffer.from(pk)
+  const indexed = indexedPk(whole)
+  return { epk, pk: indexed, longPk: indexed === whole ? null : whole, id: Buffer.from(id) }
+}
+
+export function pkColumn(pk: string): Buffer {
+  return indexedPk(Buffer.from(pk))
+}
+
+function indexedPk(whole: Buffer): Buffer {
+  if (whole.length <= indexedPkBytesMax) return whole
+  const digest = createHash('sha256').update(whole).digest()
+  return Buffer.concat([whole.subarray(0, indexedPkBytesMax - digestBytes), digest])
+}
+
+export function keyFromColumns(row: { epk: string; pk: Buffer; long_pk: Buffer | null; id: Buffer }): ItemKey {
+  return { epk: row.epk, pk: (row.long_pk ?? row.pk).toString(), id: row.id.toString() }
+}

@@ -1,0 +1,108 @@
+/**
+ * The functions that run inside PostgreSQL: the tick of the clock, locks for what touches several buckets, and the search
+ * for a second in the change order. Those that write and sweep are in `write-function.ts` and `sweep-function.ts`.
+ *
+ * Locks are taken in this order: counters of buckets, clock, catalog.
+ */
+
+import { bucketCount } from '../rows/keys.ts'
+import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
+import { sweepFunction } from './sweep-function.ts'
+import { clockLock, takeBucket, writeFunction } from './write-function.ts'
+
+export const functions = (isCluster: boolean) => `
+CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT now INTO moment FROM mayfly.clock WHERE one = 1;
+  IF moment >= at THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(${clockLock});
+  UPDATE mayfly.clock SET now = greatest(now, at) WHERE one = 1 RETURNING now INTO moment;
+END $$;
+
+-- A point read where the clock and the policies are on one machine and the item on another. Asked for once more when the item
+-- was found: if they are the same, it was found at that moment, because no write outlasts the second that it was judged in.
+CREATE FUNCTION mayfly.read(c_ int, b int, epk_ text, pk_ bytea, id_ bytea, inherited_given bigint, own_given bigint,
+  OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint, OUT newest bigint,
+  OUT sequence bigint, OUT version bigint, OUT ts bigint, OUT deadline bigint, OUT body text, OUT bytes bytea) LANGUAGE plpgsql AS $$
+DECLARE inherited_after bigint; own_after bigint; definition_ bigint;
+BEGIN
+  LOOP
+    SELECT k.now, c.version, c.default_ttl, c.inherited_dead_at, c.own_dead_at,
+        coalesce(inherited_given, ${inheritedAfter('k.now')}), coalesce(own_given, ${ownAfter('k.now')})
+      INTO moment, definition_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after
+      FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+    IF NOT FOUND THEN RETURN; END IF;
+    SELECT n.lsn, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
+      INTO newest, sequence, version, ts, deadline, body, bytes FROM mayfly.counters n
+      LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = epk_ AND i.pk = pk_ AND i.id = id_
+        AND ${isAlive('i', 'inherited_after', 'own_after')}
+      WHERE n.container = c_ AND n.bucket = b;
+    EXIT WHEN inherited_given IS NOT NULL;
+    PERFORM 1 FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND c.version = definition_ AND k.one = 1 AND k.now = moment;
+    EXIT WHEN FOUND;
+  END LOOP;
+END $$;
+
+-- In one order, so that transactions over several buckets do not wait for each other in a circle.
+CREATE FUNCTION mayfly.lock_buckets(containers_ int[], buckets_ int[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE w record; bucket_ mayfly.counters%ROWTYPE;
+BEGIN
+  FOR w IN SELECT * FROM unnest(containers_, buckets_) u(container, bucket) ORDER BY 1, 2 LOOP
+    ${takeBucket(isCluster, 'w.container', 'w.bucket')}
+  END LOOP;
+END $$;
+
+-- Whether a call was written, asked behind all that has begun: the versions that it made, or NULL.
+CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[]) LANGUAGE plpgsql AS $$
+DECLARE bucket_ mayfly.counters%ROWTYPE;
+BEGIN
+  ${takeBucket(isCluster)}
+  SELECT l.versions INTO versions FROM mayfly.lanes l
+    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
+END $$;
+
+${writeFunction(isCluster)}
+
+${sweepFunction(isCluster)}
+-- The buckets with something to remove; NULL when the container is gone. One probe of each index for each bucket, however many
+-- rows there are. Not asked with EXISTS, which a worker of a cluster may answer by reading all rows.
+CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigint, OUT buckets int[]) LANGUAGE plpgsql STABLE AS $$
+DECLARE inherited_after bigint; own_after bigint; remembered_after bigint;
+BEGIN
+  SELECT least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most), k.now - coalesce(c.log_seconds, 0)
+    INTO inherited_after, own_after, remembered_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT coalesce(array_agg(d.bucket), '{}') INTO buckets FROM (
+    SELECT n.bucket FROM mayfly.counters n WHERE n.container = c_ AND (n.rows > 0 AND (
+        (SELECT min(i.ts) FROM mayfly.items i
+          WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL) <= inherited_after
+        OR (SELECT min(i.deadline) FROM mayfly.items i
+          WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL) <= own_after)
+      OR (SELECT min(g.ts) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket) <= remembered_after)) d;
+END $$;
+
+-- A version of the bucket with all its changes of the second or later behind it, found by halving: versions and seconds grow
+-- together. A row that was changed again hides when it was before, which can only make the answer lower.
+CREATE FUNCTION mayfly.version_since(c_ int, b int, at bigint, lsn_ bigint, OUT version bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE high bigint := lsn_ * ${bucketCount} + b; middle bigint; found_ts bigint;
+BEGIN
+  version := 0;
+  WHILE version < high LOOP
+    middle := (version + high) / 2;
+    SELECT i.ts INTO found_ts FROM mayfly.items i WHERE i.container = c_ AND i.bucket = b
+      AND ${changeOrder('i.')} = c_::bigint * 64 + b AND i.version > middle
+      ORDER BY i.version LIMIT 1;
+    IF found_ts < at THEN version := middle + 1; ELSE high := middle; END IF;
+  END LOOP;
+END $$;
+
+CREATE FUNCTION mayfly.changes_since(c_ int, at bigint) RETURNS TABLE (bucket int, version bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE n record;
+BEGIN
+  FOR n IN SELECT u.bucket, u.lsn FROM mayfly.counters u WHERE u.container = c_ AND u.lsn > 0 LOOP
+    bucket := n.bucket;
+    SELECT s.version INTO version FROM mayfly.version_since(c_, n.bucket, at, n.lsn) s;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+`

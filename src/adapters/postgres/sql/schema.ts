@@ -1,0 +1,255 @@
+/**
+ * The tables in PostgreSQL and their forward-only migrations.
+ *
+ * All containers share their tables. Container and bucket stand in every key, so that a cluster can distribute by bucket and
+ * a write stays on one shard; catalog, policies and clock are small and stay on its coordinator (`citus.ts`).
+ *
+ *   clock      one row: the moment. It never decreases and stands still while a policy changes.
+ *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when to look again.
+ *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of the bucket.
+ *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is recognised by.
+ *              Those of several buckets stand at 64 and the number of the first of their stripe.
+ *   log        what happened to items, in the order of the bucket, where a container keeps a log.
+ *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing: changes of
+ *              different buckets, which have no order, are shown by it in about the order in which they happened.
+ *   gateways   who may have a copy of the catalog: changes of it wait for them.
+ */
+
+import { RequestError } from '../../../base/error.ts'
+import { postgresSignOnMs } from '../../../base/limits.ts'
+import { distribute, hasWorkers, isDistributed } from '../connection/citus.ts'
+import type { Session } from '../connection/connections.ts'
+import { functions } from './functions.ts'
+import { changeOrder } from './predicates.ts'
+
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE mayfly.clock (one int PRIMARY KEY CHECK (one = 1), now bigint NOT NULL) WITH (fillfactor = 10);
+  INSERT INTO mayfly.clock VALUES (1, 0);
+
+  CREATE TABLE mayfly.catalog (one int PRIMARY KEY CHECK (one = 1), version bigint NOT NULL) WITH (fillfactor = 10);
+  INSERT INTO mayfly.catalog VALUES (1, 0);
+
+  CREATE TABLE mayfly.databases (
+    number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    rid bigint NOT NULL UNIQUE,
+    version bigint NOT NULL,
+    ts bigint NOT NULL,
+    throughput text
+  );
+
+  CREATE TABLE mayfly.containers (
+    number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    database int NOT NULL REFERENCES mayfly.databases (number),
+    id text COLLATE "C" NOT NULL,
+    rid bigint NOT NULL,
+    version bigint NOT NULL,
+    ts bigint NOT NULL,
+    throughput text,
+    partition_key text NOT NULL,
+    partition_count int NOT NULL,
+    default_ttl bigint,
+    inherited_dead_at bigint NOT NULL,
+    own_dead_at bigint NOT NULL,
+    definition text NOT NULL,
+    last_index int NOT NULL DEFAULT 0,
+    indexes_version bigint NOT NULL DEFAULT 0,
+    UNIQUE (database, id)
+  );
+
+  CREATE TABLE mayfly.indexes (
+    container int NOT NULL,
+    number int NOT NULL,
+    components text NOT NULL,
+    is_declared boolean NOT NULL,
+    is_ready boolean NOT NULL,
+    has_cut_keys boolean NOT NULL,
+    has_gaps boolean NOT NULL,
+    built_bucket int NOT NULL,
+    built_epk text COLLATE "C" NOT NULL,
+    built_pk bytea NOT NULL,
+    built_id bytea NOT NULL,
+    PRIMARY KEY (container, number)
+  );
+
+  CREATE TABLE mayfly.doomed (container int PRIMARY KEY);
+  CREATE TABLE mayfly.doomed_indexes (container int NOT NULL, number int NOT NULL, PRIMARY KEY (container, number));
+
+  CREATE TABLE mayfly.counters (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    lsn bigint NOT NULL,
+    rows bigint NOT NULL,
+    PRIMARY KEY (container, bucket)
+  ) WITH (fillfactor = 10);
+
+  CREATE TABLE mayfly.lanes (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    gateway uuid NOT NULL,
+    batch bigint NOT NULL,
+    ts bigint NOT NULL,
+    PRIMARY KEY (container, bucket, gateway)
+  ) WITH (fillfactor = 50);
+
+  CREATE TABLE mayfly.items (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    epk text COLLATE "C" NOT NULL,
+    pk bytea NOT NULL,
+    id bytea NOT NULL,
+    long_pk bytea,
+    sequence bigint NOT NULL,
+    version bigint NOT NULL,
+    ts bigint NOT NULL,
+    deadline bigint,
+    body text NOT NULL,
+    PRIMARY KEY (container, bucket, epk, pk, id)
+  ) WITH (autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX items_inherited ON mayfly.items (container, bucket, ts) WHERE deadline IS NULL;
+  CREATE INDEX items_own ON mayfly.items (container, bucket, deadline) WHERE deadline IS NOT NULL;
+
+  CREATE TABLE mayfly.entries (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    number int NOT NULL,
+    key bytea NOT NULL,
+    sequence bigint NOT NULL,
+    epk text COLLATE "C" NOT NULL,
+    pk bytea NOT NULL,
+    id bytea NOT NULL,
+    PRIMARY KEY (container, number, key, sequence, bucket)
+  ) WITH (autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX entries_item ON mayfly.entries (container, bucket, sequence);
+  `,
+  `
+  ALTER TABLE mayfly.containers ADD encoding text NOT NULL DEFAULT 'json', ADD log_seconds bigint, ADD log_epoch int NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.counters ADD log_epoch int NOT NULL DEFAULT 0, ADD log_forgotten bigint NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.items ADD at bigint NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.indexes ADD uniqueness text NOT NULL DEFAULT 'none', ADD options text,
+    ADD has_several_keys boolean NOT NULL DEFAULT false;
+  ALTER TABLE mayfly.items ALTER body DROP NOT NULL, ADD bytes bytea;
+  CREATE INDEX items_changed ON mayfly.items ((${changeOrder('')}), version);
+
+  DROP TABLE mayfly.lanes;
+  CREATE TABLE mayfly.lanes (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    gateway uuid NOT NULL,
+    batch bigint NOT NULL,
+    ts bigint NOT NULL,
+    default_ttl bigint,
+    inherited_dead_at bigint NOT NULL,
+    own_dead_at bigint NOT NULL,
+    outcomes text NOT NULL,
+    sequences bigint[] NOT NULL,
+    versions bigint[] NOT NULL,
+    PRIMARY KEY (container, bucket, gateway)
+  ) WITH (fillfactor = 50);
+
+  CREATE TABLE mayfly.log (
+    container int NOT NULL,
+    bucket int NOT NULL,
+    number bigint NOT NULL,
+    kind text NOT NULL,
+    epk text COLLATE "C" NOT NULL,
+    pk bytea NOT NULL,
+    long_pk bytea,
+    id bytea NOT NULL,
+    version bigint NOT NULL,
+    sequence bigint NOT NULL,
+    ts bigint NOT NULL,
+    at bigint NOT NULL,
+    body text,
+    bytes bytea,
+    previous_version bigint,
+    previous_body text,
+    previous_bytes bytea,
+    PRIMARY KEY (container, bucket, number)
+  ) WITH (autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX log_age ON mayfly.log (container, bucket, ts, number);
+
+  CREATE TABLE mayfly.gateways (id uuid PRIMARY KEY, seen timestamptz NOT NULL, last_change uuid);
+  `,
+  // Other functions, the same tables.
+  '',
+  '',
+  '',
+  '',
+]
+
+/** Made anew with every migration: they belong to the tables as they are now. */
+const dropFunctions = `
+  DO $$ DECLARE f regprocedure; BEGIN
+    FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'mayfly'::regnamespace LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP;
+  END $$`
+
+/** Any number, the same in every gateway: only one of them migrates at a time. */
+const migrationLock = 0x6d617966
+
+export async function migrate(session: Session): Promise<void> {
+  const isCluster = await hasWorkers(session)
+  const isUpToDate = async (format: number) =>
+    format === migrations.length && (!isCluster || (await isDistributed(session)))
+  if (await isUpToDate(await formatOf(session))) return
+  await session.query('BEGIN')
+  await session.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+  const present = await formatOf(session)
+  const refuse = async (sentence: string) => {
+    await session.query('ROLLBACK')
+    throw new RequestError('unsupported', sentence)
+  }
+  if (present > migrations.length) {
+    await refuse(
+      `The data was written by a newer version of Mayfly (format ${present}; this one knows ${migrations.length}).`,
+    )
+  }
+  if (!(await isUpToDate(present))) {
+    if (present === 0) {
+      await session.query('CREATE SCHEMA IF NOT EXISTS mayfly')
+      await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
+    }
+    for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
+    // Whoever has opened the tables before they are distributed asks and locks as one asks a single PostgreSQL.
+    if (isCluster && !(await isDistributed(session)) && (await othersSignedOn(session)) > 0) {
+      await refuse('This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.')
+    }
+    await session.query(dropFunctions)
+    await session.query(functions(isCluster))
+    if (isCluster) await distribute(session)
+    await session.query(
+      'INSERT INTO mayfly.format VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET version = excluded.version',
+      [migrations.length],
+    )
+  }
+  await session.query('COMMIT')
+}
+
+/** 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had the lock. */
+async function formatOf(session: Session): Promise<number> {
+  const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
+  if ((await session.query(there)).rows.length === 0) return 0
+  return (await session.query('SELECT version FROM mayfly.format')).rows[0]?.version ?? 0
+}
+
+/** Gateways that have written nothing for a day have no group left to recognise. */
+export async function forgetGateways(session: Session): Promise<void> {
+  await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
+  await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
+}
+
+/** Data is being moved in here, or was and the move was broken off. */
+export async function isHalfMoved(session: Session): Promise<boolean> {
+  const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'transfer'`
+  return (await session.query(there)).rows.length > 0
+}
+
+/** Gateways that are there, or were until a moment ago. */
+export async function othersSignedOn(session: Session): Promise<number> {
+  const { rows } = await session.query(
+    `SELECT count(*)::int AS n FROM mayfly.gateways
+     WHERE seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`,
+  )
+  return rows[0].n
+}

@@ -1,0 +1,172 @@
+/** What the steps of a transaction find: the buckets they are about, with the rows of their keys. */
+
+import type { EpochSeconds } from '../../../base/clock.ts'
+import type { ContainerRecord, ItemKey, Step, StoredItem } from '../../../store/port.ts'
+import { type Session, snapshot } from '../connection/connections.ts'
+import { required } from '../reading/items.ts'
+import { bucketOf, keyColumns } from '../rows/keys.ts'
+import { type BodyColumns, bodyOf } from '../rows/records.ts'
+import { clockLock } from '../sql/write-function.ts'
+import { type FoundBucket, nameOf } from './steps.ts'
+import { policyOf } from './write-call.ts'
+
+/** A bucket that steps are about, and their keys in it. */
+export interface Place {
+  readonly container: ContainerRecord
+  readonly bucket: number
+  readonly keys: Map<string, ItemKey>
+}
+
+/** The buckets that the steps are about, and for each step which of them is its own. */
+export function placesOf(steps: readonly Step[]): { places: Place[]; own: number[] } {
+  const places: Place[] = []
+  const numbers = new Map<string, number>()
+  const own = steps.map(({ container, key }) => {
+    const bucket = bucketOf(container.partitionKey, key.epk)
+    const name = `${container.number} ${bucket}`
+    const number = numbers.get(name) ?? places.push({ container, bucket, keys: new Map() }) - 1
+    numbers.set(name, number)
+    places[number]!.keys.set(nameOf(key), key)
+    return number
+  })
+  return { places, own }
+}
+
+interface ContainerRow {
+  moment: EpochSeconds
+  default_ttl: number | null
+  inherited_dead_at: number
+  own_dead_at: number
+  definition: number
+  is_logged: boolean
+}
+
+interface LookRow extends BodyColumns {
+  lsn: number
+  place: number
+  sequence: number | null
+  version: number
+  ts: EpochSeconds
+  deadline: number | null
+}
+
+const containerColumns = `k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
+      c.log_seconds IS NOT NULL AS is_logged`
+const itemColumns = 'n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+const itemsJoin = `
+    CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
+    LEFT JOIN LATERAL (
+      SELECT * FROM mayfly.items x
+      WHERE x.container = $1 AND x.bucket = $2 AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1
+    ) i ON true`
+
+const lookStatement = {
+  name: 'look',
+  text: `
+    SELECT ${containerColumns}, ${itemColumns} FROM mayfly.containers c CROSS JOIN mayfly.clock k
+    JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2 ${itemsJoin}
+    WHERE c.number = $1 AND k.one = 1`,
+}
+
+/** The two halves of it, where they are on two machines. */
+const containerStatement = {
+  name: 'look_at_container',
+  text: `
+    SELECT ${containerColumns} FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
+}
+const itemsStatement = {
+  name: 'look_at_items',
+  text: `SELECT ${itemColumns} FROM mayfly.counters n ${itemsJoin} WHERE n.container = $1 AND n.bucket = $2`,
+}
+
+/** All as it was at one moment, or behind locks that are held until the transaction ends. */
+export async function findBuckets(
+  session: Session,
+  places: readonly Place[],
+  { isLocking, isCluster }: { isLocking: boolean; isCluster: boolean },
+): Promise<FoundBucket[]> {
+  const findOne = isCluster ? findApart : find
+  const findAll = () => Promise.all(places.map(place => findOne(session, place)))
+  if (isLocking) {
+    const [, , , found] = await Promise.all([
+      session.query('BEGIN'),
+      lockBuckets(
+        session,
+        places.map(({ container, bucket }) => ({ container: container.number, bucket })),
+      ),
+      session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock]),
+      findAll(),
+    ])
+    return found
+  }
+  return places.length === 1 ? findAll() : snapshot(session, findAll)
+}
+
+/** Not async: who sends it with others must hear of its failure first, and only then of theirs that follow from it. */
+export function lockBuckets(
+  session: Session,
+  places: readonly { readonly container: number; readonly bucket: number }[],
+): Promise<unknown> {
+  return session.query('SELECT mayfly.lock_buckets($1, $2)', [
+    places.map(({ container }) => container),
+    places.map(({ bucket }) => bucket),
+  ])
+}
+
+async function find(session: Session, place: Place): Promise<FoundBucket> {
+  const { rows } = await session.query({ ...lookStatement, values: valuesFor(place) })
+  return foundBucket(place, required(rows as (ContainerRow & LookRow)[], place.container), rows)
+}
+
+/** If time and definition are the same before and behind it, the items were found at that moment. */
+async function findApart(session: Session, place: Place): Promise<FoundBucket> {
+  const { container } = place
+  const around = { ...containerStatement, values: [container.number] }
+  for (;;) {
+    const [before, items, after] = await Promise.all([
+      session.query(around),
+      session.query({ ...itemsStatement, values: valuesFor(place) }),
+      session.query(around),
+    ])
+    const circumstances = required(before.rows as ContainerRow[], container)
+    required(items.rows, container)
+    const { moment, definition } = required(after.rows as ContainerRow[], container)
+    if (circumstances.moment === moment && circumstances.definition === definition) {
+      return foundBucket(place, circumstances, items.rows)
+    }
+  }
+}
+
+function valuesFor({ container, bucket, keys }: Place): unknown[] {
+  const columns = [...keys.values()].map(keyColumns)
+  return [
+    container.number,
+    bucket,
+    columns.map(({ epk }) => epk),
+    columns.map(({ pk }) => pk),
+    columns.map(({ id }) => id),
+  ]
+}
+
+function foundBucket(
+  { container, bucket, keys }: Place,
+  circumstances: ContainerRow,
+  rows: readonly LookRow[],
+): FoundBucket {
+  const names = [...keys.keys()]
+  const items = new Map<string, StoredItem>()
+  for (const { place, sequence, version, ts, deadline, body, bytes } of rows) {
+    if (sequence === null) continue
+    items.set(names[place - 1]!, { sequence, version, ts, deadline, body: bodyOf({ body, bytes }) })
+  }
+  return {
+    container: container.number,
+    bucket,
+    lsn: rows[0]!.lsn,
+    moment: circumstances.moment,
+    policy: policyOf(circumstances),
+    version: circumstances.definition,
+    isLogged: circumstances.is_logged,
+    items,
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Takes the steps of transactions over what was found: each decides, is judged and stamped, and the next sees what it left. A
+ * transaction that is refused leaves nothing.
+ *
+ * Nothing in here waits or knows PostgreSQL. What comes out holds as long as the buckets are as they were found; whoever
+ * writes it has that checked.
+ */
+
+import type { EpochSeconds } from '../../../base/clock.ts'
+import { RequestError } from '../../../base/error.ts'
+import type {
+  ItemChange,
+  ItemKey,
+  Step,
+  StepAnswer,
+  StoredItem,
+  TransactAnswer,
+  TtlPolicy,
+} from '../../../store/port.ts'
+import { isAlive, livingAt } from '../../../ttl/living.ts'
+import { versionOf } from '../rows/keys.ts'
+import { contentOf } from './write-call.ts'
+
+/** One bucket of one container, as it was found. */
+export interface FoundBucket {
+  readonly container: number
+  readonly bucket: number
+  /** The number of its last write. */
+  readonly lsn: number
+  readonly moment: EpochSeconds
+  readonly policy: TtlPolicy
+  /** Of the container's definition. */
+  readonly version: number
+  readonly isLogged: boolean
+  /** The rows of the steps' keys, alive or dead, by `nameOf`. */
+  readonly items: ReadonlyMap<string, StoredItem>
+}
+
+/** What a step is to write. */
+export interface Decided {
+  readonly step: number
+  readonly found: FoundBucket
+  readonly key: ItemKey
+  readonly change: ItemChange
+  readonly version: number
+  readonly item: StoredItem | undefined
+}
+
+export interface Taken {
+  readonly answer: TransactAnswer
+  /** Empty when the transaction was refused. */
+  readonly decided: readonly Decided[]
+}
+
+interface Pending {
+  lsn: number
+  /** What differs from what was found. */
+  readonly items: Map<string, StoredItem | undefined>
+}
+
+/** What the transactions so far would leave behind. */
+export class Overlay {
+  #pending = new Map<FoundBucket, Pending>()
+
+  /** `found[n]` is the bucket of `steps[n]`. */
+  take(steps: readonly Step[], found: readonly FoundBucket[]): Taken {
+    const before = this.#pending
+    this.#pending = new Map([...before].map(([bucket, { lsn, items }]) => [bucket, { lsn, items: new Map(items) }]))
+    let taken: Taken | undefined
+    try {
+      taken = this.#take(steps, found)
+    } finally {
+      if (taken === undefined || taken.answer.refusal !== undefined) this.#pending = before
+    }
+    return taken
+  }
+
+  #take(steps: readonly Step[], buckets: readonly FoundBucket[]): Taken {
+    const answers: StepAnswer[] = []
+    const decided: Decided[] = []
+    let version = 0
+    let moment = 0 as EpochSeconds
+    for (const [index, step] of steps.entries()) {
+      const found = buckets[index]!
+      const now = this.#pending.get(found) ?? { lsn: found.lsn, items: new Map() }
+      this.#pending.set(found, now)
+      ;({ moment } = found)
+      version = newest(found, now)
+      const name = nameOf(step.key)
+      const present = now.items.has(name) ? now.items.get(name) : found.items.get(name)
+      const alive = present !== undefined && isAlive(livingAt(found.policy, moment), present) ? present : undefined
+      let change: ItemChange | undefined
+      try {
+        change = step.decide(alive, moment)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        return { answer: { moment, version, steps: answers, refusal: { error } }, decided: [] }
+      }
+      if (change === undefined) {
+        answers.push(alive === undefined ? { outcome: 'missing' } : { outcome: 'found', item: alive })
+        continue
+      }
+      const refusal = refusalOf(change, alive)
+      if (refusal !== undefined) {
+        answers.push({ outcome: refusal })
+        return { answer: { moment, version, steps: answers, refusal: { error: undefined } }, decided: [] }
+      }
+      // The death of what stood here has a number of its own where it is logged.
+      if (alive === undefined && present !== undefined && found.isLogged) now.lsn++
+      now.lsn++
+      version = newest(found, now)
+      const item = change.kind === 'delete' ? undefined : made(change, { version, moment, sequence: alive?.sequence })
+      now.items.set(name, item)
+      if (item === undefined) answers.push({ outcome: 'deleted' })
+      else answers.push({ outcome: alive === undefined ? 'created' : 'replaced', item })
+      decided.push({ step: index, found, key: step.key, change, version, item })
+    }
+    return { answer: { moment, version, steps: answers }, decided }
+  }
+}
+
+function refusalOf({ kind, ifVersion }: ItemChange, alive: StoredItem | undefined): StepAnswer['outcome'] | undefined {
+  if (alive === undefined) return kind === 'replace' || kind === 'delete' ? 'missing' : undefined
+  if (kind === 'create') return 'exists'
+  return ifVersion !== undefined && ifVersion !== alive.version ? 'changed' : undefined
+}
+
+function made(
+  change: Exclude<ItemChange, { kind: 'delete' }>,
+  known: { version: number; moment: EpochSeconds; sequence: number | undefined },
+): StoredItem {
+  const { version, moment } = known
+  const stamp = { sequence: known.sequence ?? version, version, ts: moment }
+  return { ...stamp, ...contentOf(change, stamp) }
+}
+
+function newest({ bucket }: FoundBucket, { lsn }: Pending): number {
+  return lsn === 0 ? 0 : versionOf(lsn, bucket)
+}
+
+/** Lone surrogates are stored as U+FFFD, so keys that differ only in those are one key. */
+export function nameOf({ epk, pk, id }: ItemKey): string {
+  return `${epk.length} ${pk.length} ${epk}${pk}${id}`.toWellFormed()
+}

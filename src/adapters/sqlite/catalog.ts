@@ -1,0 +1,451 @@
+/**
+ * Databases and containers: kept in memory, changed in the file and in memory by the same transaction.
+ *
+ * Changes run inside the writer's transaction and are visible to what follows them in it; when the transaction fails they
+ * are undone in reverse order.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { Encoding } from '../../document/body.ts'
+import { type IndexDefinition, printIndexPath } from '../../document/index-definition.ts'
+import type { KeyMaker } from '../../document/index-keys.ts'
+import type {
+  ContainerChange,
+  ContainerDraft,
+  ContainerRecord,
+  DatabaseChange,
+  DatabaseDraft,
+  DatabaseRecord,
+  IndexDraft,
+  IndexRecord,
+} from '../../store/port.ts'
+import { ContainerChanges } from './changes.ts'
+import { ContainerEntries } from './entries.ts'
+import type { IndexFindings } from './index-findings.ts'
+import { loadIndexes } from './index-records.ts'
+import { ContainerItems, type Counters } from './items.ts'
+import type { Log } from './log.ts'
+import { ContainerPurge, reclaim } from './purge.ts'
+import { createItemTableSql } from './schema.ts'
+import type { Participant } from './turns.ts'
+
+export interface OpenContainer {
+  record: ContainerRecord
+  readonly items: ContainerItems
+  readonly entries: ContainerEntries
+  readonly purge: ContainerPurge
+  readonly changes: ContainerChanges
+}
+
+interface OpenDatabase {
+  record: DatabaseRecord
+  readonly containers: Map<string, OpenContainer>
+}
+
+export class Catalog implements Participant {
+  readonly #db: DatabaseSync
+  readonly #log: Log
+  readonly #keysOf: KeyMaker
+  readonly #databases = new Map<string, OpenDatabase>()
+  readonly #containers = new Map<number, OpenContainer>()
+  readonly #insertDatabase: StatementSync
+  readonly #updateDatabase: StatementSync
+  readonly #insertContainer: StatementSync
+  readonly #updateContainer: StatementSync
+  #undo: (() => void)[] = []
+
+  constructor(db: DatabaseSync, log: Log, keysOf: KeyMaker) {
+    this.#db = db
+    this.#log = log
+    this.#keysOf = keysOf
+    this.#insertDatabase = db.prepare(
+      'INSERT INTO databases (id, rid, version, ts, throughput) VALUES (:id, :rid, 1, :ts, :throughput) RETURNING number',
+    )
+    this.#updateDatabase = db.prepare(
+      'UPDATE databases SET version = :version, ts = :ts, throughput = :throughput WHERE number = :number',
+    )
+    this.#insertContainer = db.prepare(`
+      INSERT INTO containers (database, id, rid, version, ts, throughput, partition_key, partition_count,
+        encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition, item_version, item_rows)
+      VALUES (:database, :id, :rid, 1, :ts, :throughput, :partitionKey, :partitionCount,
+        :encoding, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :logSeconds, :definition, 0, 0) RETURNING number`)
+    this.#updateContainer = db.prepare(`
+      UPDATE containers SET id = :id, version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
+        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds, definition = :definition
+      WHERE number = :number`)
+    this.#load()
+  }
+
+  databases(): DatabaseRecord[] {
+    return [...this.#databases.values()].map(({ record }) => record)
+  }
+
+  findDatabase(id: string): DatabaseRecord | undefined {
+    return this.#databases.get(id)?.record
+  }
+
+  containers(database: DatabaseRecord): ContainerRecord[] {
+    const open = this.#present(database)
+    return open === undefined ? [] : [...open.containers.values()].map(({ record }) => record)
+  }
+
+  findContainer(database: string, id: string): ContainerRecord | undefined {
+    return this.#databases.get(database)?.containers.get(id)?.record
+  }
+
+  /** By number, so that a container that was deleted and made anew under the same name is not mistaken for the old one. */
+  openContainer(container: ContainerRecord): OpenContainer | undefined {
+    return this.#containers.get(container.number)
+  }
+
+  createDatabase(draft: DatabaseDraft, ts: EpochSeconds): DatabaseRecord | undefined {
+    if (this.#databases.has(draft.id)) return undefined
+    const { number } = this.#insertDatabase.get({ ...draft, throughput: toJson(draft.throughput), ts }) as Numbered
+    const record: DatabaseRecord = { ...draft, number, version: 1, ts }
+    this.#databases.set(draft.id, { record, containers: new Map() })
+    this.#undo.push(() => this.#databases.delete(draft.id))
+    return record
+  }
+
+  updateDatabase(
+    database: DatabaseRecord,
+    change: (current: DatabaseRecord) => DatabaseChange,
+    ts: EpochSeconds,
+  ): DatabaseRecord | undefined {
+    const open = this.#present(database)
+    if (open === undefined) return undefined
+    const before = open.record
+    const record: DatabaseRecord = { ...before, ...change(before), version: before.version + 1, ts }
+    const { number, version, throughput } = record
+    this.#updateDatabase.run({ number, version, ts, throughput: toJson(throughput) })
+    const set = (now: DatabaseRecord) => {
+      open.record = now
+      for (const container of open.containers.values()) container.record = { ...container.record, database: now }
+    }
+    set(record)
+    this.#undo.push(() => set(before))
+    return record
+  }
+
+  deleteDatabase(database: DatabaseRecord): boolean {
+    const open = this.#present(database)
+    if (open === undefined) return false
+    for (const { record } of open.containers.values()) this.deleteContainer(record)
+    this.#db.prepare('DELETE FROM databases WHERE number = ?').run(database.number)
+    this.#databases.delete(database.id)
+    this.#undo.push(() => this.#databases.set(database.id, open))
+    return true
+  }
+
+  createContainer(database: DatabaseRecord, draft: ContainerDraft, ts: EpochSeconds): ContainerRecord | undefined {
+    const owner = this.#present(database)
+    if (owner === undefined || owner.containers.has(draft.id)) return undefined
+    const { number } = this.#insertContainer.get({
+      database: database.number,
+      id: draft.id,
+      rid: draft.rid,
+      ts,
+      throughput: toJson(draft.throughput),
+      partitionKey: JSON.stringify(draft.partitionKey),
+      partitionCount: draft.partitionCount,
+      encoding: draft.encoding,
+      ...draft.policy,
+      logSeconds: draft.logSeconds,
+      definition: JSON.stringify(draft.definition),
+    }) as Numbered
+    this.#db.exec(createItemTableSql(number, draft.partitionCount))
+    this.#log.begin(number)
+    const { declaredIndexes = [], ...fields } = draft
+    const record: ContainerRecord = { ...fields, number, database: owner.record, version: 1, ts, indexes: [] }
+    this.#open(owner, record, { version: 0, rows: 0 })
+    this.#undo.push(() => this.#close(owner, record))
+    for (const index of declaredIndexes) this.#insertIndex(record, index, true)
+    return this.openContainer(record)!.record
+  }
+
+  updateContainer(
+    container: ContainerRecord,
+    change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
+    ts: EpochSeconds,
+  ): ContainerRecord | undefined {
+    const open = this.openContainer(container)
+    if (open === undefined) return undefined
+    const before = open.record
+    const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+    const { containers } = this.#databases.get(before.database.id)!
+    if (record.id !== before.id && containers.has(record.id)) return undefined
+    this.#updateContainer.run({
+      number: record.number,
+      id: record.id,
+      version: record.version,
+      ts,
+      throughput: toJson(record.throughput),
+      ...record.policy,
+      logSeconds: record.logSeconds,
+      definition: JSON.stringify(record.definition),
+    })
+    if (before.logSeconds === null && record.logSeconds !== null) this.#log.begin(record.number)
+    const set = (now: ContainerRecord, name: string) => {
+      if (now.id !== name) {
+        containers.delete(name)
+        containers.set(now.id, open)
+      }
+      open.record = now
+    }
+    set(record, before.id)
+    this.#undo.push(() => set(before, record.id))
+    return record
+  }
+
+  /** The rows stay for `reclaim`: removing a large table at once would hold the event loop. */
+  deleteContainer(container: ContainerRecord): boolean {
+    const open = this.openContainer(container)
+    if (open === undefined) return false
+    this.#db.prepare('DELETE FROM containers WHERE number = ?').run(container.number)
+    this.#db.prepare('DELETE FROM indexes WHERE container = ?').run(container.number)
+    this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ?').run(container.number)
+    this.#db.prepare('INSERT INTO doomed VALUES (?)').run(container.number)
+    const owner = this.#databases.get(container.database.id)!
+    this.#close(owner, open.record)
+    this.#undo.push(() => {
+      owner.containers.set(open.record.id, open)
+      this.#containers.set(open.record.number, open)
+    })
+    return true
+  }
+
+  createIndex(container: ContainerRecord, index: IndexDraft): ContainerRecord | undefined {
+    return this.#insertIndex(container, index, false)
+  }
+
+  #insertIndex(container: ContainerRecord, draft: IndexDraft, isReady: boolean): ContainerRecord | undefined {
+    const { components, uniqueness = 'none', options, isDeclared } = draft
+    const open = this.openContainer(container)
+    if (open === undefined) return undefined
+    const { last } = this.#db
+      .prepare(
+        `SELECT max(number) AS last FROM
+          (SELECT number FROM indexes WHERE container = :container UNION ALL
+           SELECT number FROM doomed_indexes WHERE container = :container)`,
+      )
+      .get({ container: container.number }) as { last: number | null }
+    const number = (last ?? 0) + 1
+    const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
+    this.#db
+      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0)')
+      .run(
+        container.number,
+        number,
+        JSON.stringify(stored),
+        isDeclared ? 1 : 0,
+        isReady ? 1 : 0,
+        uniqueness,
+        options === undefined ? null : JSON.stringify(options),
+      )
+    const definition = { number, components, uniqueness, ...(options !== undefined && { options }) }
+    const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false, hasSeveralKeys: false }
+    return this.#setIndexes(open, [...open.record.indexes, index])
+  }
+
+  /** Behind which item building goes on. */
+  builtTo({ number: container }: ContainerRecord, number: number): number {
+    const where = 'WHERE container = ? AND number = ?'
+    const row = this.#db.prepare(`SELECT built_to AS builtTo FROM indexes ${where}`).get(container, number)
+    return (row as { builtTo: number }).builtTo
+  }
+
+  /** Enters a part of the items; true when the index is ready or gone. */
+  buildIndex(
+    container: ContainerRecord,
+    number: number,
+    /** Answers how far it came, and undefined when there are no more. */
+    enter: (open: OpenContainer, definition: IndexDefinition, builtTo: number) => number | undefined,
+  ): boolean {
+    const open = this.openContainer(container)
+    const index = open?.record.indexes.find(({ definition }) => definition.number === number)
+    if (open === undefined || index === undefined || index.isReady) return true
+    const builtTo = this.builtTo(container, number)
+    const reached = enter(open, index.definition, builtTo)
+    if (reached !== undefined) {
+      if (reached === builtTo) return false
+      this.#db
+        .prepare('UPDATE indexes SET built_to = ? WHERE container = ? AND number = ?')
+        .run(reached, container.number, number)
+      return false
+    }
+    this.#changeIndexes(open, new Set([number]), 'is_ready', ready => ({ ...ready, isReady: true }))
+    return true
+  }
+
+  dropIndex(container: ContainerRecord, number: number): ContainerRecord | undefined {
+    const open = this.openContainer(container)
+    if (open === undefined) return undefined
+    const { changes } = this.#db
+      .prepare('DELETE FROM indexes WHERE container = ? AND number = ?')
+      .run(container.number, number)
+    if (Number(changes) === 0) return open.record
+    this.#db.prepare('INSERT INTO doomed_indexes VALUES (?, ?)').run(container.number, number)
+    return this.#setIndexes(
+      open,
+      open.record.indexes.filter(({ definition }) => definition.number !== number),
+    )
+  }
+
+  /** What a transaction learned about indexes becomes part of their records. */
+  note(open: OpenContainer, { cut, gaps, several }: IndexFindings): void {
+    if (cut.size > 0) this.#changeIndexes(open, cut, 'has_cut_keys', index => ({ ...index, hasCutKeys: true }))
+    if (gaps.size > 0) this.#changeIndexes(open, gaps, 'has_gaps', index => ({ ...index, hasGaps: true }))
+    if (several.size > 0) {
+      this.#changeIndexes(open, several, 'has_several_keys', index => ({ ...index, hasSeveralKeys: true }))
+    }
+  }
+
+  /** Reclaims a part of one deleted container or dropped index; false when none is left. */
+  reclaim(rowsMax: number): boolean {
+    const doomed = this.#db.prepare('SELECT container FROM doomed LIMIT 1').get() as { container: number } | undefined
+    if (doomed !== undefined) {
+      reclaim(this.#db, doomed.container, rowsMax)
+      return true
+    }
+    const dropped = this.#db.prepare('SELECT container, number FROM doomed_indexes LIMIT 1').get() as
+      | { container: number; number: number }
+      | undefined
+    if (dropped === undefined) return false
+    const { container, number } = dropped
+    if (this.#containers.get(container)!.entries.clear(number, rowsMax)) {
+      this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ? AND number = ?').run(container, number)
+    }
+    return true
+  }
+
+  beforeCommit(): void {}
+
+  afterCommit(): void {
+    this.#undo = []
+  }
+
+  afterRollback(): void {
+    for (const undo of this.#undo.reverse()) undo()
+    this.#undo = []
+  }
+
+  #setIndexes(open: OpenContainer, indexes: readonly IndexRecord[]): ContainerRecord {
+    const before = open.record
+    open.record = { ...before, indexes }
+    this.#undo.push(() => {
+      open.record = before
+    })
+    return open.record
+  }
+
+  #changeIndexes(
+    open: OpenContainer,
+    numbers: ReadonlySet<number>,
+    column: 'is_ready' | 'has_cut_keys' | 'has_gaps' | 'has_several_keys',
+    change: (index: IndexRecord) => IndexRecord,
+  ): void {
+    for (const number of numbers) {
+      this.#db
+        .prepare(`UPDATE indexes SET ${column} = 1 WHERE container = ? AND number = ?`)
+        .run(open.record.number, number)
+    }
+    this.#setIndexes(
+      open,
+      open.record.indexes.map(index => (numbers.has(index.definition.number) ? change(index) : index)),
+    )
+  }
+
+  #present(database: DatabaseRecord): OpenDatabase | undefined {
+    const open = this.#databases.get(database.id)
+    return open?.record.number === database.number ? open : undefined
+  }
+
+  #open(owner: OpenDatabase, record: ContainerRecord, counters: Counters): void {
+    const open = {
+      record,
+      items: new ContainerItems(this.#db, record, counters),
+      entries: new ContainerEntries(this.#db, record.number, this.#keysOf),
+      purge: new ContainerPurge(this.#db, record.number),
+      changes: new ContainerChanges(this.#db, record.number),
+    }
+    owner.containers.set(record.id, open)
+    this.#containers.set(record.number, open)
+  }
+
+  #close(owner: OpenDatabase, record: ContainerRecord): void {
+    owner.containers.delete(record.id)
+    this.#containers.delete(record.number)
+  }
+
+  #load(): void {
+    const byNumber = new Map<number, OpenDatabase>()
+    for (const row of this.#db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as DatabaseRow[]) {
+      const { number, id, rid, version, ts } = row
+      const open = {
+        record: { number, id, rid, version, ts, throughput: fromJson(row.throughput) },
+        containers: new Map(),
+      }
+      this.#databases.set(id, open)
+      byNumber.set(number, open)
+    }
+    for (const row of this.#db.prepare('SELECT * FROM containers ORDER BY number').all() as unknown as ContainerRow[]) {
+      const { number, id, rid, version, ts } = row
+      const owner = byNumber.get(row.database)!
+      const record: ContainerRecord = {
+        number,
+        database: owner.record,
+        id,
+        rid,
+        version,
+        ts,
+        throughput: fromJson(row.throughput),
+        partitionKey: JSON.parse(row.partition_key),
+        partitionCount: row.partition_count,
+        encoding: row.encoding,
+        policy: {
+          defaultTtl: row.default_ttl,
+          inheritedDeadAt: row.inherited_dead_at,
+          ownDeadAt: row.own_dead_at,
+        },
+        logSeconds: row.log_seconds,
+        definition: JSON.parse(row.definition),
+        indexes: loadIndexes(this.#db, number),
+      }
+      this.#open(owner, record, { version: row.item_version, rows: row.item_rows })
+    }
+  }
+}
+
+type Numbered = { number: number }
+
+interface DatabaseRow {
+  number: number
+  id: string
+  rid: number
+  version: number
+  ts: EpochSeconds
+  throughput: string | null
+}
+
+interface ContainerRow extends DatabaseRow {
+  database: number
+  partition_key: string
+  partition_count: number
+  default_ttl: number | null
+  inherited_dead_at: number
+  own_dead_at: number
+  encoding: Encoding
+  log_seconds: number | null
+  definition: string
+  item_version: number
+  item_rows: number
+}
+
+function toJson(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
+function fromJson(text: string | null) {
+  return text === null ? null : JSON.parse(text)
+}

@@ -1,0 +1,124 @@
+/**
+ * The items of one container in the order of their last change.
+ *
+ * Two orders are merged: items that never changed since they were made come in row order, because their row number is their
+ * version; the others come from an index of their versions.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { Body } from '../../document/body.ts'
+import type { Living, PageSize, ScannedItem, ScanRange } from '../../store/port.ts'
+import { itemTable } from './schema.ts'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
+
+/** An item, or what is left to see of one that the reader may not see: no body. */
+type Row = Omit<ScannedItem, 'body'> & { readonly body: Body | null }
+
+type Cells = [
+  ...[epk: string, pk: string, id: string],
+  ...[sequence: number, version: number, ts: EpochSeconds, deadline: number | null, body: Body | null],
+]
+
+function rowOf([epk, pk, id, sequence, version, ts, deadline, body]: Cells): Row {
+  return { key: { epk, pk, id }, sequence, version, ts, deadline, body }
+}
+
+export interface ChangeSlice {
+  readonly items: ScannedItem[]
+  /** The version reading goes on behind; undefined: nothing is left. */
+  readonly last: number | undefined
+}
+
+export class ContainerChanges {
+  readonly #unchanged: ArrayStatement<Cells>
+  readonly #changed: ArrayStatement<Cells>
+  readonly #secondBehind: readonly StatementSync[]
+
+  constructor(db: DatabaseSync, container: number) {
+    const table = itemTable(container)
+    const columns = `epk, pk, id, sequence, version, ts, deadline,
+      CASE WHEN epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
+        AND CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END
+      THEN body END AS body`
+    // Changed rows are walked over here, not filtered out: a long stretch of them counts as looked at.
+    this.#unchanged = prepareArrays(
+      db,
+      `SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`,
+    )
+    this.#changed = prepareArrays(
+      db,
+      `SELECT ${columns} FROM ${table}
+      WHERE version > :after AND version <> sequence ORDER BY version LIMIT :rowsMax`,
+    )
+    this.#secondBehind = ['sequence > ? ORDER BY sequence', 'version > ? AND version <> sequence ORDER BY version'].map(
+      where => db.prepare(`SELECT ts FROM ${table} WHERE ${where} LIMIT 1`),
+    )
+  }
+
+  /** Looks at no more than about twice `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
+  read(within: ScanRange, after: number, living: Living, page: PageSize, rowsMax: number): ChangeSlice {
+    const bind = {
+      min: within.min,
+      maxExclusive: within.maxExclusive,
+      only: within.pk ?? null,
+      inheritedAfter: living.inheritedAfter,
+      ownAfter: living.ownAfter,
+      after,
+      rowsMax,
+    }
+    const streams = [this.#unchanged, this.#changed].map(statement => statement.iterate(bind))
+    const next = (from: number): Row | undefined => {
+      const { done, value } = streams[from]!.next()
+      return done === true ? undefined : rowOf(value)
+    }
+    let made = next(0)
+    let changed = next(1)
+    const items: ScannedItem[] = []
+    let bytes = 0
+    let looked = 0
+    let last = after
+    try {
+      while (looked < rowsMax) {
+        const isMade = made !== undefined && (changed === undefined || made.sequence < changed.version)
+        const row = isMade ? made : changed
+        if (row === undefined) return { items, last: undefined }
+        const { sequence, version, body } = row
+        if (body !== null && (!isMade || version === sequence)) {
+          if (items.length === page.itemsMax || (items.length > 0 && bytes + body.length > page.bytesMax)) break
+          items.push(row as ScannedItem)
+          bytes += body.length
+        }
+        last = isMade ? sequence : version
+        looked++
+        if (isMade) made = next(0)
+        else changed = next(1)
+      }
+    } finally {
+      for (const stream of streams) stream.return?.()
+    }
+    return { items, last }
+  }
+
+  /**
+   * A version with all changes of the second or later behind it, and few before: found by halving, because versions and
+   * seconds grow together. A changed row hides the second in which it was made, which can only make the answer lower.
+   */
+  lastBefore(second: EpochSeconds, newest: number): number {
+    let low = 0
+    let high = newest
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.#hasChangeBefore(second, middle)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #hasChangeBefore(second: EpochSeconds, version: number): boolean {
+    return this.#secondBehind.some(statement => {
+      const row = statement.get(version) as { ts: number } | undefined
+      return row !== undefined && row.ts < second
+    })
+  }
+}

@@ -1,0 +1,333 @@
+/**
+ * The index entries of one container: kept up with every write, read in order, brought in for items that were there before.
+ *
+ * One table holds the entries of all indexes, (index, key, item). Making an index is therefore no change of the schema, and
+ * an update that moves no key touches no entry.
+ */
+
+import { createHash } from 'node:crypto'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { machine } from '../../base/clock.ts'
+import { indexRangeBytesMax, indexRangeRowsMax, sliceRowsMax } from '../../base/limits.ts'
+import type { Body } from '../../document/body.ts'
+import type { IndexDefinition } from '../../document/index-definition.ts'
+import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
+import type {
+  IndexPosition,
+  IndexRange,
+  IndexRecord,
+  ItemKey,
+  Living,
+  PageSize,
+  ScannedItem,
+} from '../../store/port.ts'
+import { find, type IndexFindings, noFindings } from './index-findings.ts'
+import { entryTable, itemTable } from './schema.ts'
+import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
+
+export interface IndexSlice {
+  readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]
+  readonly bytes: number
+  readonly isFull: boolean
+  readonly last: IndexPosition | undefined
+}
+
+/** An item before and after a write; undefined where there is none. The old body is asked for only when there is an index. */
+export interface BodyChange {
+  readonly sequence: number
+  readonly pk: string
+  readonly before: (() => Body) | undefined
+  readonly after: Body | undefined
+}
+
+type Entry = ItemKey & {
+  indexKey: Uint8Array
+  sequence: number
+  version: number
+  ts: ScannedItem['ts']
+  deadline: number | null
+  body: Body | null
+}
+
+interface UnbuiltRow {
+  readonly sequence: number
+  readonly pk: string
+  readonly body: Body
+}
+
+export class ContainerEntries {
+  readonly #keysOf: KeyMaker
+  readonly #holder: StatementSync
+  readonly #insert: StatementSync
+  readonly #delete: StatementSync
+  readonly #scan: { forward: StatementSync; reverse: StatementSync }
+  readonly #sliceEnd: StatementSync
+  readonly #rest: StatementSync
+  readonly #count: StatementSync
+  readonly #unbuilt: StatementSync
+  readonly #present: StatementSync
+  readonly #clear: StatementSync
+  readonly #watching = new Set<Set<number>>()
+
+  constructor(db: DatabaseSync, container: number, keysOf: KeyMaker) {
+    this.#keysOf = keysOf
+    const entries = entryTable(container)
+    const items = itemTable(container)
+    this.#insert = db.prepare(`INSERT OR IGNORE INTO ${entries} VALUES (?, ?, ?)`)
+    this.#delete = db.prepare(`DELETE FROM ${entries} WHERE number = ? AND key = ? AND sequence = ?`)
+    this.#unbuilt = db.prepare(`SELECT sequence, pk, body FROM ${items} WHERE sequence > ? ORDER BY sequence LIMIT ?`)
+    this.#present = db.prepare(`SELECT pk, body FROM ${items} WHERE sequence = ?`)
+    this.#holder = db.prepare(`
+      SELECT 1 FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
+      WHERE e.number = ? AND e.key = ? AND e.sequence <> ?
+        AND CASE WHEN i.deadline IS NULL THEN i.ts > ? ELSE i.deadline > ? END LIMIT 1`)
+    this.#clear = db.prepare(
+      `DELETE FROM ${entries} WHERE (number, key, sequence) IN
+        (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
+    )
+    // Dead items, and items of other partitions, are walked over but their bodies are not fetched. CROSS JOIN keeps the order
+    // of the tables, and so that of the keys.
+    const select = (from: string, order: string) => `
+      SELECT e.key AS indexKey, e.sequence, i.epk, i.pk, i.id, i.version, i.ts, i.deadline,
+        CASE WHEN i.epk >= :min AND i.epk < :maxExclusive AND (:only IS NULL OR i.pk = :only)
+          AND CASE WHEN i.deadline IS NULL THEN i.ts > :inheritedAfter ELSE i.deadline > :ownAfter END
+        THEN i.body END AS body
+      FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
+      WHERE e.number = :index AND ${from} ORDER BY e.key ${order}, e.sequence ${order} LIMIT :rowsMax`
+    this.#scan = {
+      forward: db.prepare(select('(e.key, e.sequence) > (:from, :fromSequence) AND e.key < :to', 'ASC')),
+      reverse: db.prepare(select('(e.key, e.sequence) < (:from, :fromSequence) AND e.key >= :to', 'DESC')),
+    }
+    const slice = `FROM ${entries} WHERE number = ? AND (key, sequence) > (?, ?) AND key < ?`
+    this.#sliceEnd = db.prepare(`SELECT key, sequence ${slice} ORDER BY key, sequence LIMIT 1 OFFSET ?`)
+    this.#rest = db.prepare(`SELECT count(*) AS count ${slice}`)
+    this.#count = db.prepare(`SELECT count(*) AS count FROM ${entries} WHERE number = ? AND key >= ? AND key < ?`)
+  }
+
+  /**
+   * Must run in the transaction that writes the item. Only keys that changed are touched. False: a living item already has a
+   * key of a unique index, and nothing was changed.
+   */
+  change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
+    const { sequence, pk, before, after } = change
+    for (const touched of this.#watching) touched.add(sequence)
+    const definitions = indexes.map(({ definition }) => definition)
+    const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
+    if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
+    const old = before === undefined ? undefined : this.#keys(definitions, pk, before())
+    for (const [at, definition] of definitions.entries()) {
+      const { number } = definition
+      const gone = old?.[at]?.keys ?? noKeys
+      const made = now?.[at]
+      const keys = made?.keys ?? noKeys
+      if (made !== undefined) find(findings, definition, made)
+      for (const key of gone) if (!includes(keys, key)) this.#delete.run(number, key, sequence)
+      for (const key of keys) if (!includes(gone, key)) this.#insert.run(number, key, sequence)
+    }
+    return true
+  }
+
+  /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
+  build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
+    const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
+    for (const row of rows) this.#enterItem(definition, row, findings)
+    return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
+  }
+
+  /** Enters these items as they are now; those that are gone are passed over. */
+  enterItems(definition: IndexDefinition, sequences: readonly number[], findings: IndexFindings): void {
+    for (const sequence of sequences) {
+      const row = this.#present.get(sequence) as Omit<UnbuiltRow, 'sequence'> | undefined
+      if (row !== undefined) this.#enterItem(definition, { sequence, ...row }, findings)
+    }
+  }
+
+  #enterItem(definition: IndexDefinition, { sequence, pk, body }: UnbuiltRow, findings: IndexFindings): void {
+    const [made] = this.#keys([definition], pk, body)
+    const { number } = definition
+    find(findings, definition, made!)
+    for (const key of made!.keys) this.#insert.run(number, key, sequence)
+  }
+
+  /** From now on the items that are written are put into the answer, until that is stopped. */
+  watch(): { readonly touched: ReadonlySet<number>; readonly stop: () => void } {
+    const touched = new Set<number>()
+    this.#watching.add(touched)
+    return { touched, stop: () => this.#watching.delete(touched) }
+  }
+
+  /** Enters sorted entries, but none of these items; answers which of them it met. */
+  enterSorted(
+    number: number,
+    { keys, ends, sequences }: SortedEntries,
+    from: number,
+    to: number,
+    except: ReadonlySet<number>,
+  ): number[] {
+    const met: number[] = []
+    for (let at = from; at < to; at++) {
+      const sequence = sequences[at]!
+      if (except.has(sequence)) met.push(sequence)
+      else this.#insert.run(number, keys.subarray(at === 0 ? 0 : ends[at - 1], ends[at]), sequence)
+    }
+    return met
+  }
+
+  /** The entries of a range of items behind `builtTo`, in order. Writes nothing. */
+  async sorted(definition: IndexDefinition, builtTo: number, turn: () => Promise<void>): Promise<SortedEntries> {
+    const sorter = new EntrySorter()
+    const findings = noFindings()
+    let reached = builtTo
+    for (let rows = 0; rows < indexRangeRowsMax && sorter.bytes < indexRangeBytesMax; rows += sortRows) {
+      const found = this.#unbuilt.all(reached, sortRows) as unknown as UnbuiltRow[]
+      for (const { sequence, pk, body } of found) {
+        const [made] = this.#keys([definition], pk, body)
+        find(findings, definition, made!)
+        sorter.add(sequence, made!)
+      }
+      if (found.length < sortRows) return sorter.sorted(undefined, findings)
+      reached = found.at(-1)!.sequence
+      await turn()
+    }
+    return sorter.sorted(reached, findings)
+  }
+
+  #keys(definitions: readonly IndexDefinition[], pk: string, body: Body): readonly IndexKeys[] {
+    const made = this.#keysOf(definitions, body)
+    if (definitions.every(({ uniqueness }) => uniqueness !== 'partition')) return made
+    return made.map((keys, at) => (definitions[at]!.uniqueness === 'partition' ? withinPartition(keys, pk) : keys))
+  }
+
+  /** Dead items stand in nobody's way, removed or not. */
+  #isTaken(
+    definitions: readonly IndexDefinition[],
+    keys: readonly IndexKeys[],
+    sequence: number,
+    living: Living,
+  ): boolean {
+    return definitions.some(
+      ({ number, uniqueness }, at) =>
+        uniqueness !== 'none' &&
+        keys[at]!.keys.some(
+          key => this.#holder.get(number, key, sequence, living.inheritedAfter, living.ownAfter) !== undefined,
+        ),
+    )
+  }
+
+  /** Removes entries of a dropped index; true when none is left. */
+  clear(number: number, rowsMax: number): boolean {
+    return Number(this.#clear.run(number, rowsMax).changes) < rowsMax
+  }
+
+  scan(
+    range: IndexRange,
+    living: Living,
+    page: PageSize,
+    rowsMax: number,
+    indexes: readonly IndexRecord[],
+  ): IndexSlice {
+    const several =
+      range.isDistinct === true ? indexes.find(({ definition }) => definition.number === range.index) : undefined
+    const { index, isReverse, after, within } = range
+    const statement = isReverse ? this.#scan.reverse : this.#scan.forward
+    const items: IndexSlice['items'] = []
+    let bytes = 0
+    let looked = 0
+    for (const { low, high } of remaining(range)) {
+      const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
+      const rows = statement.iterate({
+        index,
+        // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
+        from: isBegun ? after.key : isReverse ? high : low,
+        fromSequence: isBegun ? after.sequence : -1,
+        to: isReverse ? low : high,
+        min: within.min,
+        maxExclusive: within.maxExclusive,
+        only: within.pk ?? null,
+        inheritedAfter: living.inheritedAfter,
+        ownAfter: living.ownAfter,
+        rowsMax: rowsMax - looked,
+      }) as Iterable<Entry>
+      for (const { indexKey, sequence, epk, pk, id, version, ts, deadline, body } of rows) {
+        const isTurn =
+          several === undefined || body === null || this.#isFirst(several.definition, indexKey, pk, body, range)
+        if (body !== null && isTurn) {
+          if (items.length > 0 && bytes + body.length > page.bytesMax)
+            return { items, bytes, isFull: true, last: positionOf(items) }
+          items.push({ indexKey, sequence, key: { epk, pk, id }, version, ts, deadline, body })
+          bytes += body.length
+        }
+        looked++
+        const last = { key: indexKey, sequence }
+        if (items.length === page.itemsMax) return { items, bytes, isFull: true, last }
+        if (looked === rowsMax) return { items, bytes, isFull: false, last }
+      }
+    }
+    return { items, bytes, isFull: false, last: undefined }
+  }
+
+  #isFirst(definition: IndexDefinition, key: Uint8Array, pk: string, body: Body, range: IndexRange): boolean {
+    const [made] = this.#keys([definition], pk, body)
+    const { keys, isReverse } = range
+    return !made!.keys.some(other => {
+      const side = Buffer.compare(other, key)
+      const isBefore = isReverse ? side > 0 : side < 0
+      return (
+        isBefore && keys.some(({ low, high }) => Buffer.compare(other, low) >= 0 && Buffer.compare(other, high) < 0)
+      )
+    })
+  }
+
+  /** However many there are. */
+  countAtOnce({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): number {
+    const counts = keys.map(({ low, high }) => (this.#count.get(index, low, high) as { count: number }).count)
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  async count({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
+    let counted = 0
+    for (const { low, high } of keys) {
+      let from: IndexPosition = { key: low, sequence: -1 }
+      while (true) {
+        const end = this.#sliceEnd.get(index, from.key, from.sequence, high, sliceRowsMax - 1) as
+          | IndexPosition
+          | undefined
+        if (end === undefined) break
+        counted += sliceRowsMax
+        from = end
+        await new Promise<void>(resolve => machine.setImmediate(resolve))
+      }
+      counted += (this.#rest.get(index, from.key, from.sequence, high) as { count: number }).count
+    }
+    return counted
+  }
+}
+
+const noKeys: readonly Uint8Array[] = []
+
+/** Rows that are read and encoded between two turns: a few milliseconds. */
+const sortRows = 500
+
+/** The same values under another partition key are another key. */
+function withinPartition(made: IndexKeys, pk: string): IndexKeys {
+  const prefix = createHash('sha256').update(pk).digest().subarray(0, 16)
+  return { ...made, keys: made.keys.map(key => Buffer.concat([prefix, key])) }
+}
+
+function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
+  return keys.some(other => Buffer.compare(other, key) === 0)
+}
+
+/** The key ranges that are still to be read, in the direction of reading. */
+function remaining({ keys, isReverse, after }: IndexRange): IndexRange['keys'] {
+  const ordered = isReverse ? keys.toReversed() : keys
+  if (after === undefined) return ordered
+  return ordered.filter(({ low, high }) =>
+    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
+  )
+}
+
+function positionOf(items: IndexSlice['items']): IndexPosition {
+  const { indexKey, sequence } = items.at(-1)!
+  return { key: indexKey, sequence }
+}

@@ -1,0 +1,495 @@
+/** Opens the embedded store, in a directory or in memory, and puts its parts behind the port. */
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
+import type {
+  ChangeRange,
+  ChangesAnswer,
+  ContainerRecord,
+  IndexRange,
+  ItemChange,
+  ItemKey,
+  ItemWrite,
+  Living,
+  LogAnswer,
+  PageSize,
+  ScanAnswer,
+  ScanRange,
+  Step,
+  StepAnswer,
+  Store,
+  TransactAnswer,
+  View,
+  Viewpoint,
+} from '../../store/port.ts'
+import { isAlive, livingAt } from '../../ttl/living.ts'
+import { Catalog, type OpenContainer } from './catalog.ts'
+import { type CarryOver, Checkpoints } from './checkpoints.ts'
+import { translate } from './errors.ts'
+import { type IndexFindings, noFindings } from './index-findings.ts'
+import type { Consequences, Present, Slice, Written } from './items.ts'
+import { lockDirectory } from './lock.ts'
+import { Log } from './log.ts'
+import { changeNumber } from './positions.ts'
+import { dataFile, migrate } from './schema.ts'
+import { fileSettings } from './settings.ts'
+import { SortedBuilds } from './sorted-build.ts'
+import type { SortEntries } from './sorted-entries.ts'
+import { Turns } from './turns.ts'
+import { Views } from './views.ts'
+
+export interface SqliteOptions {
+  /** undefined: in memory. */
+  readonly directory: string | undefined
+  /** Makes the store's clock, which must not start before the moment that was stored last. */
+  readonly clock: (highWaterMark: EpochSeconds) => Clock
+  /** The store cannot go on: what it acknowledged may no longer be safe in the file. */
+  readonly onFatal: (error: Error) => void
+  /** Sorts the entries of a range of items in another thread, for indexes of many items; never in memory. */
+  readonly sortEntries?: SortEntries | undefined
+  /** Carries a long log over into the file in another thread; never in memory. */
+  readonly carryOver?: CarryOver | undefined
+  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  readonly keysOf?: KeyMaker
+}
+
+export function openSqlite(options: SqliteOptions): Store {
+  const { directory } = options
+  if (directory === undefined) return new SqliteStore(new DatabaseSync(':memory:'), undefined, options)
+  let lock: Disposable | undefined
+  try {
+    makeDirectory(directory)
+    lock = lockDirectory(directory)
+    return new SqliteStore(new DatabaseSync(join(directory, dataFile)), lock, options)
+  } catch (error) {
+    lock?.[Symbol.dispose]()
+    throw translate(error)
+  }
+}
+
+/** Not `mkdirSync` with `recursive`: it never returns where a file system answers ENOENT to every mkdir, as /proc does. */
+function makeDirectory(directory: string): void {
+  try {
+    const parent = dirname(directory)
+    if (!existsSync(parent)) makeDirectory(parent)
+    if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if (error instanceof RequestError) throw error
+    throw new RequestError('malformed', `The data directory ${directory} cannot be made.`, { cause: error })
+  }
+}
+
+/** Nothing goes along with the writes of a container that has no index and keeps no log. */
+const noConsequences: Consequences = { enter: () => true, log: undefined }
+
+class SqliteStore implements Store {
+  readonly #db: DatabaseSync
+  readonly #lock: Disposable | undefined
+  readonly #catalog: Catalog
+  readonly #turns: Turns
+  readonly #views = new Views()
+  readonly #sortedBuilds: SortedBuilds | undefined
+  readonly #log: Log
+  readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
+
+  constructor(
+    db: DatabaseSync,
+    lock: Disposable | undefined,
+    { clock, onFatal, sortEntries, carryOver, keysOf = jsonIndexKeys }: SqliteOptions,
+  ) {
+    this.#db = db
+    this.#lock = lock
+    db.exec(fileSettings)
+    migrate(db)
+    const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
+    this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)
+    this.#log = new Log(db)
+    this.#catalog = new Catalog(db, this.#log, keysOf)
+    this.#savepoint = {
+      begin: db.prepare('SAVEPOINT step'),
+      undo: db.prepare('ROLLBACK TO step'),
+      end: db.prepare('RELEASE step'),
+    }
+    const checkpoints = Checkpoints.of(db, carryOver)
+    this.#turns = new Turns(db, { clock: clock(mark), highWaterMark: mark, checkpoints, onFatal })
+  }
+
+  moment(): EpochSeconds {
+    return this.#turns.readMoment()
+  }
+
+  view(container: ContainerRecord): View {
+    const { policy } = this.#require(container).record
+    return this.#views.open(container.number, { policy, moment: this.#turns.readMoment() })
+  }
+
+  /** A data directory belongs to one process. */
+  share() {
+    return 1
+  }
+
+  databases() {
+    return this.#catalog.databases()
+  }
+
+  findDatabase(id: string) {
+    return this.#catalog.findDatabase(id)
+  }
+
+  createDatabase(...[draft]: Parameters<Store['createDatabase']>) {
+    return this.#changeCatalog(moment => this.#catalog.createDatabase(draft, moment))
+  }
+
+  updateDatabase(...[database, change]: Parameters<Store['updateDatabase']>) {
+    return this.#changeCatalog(moment => this.#catalog.updateDatabase(database, change, moment))
+  }
+
+  deleteDatabase(...[database]: Parameters<Store['deleteDatabase']>) {
+    return this.#changeCatalog(() => this.#catalog.deleteDatabase(database))
+  }
+
+  containers(...[database]: Parameters<Store['containers']>) {
+    return this.#catalog.containers(database)
+  }
+
+  findContainer(database: string, id: string) {
+    return this.#catalog.findContainer(database, id)
+  }
+
+  createContainer(...[database, draft]: Parameters<Store['createContainer']>) {
+    return this.#changeCatalog(moment => this.#catalog.createContainer(database, draft, moment))
+  }
+
+  updateContainer(...[container, change]: Parameters<Store['updateContainer']>) {
+    return this.#changeCatalog(moment => this.#catalog.updateContainer(container, change, moment))
+  }
+
+  deleteContainer(...[container]: Parameters<Store['deleteContainer']>) {
+    return this.#changeCatalog(() => this.#catalog.deleteContainer(container))
+  }
+
+  read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
+    const { record, items } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, at)
+    return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+  }
+
+  write(container: ContainerRecord, write: ItemWrite) {
+    return this.#turns.write(moment => {
+      const open = this.#require(container)
+      const { policy } = open.record
+      return { moment, policy, ...this.#writeBlindly(open, livingAt(policy, moment), write.key, write, moment) }
+    })
+  }
+
+  transact(steps: readonly Step[]): Promise<TransactAnswer> {
+    return this.#turns.write((moment, isAlone) => {
+      // A step that is refused has done nothing; only what those before it did would have to be taken back.
+      if (steps.length === 1) return this.#take(steps, moment)
+      const undo = isAlone ? () => this.#turns.undo() : this.#setSavepoint(steps)
+      let isWhole = false
+      try {
+        const answer = this.#take(steps, moment)
+        isWhole = answer.refusal === undefined
+        return answer
+      } finally {
+        if (!isWhole) undo()
+        if (!isAlone) this.#savepoint.end.run()
+      }
+    })
+  }
+
+  /** Gives back what returns to it. */
+  #setSavepoint(steps: readonly Step[]): () => void {
+    const containers = new Set(steps.map(({ container }) => this.#require(container)))
+    const counters = [...containers].map(({ items }) => items.savepoint())
+    this.#savepoint.begin.run()
+    return () => {
+      this.#savepoint.undo.run()
+      for (const restore of counters) restore()
+    }
+  }
+
+  /** Takes steps until one is refused. */
+  #take(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
+    const answers: StepAnswer[] = []
+    let version = 0
+    for (const { container, key, decide, isBlind } of steps) {
+      const open = this.#require(container)
+      const { items } = open
+      const living = livingAt(open.record.policy, moment)
+      const look = isBlind === true ? undefined : items.look(key)
+      const found = look !== undefined && isAlive(living, look) ? look : undefined
+      version = items.pendingVersion
+      let change: ItemChange | undefined
+      try {
+        change = decide(found, moment)
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        return { moment, version, steps: answers, refusal: { error } }
+      }
+      if (change === undefined) {
+        answers.push(found === undefined ? { outcome: 'missing' } : { outcome: 'found', item: found })
+        continue
+      }
+      const {
+        outcome,
+        item,
+        version: made,
+      } = isBlind === true
+        ? this.#writeBlindly(open, living, key, change, moment)
+        : this.#write(open, living, key, look, change, moment)
+      version = made
+      answers.push(item === undefined ? { outcome } : { outcome, item })
+      if (item === undefined && outcome !== 'deleted') {
+        return { moment, version, steps: answers, refusal: { error: undefined } }
+      }
+    }
+    return { moment, version, steps: answers }
+  }
+
+  /** Of somebody who has not looked at the key. Must run inside the writer's transaction. */
+  #writeBlindly(open: OpenContainer, living: Living, key: ItemKey, change: ItemChange, moment: EpochSeconds): Written {
+    const { items, record } = open
+    const isIndexed = record.indexes.length > 0
+    if (change.kind === 'create' && !isIndexed && record.logSeconds === null) {
+      this.#turns.join(items)
+      const created = items.createIfFree(key, change, moment)
+      if (created !== undefined) return created
+    }
+    // Where there are indexes, what is replaced is asked for its keys: its body comes with the first look.
+    const present = isIndexed && change.kind !== 'create' ? items.look(key) : items.inspect(key)
+    return this.#write(open, living, key, present, change, moment)
+  }
+
+  /** Must run inside the writer's transaction. */
+  #write(
+    open: OpenContainer,
+    living: Living,
+    key: ItemKey,
+    present: Present | undefined,
+    change: ItemChange,
+    moment: EpochSeconds,
+  ) {
+    this.#turns.join(open.items)
+    return this.#withConsequences(open, living, consequences =>
+      open.items.write(key, present, change, living, moment, consequences),
+    )
+  }
+
+  scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {
+    const { record, items } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, range.at)
+    const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
+    if (slice.isFull || slice.last === undefined) {
+      return { moment, policy, version: items.version, items: slice.items, last: slice.last }
+    }
+    return this.#scanOn(container, range, page, { moment, policy, slice })
+  }
+
+  scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
+    const { record, items, entries } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, range.within.at)
+    const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
+    return { moment, policy, version: items.version, items: found, last }
+  }
+
+  countEntries(...[container, range]: Parameters<Store['countEntries']>) {
+    return this.#require(container).entries.count(range)
+  }
+
+  changes(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): MaybePromise<ChangesAnswer> {
+    const { record, items, changes } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, within.at)
+    const { version } = items
+    const from = changeNumber(after)
+    const found = changes.read(within, from, livingAt(policy, moment), page, sliceRowsMax)
+    const position = String(found.last ?? Math.max(from, version))
+    return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
+  }
+
+  changesNow(container: ContainerRecord) {
+    return String(this.#require(container).items.version)
+  }
+
+  changesSince(container: ContainerRecord, moment: EpochSeconds) {
+    const { items, changes } = this.#require(container)
+    this.#turns.beginRead()
+    return String(changes.lastBefore(moment, items.version))
+  }
+
+  log(container: ContainerRecord, range: ChangeRange, page: PageSize): LogAnswer {
+    const { record, items } = this.#require(container)
+    const { policy, number, logSeconds } = record
+    const moment = this.#turns.beginRead()
+    if (logSeconds === null) throw new RequestError('malformed', `The container ${record.id} keeps no log.`)
+    return { moment, policy, version: items.version, ...this.#log.read(number, range, page, moment - logSeconds) }
+  }
+
+  logNow() {
+    this.#turns.beginRead()
+    return String(this.#log.newest())
+  }
+
+  createIndex(...[container, index]: Parameters<Store['createIndex']>) {
+    return this.#changeCatalog(() => this.#catalog.createIndex(container, index))
+  }
+
+  /** From a sorted range where there is one, otherwise item by item. */
+  async buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>): Promise<boolean> {
+    const present = this.#catalog.openContainer(container)
+    const sorting =
+      present && this.#sortedBuilds?.prepare(present, index, () => this.#catalog.builtTo(container, index))
+    if (sorting !== undefined) {
+      await sorting
+      return false
+    }
+    let settle: (() => void) | undefined
+    const isReady = await this.#changeCatalog(() =>
+      this.#catalog.buildIndex(container, index, (open, definition, builtTo) => {
+        const findings = noFindings()
+        const { entries } = open
+        const step = this.#sortedBuilds?.rangeOf(open.record.number, definition)?.step(entries, findings)
+        const reached = step === undefined ? entries.build(definition, builtTo, rowsMax, findings) : step.reached
+        this.#note(open, findings)
+        settle = step?.settle
+        return reached
+      }),
+    )
+    settle?.()
+    if (isReady) this.#sortedBuilds?.end(container.number, index)
+    return isReady
+  }
+
+  dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
+    this.#sortedBuilds?.end(container.number, index)
+    return this.#changeCatalog(() => this.#catalog.dropIndex(container, index))
+  }
+
+  sweep(container: ContainerRecord, rowsMax: number) {
+    return this.#turns.write(moment => {
+      const open = this.#require(container)
+      const { record, items, purge } = open
+      const living = this.#views.heldBack(record.number, livingAt(record.policy, moment))
+      let deaths = 0
+      const swept = this.#withConsequences(open, living, consequences => {
+        if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
+        return purge.sweep(living, rowsMax, ({ key, sequence, version: before, body }) => {
+          if (consequences.log !== undefined) {
+            const version = items.pendingVersion + ++deaths
+            const previous = { version: before, body }
+            consequences.log({ kind: 'expire', key, sequence, version, ts: moment, body: undefined, previous })
+          }
+          consequences.enter({ sequence, pk: key.pk, before: () => body, after: undefined })
+        })
+      })
+      // A sweep that finds nothing writes nothing.
+      if (swept.removed > 0) {
+        this.#turns.join(items)
+        items.forget(swept.removed, deaths)
+      }
+      if (record.logSeconds === null) return swept
+      const forgotten = this.#log.forget(record.number, moment - record.logSeconds, rowsMax)
+      return { ...swept, done: swept.done && forgotten < rowsMax }
+    })
+  }
+
+  reclaim(rowsMax: number) {
+    return this.#turns.write(() => this.#catalog.reclaim(rowsMax))
+  }
+
+  inspect(container: ContainerRecord, key: ItemKey) {
+    return this.#require(container).items.inspect(key)
+  }
+
+  count(...[container, cohort]: Parameters<Store['count']>) {
+    return this.#require(container).purge.count(cohort)
+  }
+
+  census(container: ContainerRecord) {
+    const { items, purge } = this.#require(container)
+    return { rows: items.rows, version: items.version, writes: items.version, ...purge.earliest() }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#turns.close()
+    this.#db.close()
+    this.#lock?.[Symbol.dispose]()
+  }
+
+  #changeCatalog<T>(work: (moment: EpochSeconds) => T): Promise<T> {
+    return this.#turns.write(moment => {
+      this.#turns.join(this.#catalog)
+      return work(moment)
+    })
+  }
+
+  /** Runs a write with what must go along with it; what that teaches about indexes is stored with it. */
+  #withConsequences<T>(open: OpenContainer, living: Living, work: (consequences: Consequences) => T): T {
+    const { indexes, logSeconds, number } = open.record
+    if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
+    const findings = noFindings()
+    const result = work({
+      enter: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
+      log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
+    })
+    this.#note(open, findings)
+    return result
+  }
+
+  /** Only what is new: most of it was known before. */
+  #note(open: OpenContainer, findings: IndexFindings): void {
+    for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of open.record.indexes) {
+      if (hasCutKeys) findings.cut.delete(definition.number)
+      if (hasGaps) findings.gaps.delete(definition.number)
+      if (hasSeveralKeys) findings.several.delete(definition.number)
+    }
+    if (findings.cut.size + findings.gaps.size + findings.several.size === 0) return
+    this.#turns.join(this.#catalog)
+    this.#catalog.note(open, findings)
+  }
+
+  /** Joins the turn's reads. Who is alive is a matter of the viewpoint, if there is one. */
+  #judgedBy({ policy }: ContainerRecord, at: Viewpoint | undefined): Viewpoint {
+    const moment = this.#turns.beginRead()
+    return at ?? { moment, policy }
+  }
+
+  #require(container: ContainerRecord): OpenContainer {
+    const open = this.#catalog.openContainer(container)
+    if (open === undefined) {
+      throw new RequestError('namespace_not_found', `The container ${container.id} does not exist any more.`)
+    }
+    return open
+  }
+
+  /** A page that met a long stretch of dead rows goes on in slices, at its one moment, and lets others in between. */
+  async #scanOn(
+    container: ContainerRecord,
+    range: ScanRange,
+    page: PageSize,
+    begun: Viewpoint & { slice: Slice },
+  ): Promise<ScanAnswer> {
+    using view = this.#views.open(container.number, begun)
+    const { moment, policy } = view
+    const living = livingAt(policy, moment)
+    const { items } = begun.slice
+    let { last, bytes, isFull } = begun.slice
+    while (last !== undefined && !isFull) {
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      this.#turns.beginRead()
+      const rest = { itemsMax: page.itemsMax - items.length, bytesMax: page.bytesMax - bytes }
+      const slice = this.#require(container).items.scan({ ...range, after: last }, living, rest, sliceRowsMax)
+      items.push(...slice.items)
+      bytes += slice.bytes
+      ;({ last, isFull } = slice)
+    }
+    return { moment, policy, version: this.#require(container).items.version, items, last }
+  }
+}

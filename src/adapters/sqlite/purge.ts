@@ -1,0 +1,133 @@
+/** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { machine } from '../../base/clock.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
+import type { Body } from '../../document/body.ts'
+import type { Census, Cohort, ItemKey, Living } from '../../store/port.ts'
+import { entryTable, itemTable } from './schema.ts'
+
+type Lifespan = Cohort['lifespan']
+type Thresholds = Readonly<Record<Lifespan, number>>
+const column = { inherited: 'ts', own: 'deadline' } as const
+const condition = { inherited: 'deadline IS NULL', own: 'deadline IS NOT NULL' } as const
+
+/** A dead item that is about to be removed. */
+export interface Victim {
+  readonly key: ItemKey
+  readonly sequence: number
+  readonly version: number
+  readonly body: Body
+}
+
+/** `at`: when its life began, if it inherits; when it ended, if it had its own. */
+type VictimRow = ItemKey & Omit<Victim, 'key'> & { readonly at: number }
+
+export type Attend = (victim: Victim) => void
+
+export class ContainerPurge {
+  readonly #remove: Record<Lifespan, StatementSync>
+  readonly #victims: Record<Lifespan, StatementSync>
+  readonly #removeOne: StatementSync
+  readonly #probe: Record<Lifespan, StatementSync>
+  readonly #earliest: Record<Lifespan, StatementSync>
+  readonly #sliceEnd: Record<Lifespan, StatementSync>
+  readonly #rest: Record<Lifespan, StatementSync>
+  #first: Lifespan = 'inherited'
+
+  constructor(db: DatabaseSync, container: number) {
+    const table = itemTable(container)
+    const both = (sql: (lifespan: Lifespan, by: string) => string): Record<Lifespan, StatementSync> => ({
+      inherited: db.prepare(sql('inherited', column.inherited)),
+      own: db.prepare(sql('own', column.own)),
+    })
+    const dead = (columns: string, lifespan: Lifespan, by: string) =>
+      `SELECT ${columns} FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?`
+    this.#remove = both((lifespan, by) => `DELETE FROM ${table} WHERE sequence IN (${dead('sequence', lifespan, by)})`)
+    this.#victims = both((lifespan, by) => dead(`sequence, version, epk, pk, id, body, ${by} AS at`, lifespan, by))
+    this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
+    this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
+    this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
+    const slice = (lifespan: Lifespan, by: string) =>
+      `FROM ${table} WHERE ${condition[lifespan]} AND (${by}, sequence) > (?, ?) AND ${by} <= ?`
+    this.#sliceEnd = both(
+      (lifespan, by) => `SELECT ${by} AS at, sequence ${slice(lifespan, by)} ORDER BY ${by}, sequence LIMIT 1 OFFSET ?`,
+    )
+    this.#rest = both((lifespan, by) => `SELECT count(*) AS count ${slice(lifespan, by)}`)
+  }
+
+  /**
+   * Must run inside the writer's transaction: the predicate and the removal see one state. Where nobody attends to the dead
+   * (no index, no log) their rows never leave the store.
+   */
+  sweep(living: Living, rowsMax: number, attend: Attend | undefined): { removed: number; done: boolean } {
+    const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
+    const removed =
+      attend === undefined ? this.#removeByTurns(threshold, rowsMax) : this.#removeInOrder(threshold, rowsMax, attend)
+    const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
+    return { removed, done: removed < rowsMax || !(isLeft('inherited') || isLeft('own')) }
+  }
+
+  /** Both kinds take turns at being first, so that a steady stream of one never starves the other. */
+  #removeByTurns(threshold: Thresholds, rowsMax: number): number {
+    const first = this.#first
+    const second = first === 'inherited' ? 'own' : 'inherited'
+    this.#first = second
+    const remove = (lifespan: Lifespan, most: number) =>
+      Number(this.#remove[lifespan].run(threshold[lifespan], most).changes)
+    const removed = remove(first, rowsMax)
+    return removed < rowsMax ? removed + remove(second, rowsMax - removed) : removed
+  }
+
+  /** Those who are dead longest come first, whatever ended their life: it is the order in which a log tells of them. */
+  #removeInOrder(threshold: Thresholds, rowsMax: number, attend: Attend): number {
+    const victims = (['inherited', 'own'] as const).flatMap(lifespan => {
+      const rows = this.#victims[lifespan].all(threshold[lifespan], rowsMax) as unknown as VictimRow[]
+      return rows.map(row => ({ row, deadForSeconds: threshold[lifespan] - row.at }))
+    })
+    const first = victims.sort((a, b) => b.deadForSeconds - a.deadForSeconds).slice(0, rowsMax)
+    for (const { row } of first) {
+      const { epk, pk, id, sequence, version, body } = row
+      attend({ key: { epk, pk, id }, sequence, version, body })
+      this.#removeOne.run(sequence)
+    }
+    return first.length
+  }
+
+  earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn'> {
+    const at = (lifespan: Lifespan) => (this.#earliest[lifespan].get() as { at: number | null }).at
+    return { earliestInherited: at('inherited'), earliestOwn: at('own') }
+  }
+
+  /** Walks the cohort's index in slices, with a turn of the event loop between two of them. */
+  async count({ lifespan, after, upTo }: Cohort): Promise<number> {
+    let counted = 0
+    let at = after
+    let sequence = Number.MAX_SAFE_INTEGER
+    while (true) {
+      const end = this.#sliceEnd[lifespan].get(at, sequence, upTo, sliceRowsMax - 1)
+      if (end === undefined) {
+        return counted + (this.#rest[lifespan].get(at, sequence, upTo) as { count: number }).count
+      }
+      counted += sliceRowsMax
+      ;({ at, sequence } = end as { at: number; sequence: number })
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+    }
+  }
+}
+
+/** Empties the tables of a deleted container, then drops them: dropping full ones would hold the event loop. */
+export function reclaim(db: DatabaseSync, container: number, rowsMax: number): void {
+  const tables = [
+    [entryTable(container), 'number, key, sequence'],
+    [itemTable(container), 'sequence'],
+  ]
+  for (const [table, key] of tables) {
+    const removed = db
+      .prepare(`DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT ?)`)
+      .run(rowsMax)
+    if (Number(removed.changes) === rowsMax) return
+  }
+  for (const [table] of tables) db.exec(`DROP TABLE ${table}`)
+  db.prepare('DELETE FROM doomed WHERE container = ?').run(container)
+}

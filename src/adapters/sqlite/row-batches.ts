@@ -1,0 +1,112 @@
+/**
+ * Reads consecutive rows of an items table: first what they are and how long their bodies, then the bodies of the living in one piece.
+ *
+ * A body by itself costs an allocation outside of the heap, or a slow conversion of text. Measured over 100,000 bodies of 860 bytes: 3.4 us a
+ * row one by one, 1.5 like this; 10 and 4 for JSON beyond ASCII. Knowing the lengths first keeps large bodies from filling the memory.
+ */
+
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { Body, Encoding } from '../../document/body.ts'
+import type { ItemKey, Living, PageSize, ScannedItem } from '../../store/port.ts'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
+
+type Head = readonly [
+  ...[epk: string, pk: string, id: string],
+  ...[sequence: number, version: number, ts: EpochSeconds, deadline: number | null],
+  /** Of the body; null when the item is dead. */
+  bytes: number | null,
+]
+
+/** What still fits on a page. The first item always does. */
+export interface Room extends PageSize {
+  readonly isEmpty: boolean
+}
+
+export interface RowBatch {
+  readonly items: ScannedItem[]
+  readonly bytes: number
+  /** Rows looked at, alive or dead. */
+  readonly looked: number
+  /** The last row looked at. */
+  readonly last: { readonly key: ItemKey; readonly sequence: number } | undefined
+  /** Nothing more fits on the page. It ends behind its last item then: the dead that follow may be swept and written again. */
+  readonly isFull: boolean
+}
+
+/** Made when they are needed first: most containers are read in one order or two. */
+interface Statements {
+  readonly heads: ArrayStatement<Head>
+  readonly bodies: ArrayStatement<[Uint8Array]>
+}
+
+const isAlive = 'CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END'
+
+export class RowBatches {
+  readonly #prepare: () => Statements
+  readonly #isText: boolean
+  #statements: Statements | undefined
+
+  /** `where` and `order` as SQL; its parameters are given to each `read`. */
+  constructor(db: DatabaseSync, table: string, encoding: Encoding, where: string, order: string) {
+    this.#isText = encoding === 'json'
+    this.#prepare = () => ({
+      heads: prepareArrays(
+        db,
+        `SELECT epk, pk, id, sequence, version, ts, deadline, CASE WHEN ${isAlive} THEN octet_length(body) END
+         FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT :rowsMax`,
+      ),
+      bodies: prepareArrays(
+        db,
+        `SELECT CAST(group_concat(body, '') AS BLOB) FROM
+          (SELECT body FROM ${table} WHERE ${where} AND ${isAlive} ORDER BY ${order} LIMIT :rowsMax)`,
+      ),
+    })
+  }
+
+  /** Both statements must see the same state: there is no turn of the event loop between them. */
+  read(where: Record<string, SQLInputValue>, living: Living, room: Room, rowsMax: number): RowBatch {
+    const { inheritedAfter, ownAfter } = living
+    const bind = { ...where, inheritedAfter, ownAfter, rowsMax: Math.min(rowsMax, room.itemsMax) }
+    this.#statements ??= this.#prepare()
+    const heads = this.#statements.heads.all(bind)
+    let bytes = 0
+    let fitting = 0
+    let looked = heads.length
+    for (const [place, head] of heads.entries()) {
+      const size = head[7]
+      if (size === null) continue
+      if ((fitting > 0 || !room.isEmpty) && bytes + size > room.bytesMax) {
+        looked = place
+        break
+      }
+      bytes += size
+      fitting++
+    }
+    const isFull = looked < heads.length || fitting === room.itemsMax
+    const blob = fitting === 0 ? undefined : this.#statements.bodies.get({ ...bind, rowsMax: fitting })![0]
+    const items = blob === undefined ? [] : this.#items(heads, blob, fitting)
+    const last = looked === 0 ? undefined : heads[looked - 1]!
+    return {
+      items,
+      bytes,
+      looked,
+      last: last && { key: { epk: last[0], pk: last[1], id: last[2] }, sequence: last[3] },
+      isFull,
+    }
+  }
+
+  #items(heads: readonly Head[], blob: Uint8Array, count: number): ScannedItem[] {
+    const bodies = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
+    const items: ScannedItem[] = []
+    let at = 0
+    for (const [epk, pk, id, sequence, version, ts, deadline, size] of heads) {
+      if (size === null) continue
+      if (items.length === count) break
+      const body: Body = this.#isText ? bodies.toString('utf8', at, at + size) : blob.subarray(at, at + size)
+      items.push({ key: { epk, pk, id }, sequence, version, ts, deadline, body })
+      at += size
+    }
+    return items
+  }
+}

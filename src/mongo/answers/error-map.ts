@@ -1,0 +1,89 @@
+/** Error kinds to MongoDB's codes, and an error to the fields of an answer. */
+
+import { CapacityError, type ErrorKind, MayflyError } from '../../base/error.ts'
+import { ParallelArrays } from '../../document/bson/key-tuples.ts'
+import { MalformedBson } from '../../document/bson/validate.ts'
+import { double } from '../../document/bson/value.ts'
+import { MongoError } from '../../mql/words/error.ts'
+import { CommandError, type ErrorLabel } from './command-error.ts'
+import { type ErrorCodeName, errorCodeName, errorCodes } from './error-codes.ts'
+import type { Fields } from './fields.ts'
+
+export const errorMap = {
+  malformed: 'BadValue',
+  syntax: 'FailedToParse',
+  unsupported: 'NotImplemented',
+  too_large: 'BSONObjectTooLarge',
+  not_found: 'NamespaceNotFound',
+  namespace_not_found: 'NamespaceNotFound',
+  already_exists: 'NamespaceExists',
+  precondition_failed: 'WriteConflict',
+  partition_key_mismatch: 'ShardKeyNotFound',
+  method_not_allowed: 'IllegalOperation',
+  unauthenticated: 'AuthenticationFailed',
+  forbidden: 'Unauthorized',
+  position_gone: 'CursorNotFound',
+  throttled: 'TooManyRequests',
+  timed_out: 'MaxTimeMSExpired',
+  unavailable: 'ShutdownInProgress',
+  internal: 'InternalError',
+} satisfies Record<ErrorKind, ErrorCodeName>
+
+/** Codes after which a driver may send the same write again (retryable writes specification). */
+const retryableCodes: ReadonlySet<number> = new Set([
+  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+])
+
+/** Codes after which a whole transaction may be tried again. */
+const transientCodes: ReadonlySet<number> = new Set([
+  errorCodes.WriteConflict,
+  errorCodes.NoSuchTransaction,
+  errorCodes.TooManyRequests,
+])
+
+/** What a client may know of an error: never the cause, never the stack. */
+export function asMongoError(error: unknown): MongoError {
+  if (error instanceof MongoError) return error
+  if (error instanceof MalformedBson) return new CommandError('InvalidBSON', error.message)
+  if (error instanceof ParallelArrays) return new CommandError('CannotIndexParallelArrays', error.message)
+  if (!(error instanceof MayflyError) || error.kind === 'internal') {
+    return new CommandError('InternalError', 'The server failed. Its log says why.')
+  }
+  const code = errorMap[error.kind]
+  if (error instanceof CapacityError && error.kind === 'throttled') {
+    // Old clients look for the wait in the text; new drivers back off by the labels.
+    return new CommandError(code, `${error.message} RetryAfterMs=${Math.ceil(error.retryAfterMs)}`, {
+      labels: ['SystemOverloadedError', 'RetryableError'],
+    })
+  }
+  return new CommandError(code, error.message)
+}
+
+export interface Circumstances {
+  readonly isRetryableWrite: boolean
+  readonly isInTransaction: boolean
+  readonly isCommit: boolean
+}
+
+export const noCircumstances: Circumstances = { isRetryableWrite: false, isInTransaction: false, isCommit: false }
+
+export function errorAnswer(error: MongoError, circumstances: Circumstances): Fields {
+  const labels = labelsOf(error, circumstances)
+  return {
+    ok: double(0),
+    errmsg: error.message,
+    code: error.code,
+    codeName: errorCodeName(error.code),
+    errorLabels: labels.length > 0 ? labels : undefined,
+    ...(error instanceof CommandError ? error.fields : {}),
+  }
+}
+
+function labelsOf(error: MongoError, { isRetryableWrite, isInTransaction, isCommit }: Circumstances): ErrorLabel[] {
+  const labels = new Set<ErrorLabel>(error instanceof CommandError ? error.labels : [])
+  const isRetryable = retryableCodes.has(error.code)
+  if (isRetryable && (isRetryableWrite || isCommit)) labels.add('RetryableWriteError')
+  const isTransient = transientCodes.has(error.code) || (isRetryable && !isCommit)
+  if (isInTransaction && isTransient) labels.add('TransientTransactionError')
+  return [...labels]
+}

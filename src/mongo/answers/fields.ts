@@ -1,0 +1,111 @@
+/**
+ * Documents of our own making, written down as JavaScript would: answers, and what is kept about collections.
+ *
+ * Whole numbers that fit become int32, `bigint` becomes int64; BSON values say themselves what they are, and stored documents
+ * are copied into place as they are. A field whose value is `undefined` is left out.
+ */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, double, type Value } from '../../document/bson/value.ts'
+import { BsonWriter } from '../../document/bson/writer.ts'
+
+/** Documents that become an array. */
+export class Documents {
+  readonly list: readonly Uint8Array[]
+
+  constructor(list: readonly Uint8Array[]) {
+    this.list = list
+  }
+}
+
+export type FieldValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | Value
+  | Documents
+  | readonly FieldValue[]
+  | Fields
+
+export interface Fields {
+  readonly [name: string]: FieldValue
+}
+
+export const one = double(1)
+
+export const emptyDocument = BsonDocument.view(Uint8Array.of(5, 0, 0, 0, 0))
+
+export function encodeFields(fields: Fields): Buffer {
+  const writer = new BsonWriter()
+  writeDocument(writer, fields)
+  return writer.bytes()
+}
+
+export function writeDocument(writer: BsonWriter, fields: Fields): void {
+  const start = writer.open()
+  writeFields(writer, fields)
+  writer.close(start)
+}
+
+export function writeFields(writer: BsonWriter, fields: Fields): void {
+  for (const name in fields) writeField(writer, name, fields[name])
+}
+
+function writeField(writer: BsonWriter, name: string, value: FieldValue): void {
+  switch (typeof value) {
+    case 'undefined':
+      return
+    case 'string':
+      writer.field(name, { type: bsonType.string, value })
+      return
+    case 'boolean':
+      writer.field(name, { type: bsonType.bool, value })
+      return
+    case 'number':
+      if ((value | 0) === value && !Object.is(value, -0)) {
+        writer.name(bsonType.int32, name)
+        writer.int32(value)
+      } else {
+        writer.field(name, double(value))
+      }
+      return
+    case 'bigint':
+      writer.field(name, { type: bsonType.int64, value: BigInt.asIntN(64, value) })
+      return
+    default:
+      writeObject(writer, name, value)
+  }
+}
+
+function writeObject(writer: BsonWriter, name: string, value: object | null): void {
+  if (value === null) {
+    writer.name(bsonType.null, name)
+  } else if (value instanceof Documents) {
+    writer.name(bsonType.array, name)
+    const start = writer.open()
+    for (let index = 0; index < value.list.length; index++) {
+      const document = value.list[index]!
+      writer.name(bsonType.document, String(index))
+      writer.raw(document, 0, document.length)
+    }
+    writer.close(start)
+  } else if (Array.isArray(value)) {
+    writer.name(bsonType.array, name)
+    const start = writer.open()
+    for (let index = 0; index < value.length; index++) writeField(writer, String(index), value[index] ?? null)
+    writer.close(start)
+  } else if (isValue(value)) {
+    writer.field(name, value)
+  } else {
+    writer.name(bsonType.document, name)
+    writeDocument(writer, value as Fields)
+  }
+}
+
+/** No document of ours has a numeric field `type`. */
+function isValue(value: object): value is Value {
+  return typeof (value as { type?: unknown }).type === 'number'
+}

@@ -1,0 +1,84 @@
+/** How many documents a collection has, exactly, and how large they are, about. */
+
+import { mongoSizeSampleMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { ItemKey } from '../../store/port.ts'
+import { livingAt } from '../../ttl/living.ts'
+import type { Fields } from '../answers/fields.ts'
+import type { Collection } from './collections.ts'
+
+export interface Measure {
+  /** Living documents. */
+  readonly count: number
+  /** From the sizes of the first documents. */
+  readonly bytes: number
+}
+
+export async function measure(engine: Engine, collection: Collection): Promise<Measure> {
+  const count = await countLiving(engine, collection)
+  const { items } = await engine.store.scan(
+    collection.container,
+    { min: '', maxExclusive: 'FF' },
+    { itemsMax: mongoSizeSampleMax, bytesMax: scanBytesMax },
+  )
+  const sampled = items.reduce((sum, { body }) => sum + body.length, 0)
+  return { count, bytes: items.length === 0 ? 0 : Math.round((sampled / items.length) * count) }
+}
+
+/**
+ * All rows, if none of them is dead: one look at the ends of the sweeps' own indexes tells. Otherwise without the dead ones,
+ * which makes two numbers; if a sweep comes between them they do not belong together, and what is there is counted.
+ */
+export async function countLiving(engine: Engine, collection: Collection): Promise<number> {
+  const { container } = collection
+  const { inheritedAfter, ownAfter } = livingAt(container.policy, await engine.store.moment())
+  const before = await engine.store.census(container)
+  const hasDead =
+    (before.earliestInherited !== null && before.earliestInherited <= inheritedAfter) ||
+    (before.earliestOwn !== null && before.earliestOwn <= ownAfter)
+  if (!hasDead) return before.rows
+  const { living } = await engine.ttlStatus(container)
+  const { rows, version } = await engine.store.census(container)
+  return rows === before.rows && version === before.version ? living : countOneByOne(engine, collection)
+}
+
+async function countOneByOne(engine: Engine, { container }: Collection): Promise<number> {
+  let count = 0
+  let after: ItemKey | undefined
+  do {
+    const page = await engine.store.scan(
+      container,
+      { min: '', maxExclusive: 'FF', after },
+      { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
+    )
+    count += page.items.length
+    after = page.last
+  } while (after !== undefined)
+  return count
+}
+
+/** How large a collection is, as `collStats` and its stage show it. */
+export async function storageStats(engine: Engine, collection: Collection | undefined, scale: number): Promise<Fields> {
+  const { count, bytes } = collection === undefined ? { count: 0, bytes: 0 } : await measure(engine, collection)
+  const indexes = collection?.indexes ?? []
+  const size = Math.floor(bytes / scale)
+  return {
+    size,
+    count,
+    avgObjSize: count === 0 ? undefined : Math.round(bytes / count),
+    numOrphanDocs: 0,
+    storageSize: size,
+    freeStorageSize: 0,
+    capped: false,
+    nindexes: indexes.length,
+    indexBuilds: indexes.filter(({ number }) => isBuilding(collection!, number)).map(({ name }) => name),
+    indexSizes: Object.fromEntries(indexes.map(({ name }) => [name, 0])),
+    totalIndexSize: 0,
+    totalSize: size,
+    scaleFactor: scale,
+  }
+}
+
+function isBuilding({ container }: Collection, number: number | undefined): boolean {
+  return container.indexes.some(({ definition, isReady }) => definition.number === number && !isReady)
+}

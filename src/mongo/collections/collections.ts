@@ -1,0 +1,183 @@
+/** Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and the other way round. */
+
+import { RequestError } from '../../base/error.ts'
+import { mongoChangeLogSeconds } from '../../base/limits.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
+import type { IndexDefinition } from '../../document/index-definition.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { ContainerRecord, DatabaseRecord, ItemKey } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { emptyDocument } from '../answers/fields.ts'
+import { type IndexSpec, modifiedField, storedIndexSpec } from '../index-specs/index-spec.ts'
+import { isSystemCollection, type Namespace, nameOf } from '../requests/namespace.ts'
+import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
+import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
+import { isWatched } from './watched-collections.ts'
+
+/** An index as it was declared, and the store's index that serves it. */
+export interface CollectionIndex extends IndexSpec {
+  readonly number: number | undefined
+}
+
+export class Collection {
+  readonly container: ContainerRecord
+  readonly name: string
+  readonly definition: StoredDefinition
+  readonly indexes: readonly CollectionIndex[]
+  /** Those that end lives on dates. */
+  readonly dateRules: readonly CollectionIndex[]
+  /** Those of several fields, as the store keeps them. */
+  readonly compoundIndexes: readonly IndexDefinition[]
+  /** The one that makes documents live for a while after they were written. */
+  readonly lifespanRule: CollectionIndex | undefined
+
+  constructor(container: ContainerRecord) {
+    this.container = container
+    this.name = nameOf({ database: container.database.id, collection: container.id })
+    this.definition = storedDefinition(container.definition)
+    this.indexes = this.definition.indexes.map(({ spec, number }) => ({ ...storedIndexSpec(fromBase64(spec)), number }))
+    this.compoundIndexes = container.indexes.flatMap(({ definition }) =>
+      definition.components.length > 1 ? [definition] : [],
+    )
+    const expiring = this.indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds !== undefined)
+    this.lifespanRule = expiring.find(isLifespanRule)
+    this.dateRules = expiring.filter(rule => !isLifespanRule(rule))
+  }
+
+  get shardKey(): readonly string[] | undefined {
+    return this.definition.shardKey
+  }
+
+  /** The key of the item with this id, in the partition of the document. */
+  keyOf(id: string, document: Uint8Array): ItemKey {
+    const { shardKey } = this.definition
+    if (shardKey === undefined) return { ...unshardedPartition, id }
+    return { ...shardOf(this.container.partitionKey, shardKey, BsonDocument.view(document)), id }
+  }
+}
+
+export function isLifespanRule({ parts, expireAfterSeconds }: IndexSpec): boolean {
+  return expireAfterSeconds !== undefined && parts[0]?.path === modifiedField
+}
+
+/** A record never changes; another definition is another record. */
+const known = new WeakMap<ContainerRecord, Collection>()
+
+export function collectionOf(container: ContainerRecord): Collection {
+  let collection = known.get(container)
+  if (collection === undefined) {
+    collection = new Collection(container)
+    known.set(container, collection)
+  }
+  return collection
+}
+
+export function findCollection(
+  engine: Engine,
+  { database, collection }: Namespace,
+): MaybePromise<Collection | undefined> {
+  return andThen(engine.store.findContainer(database, collection), found =>
+    found?.encoding === 'bson' ? collectionOf(found) : undefined,
+  )
+}
+
+export function requireCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+  return andThen(findCollection(engine, namespace), found => {
+    if (found === undefined) throw new CommandError('NamespaceNotFound', `ns does not exist: ${nameOf(namespace)}`)
+    return found
+  })
+}
+
+/** In the order of their names. */
+export async function listCollections(engine: Engine, database: string): Promise<Collection[]> {
+  const record = await engine.store.findDatabase(database)
+  if (record === undefined) return []
+  return collectionsOf(engine, record)
+}
+
+export async function collectionsOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
+  const containers = await engine.store.containers(database)
+  return containers
+    .filter(({ encoding }) => encoding === 'bson')
+    .map(collectionOf)
+    .sort((a, b) => (a.container.id < b.container.id ? -1 : 1))
+}
+
+export interface CollectionDraft {
+  readonly options: BsonDocument
+  readonly shardKey?: readonly string[]
+  readonly throughput?: ContainerRecord['throughput']
+}
+
+const noOptions: CollectionDraft = { options: emptyDocument }
+
+/** Writing to a collection makes it. */
+export function findOrCreateCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+  return andThen(findCollection(engine, namespace), found => found ?? createForWrite(engine, namespace))
+}
+
+async function createForWrite(engine: Engine, namespace: Namespace): Promise<Collection> {
+  if (isSystemCollection(namespace.collection)) {
+    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
+  }
+  try {
+    return await createCollection(engine, namespace, noOptions)
+  } catch (error) {
+    // Somebody else was faster.
+    const found = await findCollection(engine, namespace)
+    if (found !== undefined) return found
+    throw error
+  }
+}
+
+export async function createCollection(
+  engine: Engine,
+  namespace: Namespace,
+  { options, shardKey, throughput = null }: CollectionDraft,
+): Promise<Collection> {
+  const database = await findOrCreateDatabase(engine, namespace.database)
+  try {
+    const container = await engine.createContainer(database, {
+      id: namespace.collection,
+      partitionKey: shardKey === undefined ? unshardedDefinition : shardedDefinition(shardKey),
+      definition: newDefinition(options, shardKey),
+      throughput,
+      defaultTtl: null,
+      encoding: 'bson',
+    })
+    return (await isWatched(engine, namespace)) ? await keepLog(engine, container) : collectionOf(container)
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.kind !== 'already_exists') throw error
+    const isOther = (await findCollection(engine, namespace)) === undefined
+    throw new CommandError(
+      'NamespaceExists',
+      isOther
+        ? `The name ${nameOf(namespace)} is taken by a container of the NoSQL API.`
+        : `Collection ${nameOf(namespace)} already exists.`,
+    )
+  }
+}
+
+/** From now on what happens to its documents is remembered, for change streams. */
+export async function keepLog(engine: Engine, container: ContainerRecord): Promise<Collection> {
+  const logging = await engine.store.updateContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
+  if (logging === undefined) return collectionOf(container)
+  const logStart = await engine.store.logNow(logging)
+  const started = await engine.store.updateContainer(logging, ({ definition }) => ({
+    definition: { ...storedDefinition(definition), logStart },
+  }))
+  return collectionOf(started ?? logging)
+}
+
+export async function findOrCreateDatabase(engine: Engine, id: string): Promise<DatabaseRecord> {
+  const found = await engine.store.findDatabase(id)
+  if (found !== undefined) return found
+  try {
+    return await engine.createDatabase(id, null)
+  } catch (error) {
+    const other = await engine.store.findDatabase(id)
+    if (other !== undefined) return other
+    throw error
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Where a document lives: the key of its item, from its `_id` and its shard key.
+ *
+ * The id of the item is the ordered key of `_id` in hexadecimal, so that 1, 1.0 and NumberLong(1) are one `_id`, as in
+ * MongoDB, and the items of a partition lie in the order of their `_id`. A long one ends in a digest.
+ *
+ * An unsharded collection is one logical partition, whose key is nothing.
+ */
+
+import { hash } from 'node:crypto'
+import { mongoIdKeyBytesMax } from '../../base/limits.ts'
+import { exactInteger, isNumeric } from '../../document/bson/number.ts'
+import { encodeFullKey, keyOfValue } from '../../document/bson/ordered-key.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { effectivePartitionKey } from '../../document/effective-partition-key.ts'
+import {
+  canonicalPartitionKey,
+  type PartitionKeyComponent,
+  type PartitionKeyDefinition,
+  undefinedComponent,
+} from '../../document/partition-key.ts'
+import type { ItemKey } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+
+/** The item id of an `_id` that lies in bytes. */
+export function itemId(bytes: Uint8Array, type: number, start: number): string {
+  const key = encodeFullKey([{ bytes, type, start }]) as Buffer
+  if (key.length <= mongoIdKeyBytesMax) return key.toString('hex')
+  return `${key.toString('hex', 0, mongoIdKeyBytesMax - 32)}${hash('sha256', key, 'hex')}`
+}
+
+export const unshardedPartition = { epk: '00', pk: '' } as const
+
+/** Partition keys of unsharded collections never come from a document. */
+export const unshardedDefinition: PartitionKeyDefinition = { paths: ['/$unsharded'], kind: 'Hash', version: 2 }
+
+export function shardedDefinition(paths: readonly string[]): PartitionKeyDefinition {
+  const quoted = paths.map(path =>
+    path
+      .split('.')
+      .map(name => `/${name}`)
+      .join(''),
+  )
+  return { paths: quoted, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 }
+}
+
+/** The partition of a document, by the values of its shard key. */
+export function shardOf(
+  definition: PartitionKeyDefinition,
+  shardKey: readonly string[],
+  document: BsonDocument,
+): Pick<ItemKey, 'epk' | 'pk'> {
+  return partitionOf(
+    definition,
+    shardKey.map(path => valueAtPath(document, path)),
+  )
+}
+
+export function partitionOf(
+  definition: PartitionKeyDefinition,
+  values: readonly (Value | undefined)[],
+): Pick<ItemKey, 'epk' | 'pk'> {
+  const components = values.map(component)
+  return { epk: effectivePartitionKey(definition, components), pk: canonicalPartitionKey(components) }
+}
+
+/** A shard key does not lead through arrays. */
+function valueAtPath(document: BsonDocument, path: string): Value | undefined {
+  let value: Value | undefined = document
+  for (const name of path.split('.')) {
+    if (value?.type === bsonType.array) {
+      throw new CommandError('ShardKeyNotFound', `The shard key '${path}' cannot lead through an array`)
+    }
+    value = value?.type === bsonType.document ? value.get(name) : undefined
+  }
+  return value
+}
+
+/** Equal values are one component, whatever their type; what JSON has no value for stands there as its ordered key. */
+function component(value: Value | undefined): PartitionKeyComponent {
+  if (value === undefined) return undefinedComponent
+  switch (value.type) {
+    case bsonType.string:
+    case bsonType.symbol:
+      return value.value
+    case bsonType.bool:
+      return value.value
+    case bsonType.null:
+      return null
+    case bsonType.array:
+    case bsonType.regex:
+    case bsonType.undefined:
+      throw new CommandError('ShardKeyNotFound', 'The value of a shard key cannot be an array, regex or undefined')
+    default: {
+      const whole = isNumeric(value) ? exactInteger(value) : undefined
+      if (whole !== undefined && Number.isSafeInteger(Number(whole))) return Number(whole)
+      return `\u0000${Buffer.from(keyOfValue(value)).toString('hex')}`
+    }
+  }
+}

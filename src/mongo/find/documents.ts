@@ -1,0 +1,246 @@
+/**
+ * Finds documents: by `_id` where the filter names it, through the planner otherwise, at the moment of each page.
+ *
+ * Within a transaction what it has written stands in the place of what is stored.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { mongoPageDocumentsMax, pageBytesMax } from '../../base/limits.ts'
+import type { IndexPath } from '../../document/index-definition.ts'
+import type { ItemQuery } from '../../engine/query.ts'
+import { demandsOf } from '../../mql/demands.ts'
+import type { Matcher } from '../../mql/filter/match.ts'
+import type { Sort } from '../../mql/paths/sort-order.ts'
+import { countProgram, type FindQuery, findProgram } from '../../mql/program.ts'
+import { chooseIndex } from '../../query/choose-index.ts'
+import type { Demands } from '../../query/demands.ts'
+import type { PagePosition } from '../../query/execute.ts'
+import type { Program } from '../../query/program.ts'
+import type { IndexRecord, ItemKey } from '../../store/port.ts'
+import type { Collection } from '../collections/collections.ts'
+import { promising } from '../index-specs/wildcard-index.ts'
+import type { Call } from '../service/command.ts'
+import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
+import { requireOverlay } from '../service/statement.ts'
+import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './id-order-scan.ts'
+import { keysWithin, rangeWithin, wholeCollection } from './partition-of-filter.ts'
+
+/** A cursor over what a query finds. */
+export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+  const keys = keysWithin(collection, query.matcher.filter)
+  if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
+  const { engine } = call.service
+  const isSorted = query.sort !== undefined
+  const demands = usableDemands(collection, query.matcher, query.sort)
+  const keyed = keyOrder(collection, query, demands)
+  const { isTieReversed } = demands
+  let mustSort = keyed === undefined
+  let hasMetOutOfOrder = false
+  const matches = (document: Uint8Array) => {
+    hasMetOutOfOrder ||= isSorted && isOutOfOrder(document)
+    return query.matcher.matches(document)
+  }
+  let itemQuery =
+    keyed === undefined
+      ? queryOf(collection, query.matcher, query.sort, () => findProgram({ ...query, isTieReversed }))
+      : keyedQuery(collection, keyed, { ...query, matcher: { ...query.matcher, matches }, sort: undefined })
+  let position: PagePosition | undefined = keyed?.position
+  let given = 0
+  let isEnd = false
+  return {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+      const documents: Uint8Array[] = []
+      let bytes = 0
+      while (!isEnd && documents.length < documentsMax && bytes < bytesMax) {
+        const rowsMax = Math.min(documentsMax - documents.length, mongoPageDocumentsMax)
+        const page = await engine.queryPage(collection.container, itemQuery, {
+          position,
+          rowsMax,
+          bytesMax: bytesMax - bytes,
+        })
+        by.chargeRu += page.chargeRu
+        by.documentsRead += page.statistics.itemsRead
+        by.operation.check()
+        if (hasMetOutOfOrder && !mustSort) {
+          const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
+          const rest = { ...query, skip: skip + given, limit: limit - given }
+          itemQuery = queryOf(collection, query.matcher, query.sort, () => findProgram({ ...rest, isTieReversed }))
+          position = undefined
+          mustSort = true
+          continue
+        }
+        for (const row of page.rows) {
+          documents.push(row as Uint8Array)
+          bytes += row.length
+        }
+        given += page.rows.length
+        position = page.next
+        isEnd = position === undefined
+      }
+      return { documents, isEnd }
+    },
+  }
+}
+
+/** Few documents, all at once: those that are named, or seen from within a transaction. */
+function collectedSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+  const { matcher, sort = matcher.order, skip = 0, limit = Number.POSITIVE_INFINITY, projection } = query
+  const shown = (document: Uint8Array) =>
+    projection === undefined
+      ? document
+      : projection.project(document, projection.isPositional ? matcher.position(document) : undefined)
+  let rest: Uint8Array[] | undefined
+  return {
+    async next({ documentsMax, bytesMax }: BatchRequest): Promise<Batch> {
+      if (rest === undefined) {
+        const found: Uint8Array[] = []
+        for await (const batch of matchingDocuments(call, collection, matcher)) found.push(...batch)
+        const sorted = sort === undefined ? found : sortedBy(found, sort)
+        const window = sorted.slice(skip, skip + limit)
+        rest = window.map(shown)
+      }
+      let count = 0
+      let bytes = 0
+      while (count < rest.length && count < documentsMax && (count === 0 || bytes + rest[count]!.length <= bytesMax)) {
+        bytes += rest[count]!.length
+        count++
+      }
+      const documents = rest.slice(0, count)
+      rest = rest.slice(count)
+      return { documents, isEnd: rest.length === 0 }
+    },
+  }
+}
+
+/** Stable: what is equal stays in the order in which it was found. */
+function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
+  return documents
+    .map(document => ({ document, key: sort.keyOf(document) }))
+    .sort((a, b) => Buffer.compare(a.key, b.key))
+    .map(({ document }) => document)
+}
+
+/** Every document that a filter lets through, batch by batch, as stored. */
+export async function* matchingDocuments(
+  call: Call,
+  collection: Collection,
+  matcher: Matcher,
+): AsyncGenerator<Uint8Array[]> {
+  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+  const keys = keysWithin(collection, matcher.filter)
+  if (keys !== undefined) {
+    const found: Uint8Array[] = []
+    for (const key of keys) {
+      const document = await readDocument(call, collection, key)
+      if (document !== undefined && matcher.matches(document)) found.push(document)
+    }
+    yield found
+    return
+  }
+  const isShown =
+    overlay === undefined
+      ? matcher.matches
+      : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
+  const shown = { matcher: { ...matcher, matches: isShown } }
+  const keyed = keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined))
+  const query =
+    keyed === undefined
+      ? queryOf(collection, matcher, undefined, () => findProgram(shown))
+      : keyedQuery(collection, keyed, shown)
+  let position = keyed?.position
+  do {
+    const page = await call.service.engine.queryPage(collection.container, query, {
+      position,
+      rowsMax: mongoPageDocumentsMax,
+      bytesMax: pageBytesMax,
+    })
+    call.chargeRu += page.chargeRu
+    call.documentsRead += page.statistics.itemsRead
+    call.operation.check()
+    position = page.next
+    yield page.rows as Uint8Array[]
+  } while (position !== undefined)
+  if (overlay !== undefined) yield overlay.documents().filter(document => matcher.matches(document))
+}
+
+async function readDocument(call: Call, collection: Collection, key: ItemKey): Promise<Uint8Array | undefined> {
+  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+  const pending = overlay?.find(key)
+  if (pending !== undefined) return pending.document
+  try {
+    const { item, chargeRu } = await call.service.engine.readItem(collection.container, key)
+    call.chargeRu += chargeRu
+    call.documentsRead += 1
+    return item.body as Uint8Array
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
+    call.chargeRu += error.chargeRu
+    return undefined
+  }
+}
+
+/** How many documents a filter lets through. */
+export async function countDocuments(call: Call, collection: Collection, matcher: Matcher): Promise<number> {
+  const isFew =
+    keysWithin(collection, matcher.filter) !== undefined ||
+    keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined
+  if (call.isInTransaction || isFew) {
+    let count = 0
+    for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
+    return count
+  }
+  const named = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
+  // What an index knows exactly is counted there, wherever the documents lie.
+  const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
+  const query = isCounted ? { ...named, range: wholeCollection } : named
+  const page = await call.service.engine.queryPage(collection.container, query, wholePage)
+  call.chargeRu += page.chargeRu
+  call.documentsRead += page.statistics.itemsRead
+  return Number(page.rows[0])
+}
+
+const wholePage = { position: undefined, rowsMax: 1, bytesMax: pageBytesMax }
+
+function queryOf(collection: Collection, matcher: Matcher, sort: Sort | undefined, program: () => Program): ItemQuery {
+  return {
+    range: rangeWithin(collection, matcher.filter),
+    demands: usableDemands(collection, matcher, sort),
+    program,
+    isPromised: path => promising(collection.indexes, path) !== undefined,
+    mayIndex: path => collection.shardKey !== undefined || !isIdPath(path),
+  }
+}
+
+function keyedQuery(collection: Collection, { range, isBehind }: KeyOrder, query: FindQuery): ItemQuery {
+  return { ...queryOf(collection, query.matcher, undefined, () => findProgram({ ...query, isBehind })), range }
+}
+
+/** Where documents lie in the order of their `_id`, an index of it would serve nobody. */
+function isIdPath(path: IndexPath): boolean {
+  return path.length === 1 && path[0] === '_id'
+}
+
+/** Hidden indexes are kept up and serve nobody. */
+export function usableDemands(
+  { indexes, container }: Collection,
+  { filter }: Matcher,
+  sort: Sort | undefined,
+): Demands {
+  const demands = demandsOf(filter, sort)
+  const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
+  const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
+  const usable = { ...demands, mayUse }
+  return withServedTies(container.indexes, usable)
+}
+
+/** Equal documents come in whichever direction lets an index give the order of the others. */
+function withServedTies(indexes: readonly IndexRecord[], demands: Demands): Demands {
+  if (demands.order.length === 0 || chooseIndex(indexes, demands)?.isOrdered === true) return demands
+  const turned = { ...demands, isTieReversed: !demands.order[0]!.isDescending }
+  return chooseIndex(indexes, turned)?.isOrdered === true ? turned : demands
+}
+
+/** The key of a stored document, from what it holds. */
+export function keyOfDocument(collection: Collection, document: Uint8Array): ItemKey {
+  return collection.keyOf(storedId(document), document)
+}

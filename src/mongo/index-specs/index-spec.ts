@@ -1,0 +1,310 @@
+/** Index specifications: what users may ask for, checked and made normal, and how two of them get in each other's way. */
+
+import { ttlSecondsMax } from '../../base/limits.ts'
+import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
+import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { encodeFields, type FieldValue } from '../answers/fields.ts'
+import { numberOf } from '../requests/arguments.ts'
+
+export type IndexKind = 'ordered' | 'hashed' | '2dsphere' | 'wildcard'
+
+export interface IndexKeyPart {
+  /** Dotted; of a wildcard index the part before `$**`. */
+  readonly path: string
+  readonly isDescending: boolean
+}
+
+export interface IndexSpec {
+  readonly name: string
+  readonly kind: IndexKind
+  readonly parts: readonly IndexKeyPart[]
+  readonly key: BsonDocument
+  readonly isUnique: boolean
+  readonly isSparse: boolean
+  readonly isHidden: boolean
+  readonly expireAfterSeconds: number | undefined
+  readonly partialFilter: BsonDocument | undefined
+  /** As `listIndexes` shows it. */
+  readonly document: BsonDocument
+}
+
+/** The field in which Cosmos keeps when a document was last written; no document has it. */
+export const modifiedField = '_ts'
+
+const known = new Set([
+  'v',
+  'key',
+  'name',
+  'ns',
+  'unique',
+  'sparse',
+  'background',
+  'dropDups',
+  'hidden',
+  'expireAfterSeconds',
+  'partialFilterExpression',
+  'collation',
+  'storageEngine',
+  'wildcardProjection',
+  '2dsphereIndexVersion',
+  'bits',
+  'min',
+  'max',
+  'bucketSize',
+  'weights',
+  'default_language',
+  'language_override',
+  'textIndexVersion',
+  'clustered',
+  'prepareUnique',
+])
+
+/** A specification as it comes from a user. */
+export function parseIndexSpec(given: BsonDocument): IndexSpec {
+  for (const [name] of given.fields) {
+    if (!known.has(name)) {
+      throw new CommandError(
+        'InvalidIndexSpecificationOption',
+        `The field '${name}' is not valid for an index specification.`,
+      )
+    }
+  }
+  const key = given.get('key')
+  if (key === undefined)
+    throw new CommandError('FailedToParse', "The 'key' field is a required property of an index specification")
+  if (key.type !== bsonType.document) {
+    throw new CommandError('TypeMismatch', `The field 'key' must be an object, but got ${typeName(key.type)}`)
+  }
+  const name = given.get('name')
+  if (name === undefined)
+    throw new CommandError('FailedToParse', "The 'name' field is a required property of an index specification")
+  if (name.type !== bsonType.string) {
+    throw new CommandError('TypeMismatch', `The field 'name' must be a string, but got ${typeName(name.type)}`)
+  }
+  if (name.value === '' || name.value === '*') {
+    throw new CommandError('CannotCreateIndex', `The index name '${name.value}' is not valid.`)
+  }
+  refuseCollation(given.get('collation'))
+  const { kind, parts } = parseKey(key)
+  const expireAfterSeconds = parseExpireAfterSeconds(given.get('expireAfterSeconds'), key, kind)
+  const partialFilter = documentOption(given, 'partialFilterExpression')
+  const isUnique = flagOption(given, 'unique')
+  const isSparse = flagOption(given, 'sparse')
+  const isHidden = flagOption(given, 'hidden')
+  if (isSparse && partialFilter !== undefined) {
+    throw new CommandError('CannotCreateIndex', 'cannot mix "partialFilterExpression" and "sparse" options')
+  }
+  if (isUnique && kind !== 'ordered') {
+    throw new CommandError('CannotCreateIndex', `An index of type ${kind} cannot be unique.`)
+  }
+  if (documentOption(given, 'wildcardProjection') !== undefined && key.fields[0]![0] !== '$**') {
+    throw new CommandError('BadValue', "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
+  }
+  const shown = encodeFields({
+    v: 2,
+    key,
+    name: name.value,
+    unique: isUnique || undefined,
+    sparse: isSparse || undefined,
+    hidden: isHidden || undefined,
+    expireAfterSeconds,
+    partialFilterExpression: partialFilter,
+    ...passedOn(given),
+  })
+  return {
+    name: name.value,
+    kind,
+    parts,
+    key,
+    isUnique,
+    isSparse,
+    isHidden,
+    expireAfterSeconds,
+    partialFilter,
+    document: BsonDocument.view(shown),
+  }
+}
+
+/** A specification as it was stored: it has been checked. */
+export function storedIndexSpec(document: BsonDocument): IndexSpec {
+  const key = document.get('key') as BsonDocument
+  const { kind, parts } = parseKey(key)
+  const name = document.get('name')
+  const expires = document.get('expireAfterSeconds')
+  return {
+    name: name?.type === bsonType.string ? name.value : '',
+    kind,
+    parts,
+    key,
+    isUnique: flagOption(document, 'unique'),
+    isSparse: flagOption(document, 'sparse'),
+    isHidden: flagOption(document, 'hidden'),
+    expireAfterSeconds: expires === undefined ? undefined : numberOf(expires),
+    partialFilter: documentOption(document, 'partialFilterExpression'),
+    document,
+  }
+}
+
+/** The same index with some of its options changed. */
+export function withOptions(
+  spec: IndexSpec,
+  changes: { readonly expireAfterSeconds?: number; readonly isHidden?: boolean },
+): IndexSpec {
+  const { expireAfterSeconds = spec.expireAfterSeconds, isHidden = spec.isHidden } = changes
+  const shown = encodeFields({
+    v: 2,
+    key: spec.key,
+    name: spec.name,
+    unique: spec.isUnique || undefined,
+    sparse: spec.isSparse || undefined,
+    hidden: isHidden || undefined,
+    expireAfterSeconds,
+    partialFilterExpression: spec.partialFilter,
+    ...passedOn(spec.document),
+  })
+  return { ...spec, expireAfterSeconds, isHidden, document: BsonDocument.view(shown) }
+}
+
+/** Options that change nothing here and are shown as they came. */
+function passedOn(given: BsonDocument): Record<string, FieldValue> {
+  const names = ['2dsphereIndexVersion', 'wildcardProjection', 'storageEngine', 'bits', 'min', 'max']
+  return Object.fromEntries(names.flatMap(name => (given.get(name) === undefined ? [] : [[name, given.get(name)]])))
+}
+
+function parseKey(key: BsonDocument): { kind: IndexKind; parts: IndexKeyPart[] } {
+  if (key.isEmpty) throw new CommandError('CannotCreateIndex', 'Index keys cannot be an empty object.')
+  let kind = 'ordered' as IndexKind
+  const parts = key.fields.map(([path, direction]): IndexKeyPart => {
+    if (path === '$**' || path.endsWith('.$**')) {
+      kind = 'wildcard'
+      return { path: path === '$**' ? '' : path.slice(0, -'.$**'.length), isDescending: false }
+    }
+    checkPath(path)
+    if (direction.type === bsonType.string) {
+      if (direction.value !== 'hashed' && direction.value !== '2dsphere') {
+        const isKnown = ['text', '2d', 'geoHaystack'].includes(direction.value)
+        throw new CommandError(
+          'CannotCreateIndex',
+          isKnown
+            ? `Indexes of type '${direction.value}' are not supported.`
+            : `Unknown index plugin '${direction.value}'`,
+        )
+      }
+      kind = direction.value
+      return { path, isDescending: false }
+    }
+    const number = isNumberType(direction.type) ? numberOf(direction) : undefined
+    if (number === undefined) {
+      throw new CommandError(
+        'CannotCreateIndex',
+        `Values in v:2 index key pattern cannot be of type ${typeName(direction.type)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
+      )
+    }
+    if (number === 0 || Number.isNaN(number)) {
+      throw new CommandError('CannotCreateIndex', 'Values in the index key pattern cannot be 0.')
+    }
+    return { path, isDescending: number < 0 }
+  })
+  if (kind === 'wildcard' && parts.length > 1) {
+    throw new CommandError('CannotCreateIndex', 'wildcard indexes of several fields are not supported')
+  }
+  if (new Set(parts.map(({ path }) => path)).size < parts.length) {
+    throw new CommandError('BadValue', 'The index key pattern names a field twice.')
+  }
+  return { kind, parts }
+}
+
+function checkPath(path: string): void {
+  const steps = path.split('.')
+  if (path === '' || steps.includes('')) {
+    throw new CommandError('CannotCreateIndex', 'Index keys cannot contain an empty field.')
+  }
+  if (steps.some(step => step.startsWith('$') && !['$id', '$ref', '$db'].includes(step))) {
+    throw new CommandError('CannotCreateIndex', `Index key contains an illegal field name: field name starts with '$'.`)
+  }
+}
+
+const acceptableRange =
+  "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value."
+
+/**
+ * On `_ts`: -1 (on, without a default) or 1 to 2147483647, as Cosmos has it. On any other field: 0 to 2147483647, as MongoDB
+ * has it; a fraction is cut off.
+ */
+function parseExpireAfterSeconds(value: Value | undefined, key: BsonDocument, kind: IndexKind): number | undefined {
+  if (value === undefined) return undefined
+  const [first, second] = key.fields
+  const field = first![0]
+  if (field === '_id' && second === undefined) {
+    throw new CommandError(
+      'InvalidIndexSpecificationOption',
+      "The field 'expireAfterSeconds' is not valid for an _id index specification.",
+    )
+  }
+  if (second !== undefined) {
+    throw new CommandError(
+      'CannotCreateIndex',
+      'TTL indexes are single-field indexes, compound indexes do not support TTL.',
+    )
+  }
+  if (kind !== 'ordered') {
+    throw new CommandError(
+      'CannotCreateIndex',
+      `TTL indexes are ordered indexes; one of type ${kind} does not support TTL.`,
+    )
+  }
+  return checkedExpireAfterSeconds(value, field, 'CannotCreateIndex')
+}
+
+export function checkedExpireAfterSeconds(
+  value: Value,
+  field: string,
+  code: 'CannotCreateIndex' | 'InvalidOptions',
+): number {
+  const number = numberOf(value)
+  if (number === undefined) {
+    throw new CommandError(
+      'TypeMismatch',
+      `TTL index 'expireAfterSeconds' option must be numeric, but received a type of ${typeName(value.type)}.`,
+    )
+  }
+  if (Number.isNaN(number) || number > ttlSecondsMax) throw new CommandError(code, acceptableRange)
+  const seconds = Math.trunc(number)
+  if (field === modifiedField) {
+    if (seconds === -1 || seconds >= 1) return seconds
+    throw new CommandError(
+      code,
+      `TTL index 'expireAfterSeconds' option on '${modifiedField}' must be -1 or between 1 and ${ttlSecondsMax}, but received ${seconds}.`,
+    )
+  }
+  if (number < 0) throw new CommandError(code, "TTL index 'expireAfterSeconds' option cannot be less than 0.")
+  return seconds
+}
+
+function refuseCollation(collation: Value | undefined): void {
+  if (collation === undefined) return
+  const locale = collation.type === bsonType.document ? collation.get('locale') : undefined
+  if (locale?.type === bsonType.string && locale.value === 'simple') return
+  throw new CommandError('NotImplemented', 'Collations other than simple are not supported.')
+}
+
+function flagOption(given: BsonDocument, name: string): boolean {
+  const value = given.get(name)
+  if (value === undefined) return false
+  if (value.type === bsonType.bool) return value.value
+  const number = numberOf(value)
+  if (number !== undefined) return number !== 0
+  throw new CommandError('TypeMismatch', `The field '${name}' has value that is not convertible to bool`)
+}
+
+function documentOption(given: BsonDocument, name: string): BsonDocument | undefined {
+  const value = given.get(name)
+  if (value === undefined || value.type === bsonType.document) return value
+  throw new CommandError('TypeMismatch', `The field '${name}' must be an object, but got ${typeName(value.type)}`)
+}
+
+export function encodeSpec({ document }: IndexSpec): string {
+  return Buffer.from(encodeDocument(document)).toString('base64')
+}

@@ -1,0 +1,94 @@
+/** Makes one index of a collection, ready when it is answered. */
+
+import { machine } from '../../base/clock.ts'
+import { indexBuildRowsMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { ascendingFirst } from '../../query/choose-index.ts'
+import type { IndexPosition } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { toBase64 } from '../collections/collection-definition.ts'
+import type { Collection } from '../collections/collections.ts'
+import { duplicateKeyError } from '../collections/duplicate-key.ts'
+import { compareSpecs } from '../index-specs/index-conflicts.ts'
+import type { IndexSpec } from '../index-specs/index-spec.ts'
+import type { Call } from '../service/command.ts'
+import { changeIndexes, isKept } from './index-changes.ts'
+
+export async function createIndex(call: Call, collection: Collection, spec: IndexSpec): Promise<Collection> {
+  const { engine, settings } = call.service
+  if (isIdIndex(spec)) return collection
+  const relations = collection.indexes.map(present => ({ present, relation: compareSpecs(present, spec) }))
+  if (relations.some(({ relation }) => relation === 'same')) return collection
+  const isChange = relations.some(({ relation }) => relation === 'expiry')
+  const number = isChange || !isKept(spec) ? undefined : await buildStoreIndex(call, collection, spec)
+  return changeIndexes(engine, collection, settings, present => {
+    const kept = present.map(index =>
+      isChange && index.name === spec.name ? { spec, number: index.number } : { spec: index, number: index.number },
+    )
+    return isChange ? kept : [...kept, { spec, number }]
+  })
+}
+
+export function isIdIndex({ parts }: IndexSpec): boolean {
+  return parts.length === 1 && parts[0]!.path === '_id' && !parts[0]!.isDescending
+}
+
+/** The index is ready when the command answers, as in MongoDB; others get their turns meanwhile. */
+async function buildStoreIndex(call: Call, collection: Collection, spec: IndexSpec): Promise<number> {
+  const { engine } = call.service
+  const { container } = collection
+  const before = new Set(container.indexes.map(({ definition }) => definition.number))
+  const options: BsonIndexOptions = {
+    isSparse: spec.isSparse,
+    ...(spec.partialFilter !== undefined && { partialFilter: toBase64(asBytes(spec.partialFilter)) }),
+  }
+  const extended = await engine.store.createIndex(container, {
+    components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
+    uniqueness: spec.isUnique ? 'container' : 'none',
+    options,
+    isDeclared: true,
+  })
+  const number = extended?.indexes.find(({ definition }) => !before.has(definition.number))?.definition.number
+  if (number === undefined) throw new CommandError('NamespaceNotFound', `ns does not exist: ${collection.name}`)
+  try {
+    while (!(await engine.store.buildIndex(container, number, indexBuildRowsMax))) {
+      call.operation.check()
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+    }
+    if (spec.isUnique) await refuseDuplicates(call, collection, spec, number)
+  } catch (error) {
+    await engine.store.dropIndex(container, number)
+    throw error
+  }
+  return number
+}
+
+function asBytes(document: BsonDocument): BsonDocument {
+  return BsonDocument.view(encodeDocument(document))
+}
+
+/** While it was built, the index kept out only what clashed with what it already had. */
+async function refuseDuplicates(call: Call, collection: Collection, spec: IndexSpec, index: number): Promise<void> {
+  const { engine } = call.service
+  let after: IndexPosition | undefined
+  let last: { readonly key: Uint8Array; readonly sequence: number } | undefined
+  do {
+    const page = await engine.store.scanIndex(
+      collection.container,
+      { index, keys: [everything], isReverse: false, after, within: { min: '', maxExclusive: 'FF' } },
+      { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
+    )
+    for (const { indexKey, sequence, body } of page.items) {
+      if (last !== undefined && last.sequence !== sequence && Buffer.compare(last.key, indexKey) === 0) {
+        throw duplicateKeyError(collection, spec, body as Uint8Array)
+      }
+      last = { key: indexKey, sequence }
+    }
+    after = page.last
+    call.operation.check()
+  } while (after !== undefined)
+}
+
+const everything = { low: new Uint8Array(), high: Uint8Array.of(0xff) }

@@ -1,0 +1,143 @@
+/**
+ * Changes the indexes of a collection, and with them when its documents die.
+ *
+ * The catalog keeps three things that must agree: the specifications users see, the store's indexes, and the policy of the
+ * container. The specifications and the policy change together in one write, so a TTL on `_ts` begins, changes and ends for all
+ * documents at once, however many there are.
+ *
+ * TTL on dates is different: each document carries its own end (`document-life.ts`). When these rules change, expiry rests,
+ * the ends of all documents are written anew, and expiry begins again; new documents follow the new rules from the start.
+ * What was dead stays dead. A rewriting that was cut off is taken up again when the server starts.
+ */
+
+import { mongoRewriteBatchMax, scanBytesMax } from '../../base/limits.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { ItemKey, ScannedItem, Step } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { StoredDefinition, StoredIndex } from '../collections/collection-definition.ts'
+import { type Collection, type CollectionIndex, collectionOf, isLifespanRule } from '../collections/collections.ts'
+import { lifeOf } from '../collections/document-life.ts'
+import { encodeSpec, type IndexSpec, modifiedField } from '../index-specs/index-spec.ts'
+import type { MongoSettings } from '../service/service.ts'
+
+export interface IndexWithNumber {
+  readonly spec: IndexSpec
+  readonly number: number | undefined
+}
+
+/**
+ * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; wildcards are kept field by field
+ * (`wildcard-index.ts`), and spheres are declared and not used.
+ */
+export function isKept({ kind, parts }: IndexSpec): boolean {
+  const isId = parts.length === 1 && parts[0]!.path === '_id'
+  const isModified = parts.length === 1 && parts[0]!.path === modifiedField
+  return (kind === 'ordered' || kind === 'hashed') && !isId && !isModified
+}
+
+/** Puts other indexes in place of the present ones and makes expiry follow them. */
+export async function changeIndexes(
+  engine: Engine,
+  collection: Collection,
+  settings: MongoSettings,
+  change: (present: readonly CollectionIndex[]) => readonly IndexWithNumber[],
+): Promise<Collection> {
+  let mustRewrite = false
+  const container = await engine.changeContainer(collection.container, current => {
+    const present = collectionOf(current)
+    const wanted = change(present.indexes)
+    const rules = wanted.map(({ spec }) => spec).filter(({ expireAfterSeconds }) => expireAfterSeconds !== undefined)
+    const lifespan = checkedLifespan(rules)
+    const deadlines = rules.length === 0 ? present.definition.deadlines : lifespan === undefined ? 'dates' : 'ttl'
+    mustRewrite =
+      rules.length > 0 &&
+      (deadlines !== present.definition.deadlines ||
+        (deadlines === 'dates' && describeRules(rules) !== describeRules(present.dateRules)))
+    const definition: StoredDefinition = {
+      ...present.definition,
+      indexes: wanted.map(({ spec, number }): StoredIndex => {
+        return { spec: encodeSpec(spec), ...(number !== undefined && { number }) }
+      }),
+      deadlines,
+      isRewriting: mustRewrite,
+    }
+    const defaultTtl = mustRewrite || rules.length === 0 ? null : (lifespan?.expireAfterSeconds ?? -1)
+    return { definition, defaultTtl }
+  })
+  const changed = collectionOf(container)
+  return mustRewrite ? rewriteLives(engine, changed, settings) : changed
+}
+
+/** Takes indexes away, from the collection first: nobody shall use what is being dropped. */
+export async function removeIndexes(
+  engine: Engine,
+  collection: Collection,
+  settings: MongoSettings,
+  doomed: readonly CollectionIndex[],
+): Promise<Collection> {
+  const changed = await changeIndexes(engine, collection, settings, present =>
+    present
+      .filter(({ name }) => !doomed.some(index => index.name === name))
+      .map(index => ({ spec: index, number: index.number })),
+  )
+  for (const { number } of doomed) {
+    if (number !== undefined) await engine.store.dropIndex(collection.container, number)
+  }
+  return changed
+}
+
+function checkedLifespan(rules: readonly IndexSpec[]): IndexSpec | undefined {
+  const lifespan = rules.find(isLifespanRule)
+  if (lifespan !== undefined && rules.length > 1) {
+    throw new CommandError(
+      'CannotCreateIndex',
+      `A collection has either a TTL index on '${modifiedField}' or TTL indexes on dates, not both.`,
+    )
+  }
+  return lifespan
+}
+
+function describeRules(rules: readonly IndexSpec[]): string {
+  return rules.map(encodeSpec).sort().join()
+}
+
+/** Writes down anew when each document ends, then lets expiry begin. */
+export async function rewriteLives(
+  engine: Engine,
+  collection: Collection,
+  settings: MongoSettings,
+): Promise<Collection> {
+  const { container } = collection
+  let after: ItemKey | undefined
+  do {
+    const page = await engine.store.scan(
+      container,
+      { min: '', maxExclusive: 'FF', after },
+      { itemsMax: mongoRewriteBatchMax, bytesMax: scanBytesMax },
+    )
+    if (page.items.length > 0)
+      await engine.store.transact(page.items.map(item => rewriteStep(collection, item, settings)))
+    after = page.last
+  } while (after !== undefined)
+  const changed = await engine.changeContainer(container, current => {
+    const { definition, lifespanRule, dateRules } = collectionOf(current)
+    const hasRules = lifespanRule !== undefined || dateRules.length > 0
+    return {
+      definition: { ...definition, isRewriting: false },
+      defaultTtl: hasRules ? (lifespanRule?.expireAfterSeconds ?? -1) : null,
+    }
+  })
+  return collectionOf(changed)
+}
+
+function rewriteStep(collection: Collection, { key }: ScannedItem, settings: MongoSettings): Step {
+  return {
+    container: collection.container,
+    key,
+    decide: found => {
+      if (found === undefined) return undefined
+      const body = found.body as Uint8Array
+      return { kind: 'replace', draft: body, ...lifeOf(collection, body, settings) }
+    },
+  }
+}

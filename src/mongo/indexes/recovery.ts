@@ -1,0 +1,27 @@
+/** What a server that was cut off in the middle of a change of indexes left behind. */
+
+import type { Engine } from '../../engine/engine.ts'
+import { type Collection, collectionsOf } from '../collections/collections.ts'
+import type { MongoSettings } from '../service/service.ts'
+import { rewriteLives } from './index-changes.ts'
+
+async function allCollections(engine: Engine): Promise<Collection[]> {
+  const databases = await engine.databases()
+  return (await Promise.all(databases.map(database => collectionsOf(engine, database)))).flat()
+}
+
+/** Indexes of the store that no specification speaks of: they were being made, or dropped. */
+export async function dropForgottenIndexes(engine: Engine): Promise<void> {
+  for (const { container, definition } of await allCollections(engine)) {
+    const known = new Set(definition.indexes.map(({ number }) => number))
+    for (const { definition: index, isDeclared } of container.indexes) {
+      if (isDeclared && !known.has(index.number)) await engine.store.dropIndex(container, index.number)
+    }
+  }
+}
+
+export async function finishRewriting(engine: Engine, settings: MongoSettings): Promise<void> {
+  for (const collection of await allCollections(engine)) {
+    if (collection.definition.isRewriting === true) await rewriteLives(engine, collection, settings)
+  }
+}

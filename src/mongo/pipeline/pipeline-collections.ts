@@ -1,0 +1,179 @@
+/** The collections that a pipeline reads and writes besides its own: `$lookup`, `$unionWith`, `$out`, `$merge`. */
+
+import { randomUUID } from 'node:crypto'
+import { mongoPageDocumentsMax, mongoWriteStepsMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
+import { compileFilter } from '../../mql/filter/match.ts'
+import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../mql/stages/stage.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { emptyDocument } from '../answers/fields.ts'
+import {
+  type Collection,
+  createCollection,
+  findCollection,
+  findOrCreateCollection,
+} from '../collections/collections.ts'
+import { newDocument } from '../collections/new-document.ts'
+import { documentStream, queryOf } from '../find/document-stream.ts'
+import { createIndex } from '../indexes/create-index.ts'
+import { checkedNamespace, isSystemCollection, type Namespace, nameOf } from '../requests/namespace.ts'
+import type { Call } from '../service/command.ts'
+import { mutateOne } from '../write/document-updates.ts'
+import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
+
+export function pipelineCollections(call: Call): Collections {
+  return {
+    find: (namespace: Namespace, request: FindRequest) =>
+      documentStream(call, namespace, queryOf(request), { by: call, documents: mongoPageDocumentsMax }),
+    replace: (target, documents) => replace(call, checkedTarget(target), documents),
+    merge: (request, documents) => merge(call, request, documents),
+  }
+}
+
+function checkedTarget({ database, collection }: Namespace): Namespace {
+  const namespace = checkedNamespace(database, collection)
+  if (isSystemCollection(collection)) {
+    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
+  }
+  return namespace
+}
+
+/** Another collection is filled and takes the name of the old one, with its indexes. */
+async function replace(call: Call, target: Namespace, documents: ByteStream): Promise<void> {
+  const { engine, cursors } = call.service
+  const present = await findCollection(engine, target)
+  if (present?.shardKey !== undefined) {
+    throw new CommandError('IllegalOperation', `namespace '${nameOf(target)}' is sharded so it can't be used for $out`)
+  }
+  const name = { database: target.database, collection: `tmp.agg_out.${randomUUID()}` }
+  let filled = await createCollection(engine, name, { options: emptyDocument })
+  try {
+    for (const index of present?.indexes ?? []) filled = await createIndex(call, filled, index)
+    for await (const batch of documents) await insertAll(call, filled, batch)
+    if (present !== undefined) {
+      cursors.closeOfContainer(present.container.number)
+      await engine.deleteContainer(present.container)
+    }
+    await engine.store.updateContainer(filled.container, () => ({ id: target.collection }))
+  } catch (error) {
+    await engine.deleteContainer(filled.container)
+    throw error
+  }
+}
+
+async function insertAll(call: Call, collection: Collection, documents: readonly Uint8Array[]): Promise<void> {
+  for (let at = 0; at < documents.length; at += mongoWriteStepsMax) {
+    const writes = documents.slice(at, at + mongoWriteStepsMax).map((given): DocumentWrite => {
+      const { bytes: document, id } = newDocument(given)
+      return {
+        key: collection.keyOf(id, document),
+        bytes: document.length,
+        decide: found => {
+          if (found !== undefined) throw duplicate(collection)
+          return { kind: 'put', document }
+        },
+      }
+    })
+    const refusal = await writeDocuments(call, collection, writes)
+    if (refusal !== undefined) throw refusal.error
+  }
+}
+
+function duplicate({ name }: Collection): CommandError {
+  return new CommandError('DuplicateKey', `E11000 duplicate key error collection: ${name} index: _id_`)
+}
+
+async function merge(call: Call, request: MergeRequest, documents: ByteStream): Promise<void> {
+  const target = checkedTarget(request.target)
+  const collection = await findOrCreateCollection(call.service.engine, target)
+  const isById = request.on.length === 1 && request.on[0] === '_id'
+  if (!isById) requireUnique(collection, request.on)
+  for await (const batch of documents) {
+    for (const given of batch) {
+      if (isById && collection.shardKey === undefined) await mergeById(call, collection, request, given)
+      else await mergeByFields(call, collection, request, given)
+    }
+  }
+}
+
+function requireUnique({ indexes }: Collection, on: readonly string[]): void {
+  const isThere = indexes.some(
+    ({ isUnique, parts, partialFilter }) =>
+      isUnique &&
+      partialFilter === undefined &&
+      parts.length === on.length &&
+      parts.every(({ path }) => on.includes(path)),
+  )
+  if (!isThere) throw new CommandError(51183, 'Cannot find index to verify that join fields will be unique')
+}
+
+async function mergeById(call: Call, collection: Collection, request: MergeRequest, given: Uint8Array): Promise<void> {
+  const { bytes: incoming, id } = newDocument(given)
+  const write: DocumentWrite = {
+    key: collection.keyOf(id, incoming),
+    bytes: incoming.length,
+    decide: found => {
+      if (found === undefined) {
+        refuseNotMatched(request)
+        return request.whenNotMatched === 'insert' ? { kind: 'put', document: incoming } : undefined
+      }
+      return mergedDocument(collection, request, found, incoming)
+    },
+  }
+  const refusal = await writeDocuments(call, collection, [write])
+  if (refusal !== undefined) throw refusal.error
+}
+
+function mergedDocument(
+  collection: Collection,
+  { whenMatched, update }: MergeRequest,
+  existing: Uint8Array,
+  incoming: Uint8Array,
+): { readonly kind: 'put'; readonly document: Uint8Array } | undefined {
+  if (whenMatched === 'fail') throw duplicate(collection)
+  if (whenMatched === 'keepExisting') return undefined
+  const { bytes: document, id } = newDocument(update(existing, incoming))
+  if (id !== newDocument(existing).id) {
+    throw new CommandError(
+      'ImmutableField',
+      '$merge failed to update the matching document, did you attempt to modify the _id?',
+    )
+  }
+  return Buffer.compare(document, existing) === 0 ? undefined : { kind: 'put', document }
+}
+
+function refuseNotMatched({ whenNotMatched }: MergeRequest): void {
+  if (whenNotMatched === 'fail') {
+    throw new CommandError(
+      13113,
+      '$merge could not find a matching document in the target collection for at least one document in the source collection',
+    )
+  }
+}
+
+async function mergeByFields(
+  call: Call,
+  collection: Collection,
+  request: MergeRequest,
+  given: Uint8Array,
+): Promise<void> {
+  const incoming = BsonDocument.view(given)
+  const equalities = request.on.map((path): Field => [path, BsonDocument.of([['$eq', valueAtPath(incoming, path)]])])
+  const matcher = compileFilter(BsonDocument.of(equalities))
+  const mutated = await mutateOne(
+    call,
+    collection,
+    { matcher, change: existing => mergedDocument(collection, request, existing, given) },
+    undefined,
+  )
+  if (mutated !== undefined) return
+  refuseNotMatched(request)
+  if (request.whenNotMatched === 'insert') await insertAll(call, collection, [given])
+}
+
+function valueAtPath(document: BsonDocument, path: string): Value {
+  let value: Value | undefined = document
+  for (const name of path.split('.')) value = value?.type === bsonType.document ? value.get(name) : undefined
+  return value ?? nullValue
+}

@@ -1,0 +1,131 @@
+/** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonArray } from '../../document/bson/value.ts'
+import { compilePipeline, type Pipeline } from '../../mql/pipeline/pipeline.ts'
+import type { ByteStream } from '../../mql/stages/stage.ts'
+import { encodeFields } from '../answers/fields.ts'
+import { type Collection, findCollection } from '../collections/collections.ts'
+import { type Appetite, documentStream, noDocuments, queryOf } from '../find/document-stream.ts'
+import { countDocuments } from '../find/documents.ts'
+import type { Namespace } from '../requests/namespace.ts'
+import type { Call } from '../service/command.ts'
+import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
+import { constantsOf } from '../service/query-language.ts'
+import { pipelineCollections } from './pipeline-collections.ts'
+import { stageSource } from './stage-sources.ts'
+
+export function callPipeline(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  collection: Collection | undefined,
+): Pipeline {
+  const constants = constantsOf(call)
+  return compilePipeline(stages, {
+    ...{ namespace, constants, let: call.args.document('let') },
+    geoPath: collection && geoPathOf(collection),
+  })
+}
+
+/** Of the only field that an index has for places. */
+function geoPathOf({ indexes }: Collection): string | undefined {
+  const paths = indexes.flatMap(({ key }) =>
+    key.fields.flatMap(([path, kind]) => (kind.type === bsonType.string && kind.value === '2dsphere' ? [path] : [])),
+  )
+  return new Set(paths).size === 1 ? paths[0] : undefined
+}
+
+export async function pipelineSource(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  collection: Collection | undefined,
+): Promise<CursorSource> {
+  const pipeline = callPipeline(call, namespace, stages, collection)
+  const counted = await countedSource(call, namespace, stages, pipeline)
+  if (counted !== undefined) return counted
+  const appetite: Appetite = { by: call, documents: 0 }
+  const results = pipeline.run(inputOf(call, namespace, pipeline, appetite), pipelineCollections(call))
+  return streamSource(results, appetite)
+}
+
+function inputOf(call: Call, namespace: Namespace, { source }: Pipeline, appetite: Appetite): ByteStream {
+  switch (source.kind) {
+    case 'collection':
+      return documentStream(call, namespace, queryOf(source.find), appetite)
+    case 'stage':
+      return stageSource(call, namespace, source)
+    case 'pipeline':
+      return noDocuments()
+  }
+}
+
+/** Results of a stream, as many as are asked for; the rest of a batch waits for the next time. */
+function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
+  const iterator = results[Symbol.asyncIterator]()
+  let rest: readonly Uint8Array[] = []
+  let isEnd = false
+  return {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+      appetite.by = by
+      appetite.documents = documentsMax
+      const documents: Uint8Array[] = []
+      let bytes = 0
+      for (;;) {
+        let taken = 0
+        while (taken < rest.length && documents.length < documentsMax) {
+          const document = rest[taken]!
+          if (documents.length > 0 && bytes + document.length > bytesMax) {
+            rest = rest.slice(taken)
+            return { documents, isEnd: false }
+          }
+          documents.push(document)
+          bytes += document.length
+          taken++
+        }
+        rest = rest.slice(taken)
+        if (isEnd) return { documents, isEnd: rest.length === 0 }
+        if (documents.length >= documentsMax && documentsMax > 0) return { documents, isEnd: false }
+        by.operation.check()
+        const { value, done } = await iterator.next()
+        if (done === true) isEnd = true
+        else rest = value
+      }
+    },
+  }
+}
+
+/**
+ * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted and not read, where
+ * the filter allows it.
+ */
+async function countedSource(
+  call: Call,
+  namespace: Namespace,
+  stages: BsonArray,
+  { source, target }: Pipeline,
+): Promise<CursorSource | undefined> {
+  const last = stages.elements.at(-1)
+  const group = last?.type === bsonType.document && last.fields.length === 1 ? last.get('$group') : undefined
+  if (source.kind !== 'collection' || target !== undefined || group?.type !== bsonType.document) return undefined
+  const [id, sum] = group.fields
+  const one = sum?.[1].type === bsonType.document ? sum[1].get('$sum') : undefined
+  const isCount =
+    group.fields.length === 2 &&
+    id?.[0] === '_id' &&
+    (id[1].type === bsonType.int32 || id[1].type === bsonType.null) &&
+    one?.type === bsonType.int32 &&
+    one.value === 1
+  const isOnlyLead = stages.elements.slice(0, -1).every(stage => {
+    const name = stage.type === bsonType.document ? stage.fields[0]?.[0] : undefined
+    return name === '$match' || name === '$skip' || name === '$limit'
+  })
+  if (!isCount || !isOnlyLead) return undefined
+  const collection = await findCollection(call.service.engine, namespace)
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = queryOf(source.find)
+  const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
+  const count = Math.min(limit, Math.max(0, all - skip))
+  const document = encodeFields({ _id: id![1], [sum![0]]: count })
+  return { next: () => ({ documents: count === 0 ? [] : [document], isEnd: true }) }
+}

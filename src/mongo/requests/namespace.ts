@@ -1,0 +1,58 @@
+/** Names of databases and collections: which are allowed, and how a command says them. */
+
+import { mongoDatabaseNameBytesMax, mongoNamespaceBytesMax } from '../../base/limits.ts'
+import { bsonType, typeName } from '../../document/bson/types.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Arguments } from './arguments.ts'
+
+export interface Namespace {
+  readonly database: string
+  readonly collection: string
+}
+
+export function nameOf({ database, collection }: Namespace): string {
+  return `${database}.${collection}`
+}
+
+/** The collection that a command names in its first field. */
+export function namespaceOf({ args, database }: { readonly args: Arguments; readonly database: string }): Namespace {
+  const value = args.value(args.name)
+  if (value?.type !== bsonType.string) {
+    throw new CommandError('InvalidNamespace', `collection name has invalid type ${typeName(value?.type ?? 0)}`)
+  }
+  return checkedNamespace(database, value.value)
+}
+
+/** `database.collection`, in one text. */
+export function parseNamespace(text: string): Namespace {
+  const dot = text.indexOf('.')
+  if (dot === -1) throw new CommandError('InvalidNamespace', `Invalid namespace specified '${text}'`)
+  return checkedNamespace(text.slice(0, dot), text.slice(dot + 1))
+}
+
+export function checkedNamespace(database: string, collection: string): Namespace {
+  checkDatabaseName(database)
+  const isValid =
+    collection !== '' &&
+    !collection.startsWith('.') &&
+    !collection.includes('$') &&
+    !collection.includes('\0') &&
+    Buffer.byteLength(database) + 1 + Buffer.byteLength(collection) <= mongoNamespaceBytesMax
+  if (!isValid) throw new CommandError('InvalidNamespace', `Invalid namespace specified '${database}.${collection}'`)
+  return { database, collection }
+}
+
+const forbidden = new Set('/\\. "$*<>:|?\0')
+
+export function checkDatabaseName(name: string): void {
+  const isValid =
+    name !== '' &&
+    Buffer.byteLength(name) <= mongoDatabaseNameBytesMax &&
+    ![...name].some(character => forbidden.has(character))
+  if (!isValid) throw new CommandError('InvalidNamespace', `Invalid database name: '${name}'`)
+}
+
+/** Names that MongoDB keeps for itself; nobody may create them. */
+export function isSystemCollection(collection: string): boolean {
+  return collection.startsWith('system.')
+}

@@ -1,0 +1,81 @@
+/** One command: what it is called with, what it may do, and what the table of commands says about it. */
+
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Fields } from '../answers/fields.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import type { Client } from '../session/client.ts'
+import type { Session } from '../session/sessions.ts'
+import type { DocumentSequence } from '../wire/op-msg.ts'
+import type { Operation } from './operations.ts'
+import type { MongoService } from './service.ts'
+
+export interface Call {
+  readonly service: MongoService
+  readonly client: Client
+  readonly command: Command
+  readonly args: Arguments
+  readonly sequences: readonly DocumentSequence[]
+  readonly database: string
+  readonly operation: Operation
+  readonly session: Session | undefined
+  /** The number under which the session sends this write, or its transaction. */
+  readonly txnNumber: bigint | undefined
+  readonly isInTransaction: boolean
+  /** What the command has cost so far. */
+  chargeRu: number
+  documentsRead: number
+}
+
+export type Handler = (call: Call) => MaybePromise<Fields>
+
+export interface Command {
+  readonly name: string
+  /** Strangers may say it. */
+  readonly isPublic?: boolean
+  /** Only to be said to the database `admin`. */
+  readonly isForAdmin?: boolean
+  /** Its fields beside those of every command; without a list any field is accepted. */
+  readonly fields?: readonly string[]
+  /** May be part of a transaction. */
+  readonly isTransactional?: boolean
+  /** May be sent with a transaction number outside a transaction, to be repeated safely. */
+  readonly isRetryable?: boolean
+  readonly run: Handler
+}
+
+/** Fields that any command may have. */
+export const genericFields: ReadonlySet<string> = new Set([
+  '$db',
+  '$clusterTime',
+  '$readPreference',
+  '$audit',
+  '$client',
+  '$configServerState',
+  '$configTime',
+  '$topologyTime',
+  '$oplogQueryData',
+  '$queryOptions',
+  '$replData',
+  '$tenant',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+  'autocommit',
+  'comment',
+  'coordinator',
+  'databaseVersion',
+  'help',
+  'lsid',
+  'maxTimeMS',
+  'maxTimeMSOpOnly',
+  'mayBypassWriteBlocking',
+  'readConcern',
+  'shardVersion',
+  'startTransaction',
+  'stmtId',
+  'stmtIds',
+  'tracking_info',
+  'traceCtx',
+  'txnNumber',
+  'writeConcern',
+])

@@ -1,0 +1,177 @@
+/**
+ * Cursors: results that are fetched batch by batch.
+ *
+ * A cursor holds no lock and no snapshot: its source reads on where it stopped, at the moment of each batch. It ends with
+ * its last document, when it is killed, with its collection, or when nobody asked for ten minutes of machine time.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { machine } from '../../base/clock.ts'
+import { mongoBatchBytesMax, mongoCursorIdleMsMax, mongoCursorsMax, mongoFirstBatchDefault } from '../../base/limits.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import type { BsonDocument } from '../../document/bson/value.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { Documents, type Fields } from '../answers/fields.ts'
+import type { Operation } from './operations.ts'
+
+/** The command that wants a batch, and pays for it. */
+export interface Fetching {
+  readonly operation: Operation
+  chargeRu: number
+  /** How many documents it looked at, for `explain`. */
+  documentsRead: number
+}
+
+export interface BatchRequest {
+  readonly documentsMax: number
+  readonly bytesMax: number
+  readonly by: Fetching
+  /** A tailing source may wait so long for its next document. */
+  readonly waitMs: number
+}
+
+export interface Batch {
+  readonly documents: readonly Uint8Array[]
+  readonly isEnd: boolean
+  /** Of a change stream: where it stands behind this batch. */
+  readonly resumeToken?: BsonDocument
+}
+
+export interface CursorSource {
+  next(request: BatchRequest): MaybePromise<Batch>
+}
+
+export interface CursorSettings {
+  readonly namespace: string
+  /** Only the session that opened it may read on. */
+  readonly session: string | undefined
+  readonly hasNoTimeout: boolean
+  /** Numbers of the containers it reads; it ends with them. */
+  readonly containers: readonly number[]
+}
+
+export class Cursor {
+  readonly id: bigint
+  readonly source: CursorSource
+  readonly settings: CursorSettings
+  usedMs = machine.monotonicMs()
+  /** The command that is fetching from it. */
+  operation: Operation | undefined
+
+  constructor(id: bigint, source: CursorSource, settings: CursorSettings) {
+    this.id = id
+    this.source = source
+    this.settings = settings
+  }
+}
+
+export class CursorRegistry {
+  /** In the order of their last use. */
+  readonly #cursors = new Map<bigint, Cursor>()
+  #opened = 0
+  #timedOut = 0
+
+  get size(): number {
+    return this.#cursors.size
+  }
+
+  get statistics(): { readonly opened: number; readonly timedOut: number } {
+    return { opened: this.#opened, timedOut: this.#timedOut }
+  }
+
+  open(source: CursorSource, settings: CursorSettings): Cursor {
+    this.closeIdle()
+    if (this.#cursors.size >= mongoCursorsMax) {
+      throw new CommandError('OperationFailed', `There are ${mongoCursorsMax} open cursors; close some`)
+    }
+    let id: bigint
+    do {
+      id = randomBytes(8).readBigInt64LE() & 0x7fff_ffff_ffff_ffffn
+    } while (id === 0n || this.#cursors.has(id))
+    const cursor = new Cursor(id, source, settings)
+    this.#cursors.set(id, cursor)
+    this.#opened++
+    return cursor
+  }
+
+  find(id: bigint): Cursor | undefined {
+    this.closeIdle()
+    return this.#cursors.get(id)
+  }
+
+  touch(cursor: Cursor): void {
+    if (!this.#cursors.delete(cursor.id)) return
+    cursor.usedMs = machine.monotonicMs()
+    this.#cursors.set(cursor.id, cursor)
+  }
+
+  close(cursor: Cursor): boolean {
+    cursor.operation?.kill()
+    return this.#cursors.delete(cursor.id)
+  }
+
+  closeOfSession(session: string): void {
+    for (const cursor of this.#cursors.values()) if (cursor.settings.session === session) this.close(cursor)
+  }
+
+  closeOfContainer(container: number): void {
+    for (const cursor of this.#cursors.values()) if (cursor.settings.containers.includes(container)) this.close(cursor)
+  }
+
+  /** The least recently used stand first; those that may stay for ever are passed over. */
+  closeIdle(): void {
+    const before = machine.monotonicMs() - mongoCursorIdleMsMax
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.usedMs > before) return
+      if (cursor.settings.hasNoTimeout || cursor.operation !== undefined) continue
+      this.close(cursor)
+      this.#timedOut++
+    }
+  }
+}
+
+export interface FirstBatchRequest extends CursorSettings {
+  /** undefined: MongoDB's default. */
+  readonly batchSize: number | undefined
+  readonly isSingleBatch: boolean
+  readonly by: Fetching
+}
+
+/** The answer to a command that opens a cursor: its first batch, and an id when there is more. */
+export function openCursor(
+  cursors: CursorRegistry,
+  source: CursorSource,
+  request: FirstBatchRequest,
+): MaybePromise<Fields> {
+  const { batchSize = mongoFirstBatchDefault, isSingleBatch, by, namespace } = request
+  const first: MaybePromise<Batch> =
+    batchSize === 0 && !isSingleBatch
+      ? { documents: [], isEnd: false }
+      : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
+  return andThen(first, ({ documents, isEnd, resumeToken }) => {
+    const isOver = isEnd || isSingleBatch
+    const id = isOver || by.operation.isAbandoned ? 0n : cursors.open(source, request).id
+    return {
+      cursor: { firstBatch: new Documents(documents), postBatchResumeToken: resumeToken, id, ns: namespace },
+    }
+  })
+}
+
+/** All there is, in one batch if it fits: for lists that are short by nature. */
+export function listSource(documents: readonly Uint8Array[]): CursorSource {
+  let at = 0
+  return {
+    next({ documentsMax, bytesMax }) {
+      const batch: Uint8Array[] = []
+      let bytes = 0
+      while (at < documents.length && batch.length < documentsMax) {
+        const document = documents[at]!
+        if (batch.length > 0 && bytes + document.length > bytesMax) break
+        batch.push(document)
+        bytes += document.length
+        at++
+      }
+      return { documents: batch, isEnd: at === documents.length }
+    },
+  }
+}

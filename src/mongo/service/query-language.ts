@@ -1,0 +1,61 @@
+/** The query language as commands use it: with the time and the variables of the command, and without collations. */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, int32 } from '../../document/bson/value.ts'
+import { expressionTest, expressionValue } from '../../mql/expressions/expression.ts'
+import type { Constants, Scope } from '../../mql/expressions/frame/scope.ts'
+import { compileFilter, type Matcher } from '../../mql/filter/match.ts'
+import { compileSort, type Sort } from '../../mql/paths/sort-order.ts'
+import { commandScope } from '../../mql/pipeline/pipeline.ts'
+import { updatePipeline } from '../../mql/pipeline/update-pipeline.ts'
+import { compileProjection, type Projection } from '../../mql/projection/projection.ts'
+import type { PipelineCompiler } from '../../mql/update/update.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import { timestampOf } from './cluster-time.ts'
+import type { Call } from './command.ts'
+
+export function constantsOf({ service }: Pick<Call, 'service'>): Constants {
+  const seconds = service.clock.now()
+  return { now: BigInt(seconds) * 1000n, clusterTime: timestampOf(seconds).value, random: Math.random }
+}
+
+/** What expressions of a command can speak of: the time it came, and the variables in its `let`. */
+function scopeOf(call: Call, variables = call.args.document('let')): Scope {
+  return commandScope(constantsOf(call), variables)
+}
+
+export function compileCallFilter(call: Call, filter: BsonDocument, options = { allowsNear: false }): Matcher {
+  const expression = expressionTest(scopeOf(call))
+  return compileFilter(filter, { expression }, { isWholeDocument: true, ...options })
+}
+
+/** Documents lie in the order of their `_id`, which is what `$natural` means here. */
+export function compileFindSort(spec: BsonDocument | undefined): Sort | undefined {
+  if (spec === undefined || spec.isEmpty) return undefined
+  const sort = compileSort(spec)
+  if (sort.components.length > 0) return sort
+  return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
+}
+
+export function compileCallProjection(call: Call, spec: BsonDocument | undefined): Projection | undefined {
+  if (spec === undefined || spec.isEmpty) return undefined
+  const scope = scopeOf(call)
+  return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
+}
+
+/** A statement of an update has its own variables beside those of the command. */
+export function pipelineUpdate(call: Call, constants: BsonDocument | undefined): PipelineCompiler {
+  const fields = [...(call.args.document('let')?.fields ?? []), ...(constants?.fields ?? [])]
+  const scope = scopeOf(call, fields.length === 0 ? undefined : BsonDocument.of(fields))
+  return updatePipeline(scope, namespaceOf(call))
+}
+
+export function refuseCollation(args: Arguments): void {
+  const collation = args.document('collation')
+  if (collation === undefined || collation.isEmpty) return
+  const locale = collation.get('locale')
+  if (locale?.type === bsonType.string && locale.value === 'simple') return
+  throw new CommandError('NotImplemented', 'Collations other than simple are not supported.')
+}

@@ -1,0 +1,42 @@
+/** What every connection shares: the engine, who may log in, sessions, cursors, and what is under way. */
+
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Accounts } from '../session/scram.ts'
+import type { Sessions } from '../session/sessions.ts'
+import type { ChangeSignal } from './change-signal.ts'
+import type { ClusterTime } from './cluster-time.ts'
+import type { CursorRegistry } from './cursors.ts'
+import type { FailPoints } from './fail-points.ts'
+import type { Operations } from './operations.ts'
+import type { Replacements } from './replacements.ts'
+
+export interface MongoSettings {
+  /** Whether `ttl` at the root of a document counts; a feature of the account in Cosmos. */
+  isDocumentTtlOn: boolean
+  /** Whether commands may be made to fail; for tests of clients. */
+  areTestCommandsOn?: boolean
+  /** Whether change streams tell of deaths; Cosmos does not. */
+  areExpiryEventsOn: boolean
+}
+
+export interface MongoService {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: MongoSettings
+  readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly cursors: CursorRegistry
+  readonly operations: Operations
+  readonly clusterTime: ClusterTime
+  readonly changes: ChangeSignal
+  readonly replacements: Replacements
+  readonly failPoints: FailPoints
+  readonly version: string
+  readonly uptimeMs: () => number
+  /** Told of every answer: its code, 0 for success, and what it cost. */
+  readonly onAnswer: (code: number, chargeRu: number) => void
+  connectionCount(): number
+}

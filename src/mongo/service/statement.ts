@@ -1,0 +1,99 @@
+/** What a command says about the transaction of its session: that it begins one, goes on with it, or stands alone. */
+
+import { CommandError } from '../answers/command-error.ts'
+import type { Collection } from '../collections/collections.ts'
+import type { Arguments } from '../requests/arguments.ts'
+import type { Overlay } from '../session/overlay.ts'
+import type { Session } from '../session/sessions.ts'
+import { Transaction } from '../session/transaction.ts'
+import type { Call, Command } from './command.ts'
+
+/** The overlay of a collection in the call's transaction; it begins when the transaction comes there. */
+export async function requireOverlay(call: Call, collection: Collection): Promise<Overlay> {
+  const transaction = call.session!.transaction!
+  const found = transaction.overlay(collection)
+  if (found !== undefined) return found
+  const { version } = await call.service.engine.store.census(collection.container)
+  return transaction.overlay(collection) ?? transaction.begin(collection, version)
+}
+
+export interface Statement {
+  readonly txnNumber: bigint | undefined
+  readonly isInTransaction: boolean
+}
+
+const plain: Statement = { txnNumber: undefined, isInTransaction: false }
+
+/** Reads what a command says about its session's transaction, begins one, or finds the one it goes on with. */
+export function beginStatement(command: Command, args: Arguments, session: Session | undefined): Statement {
+  const txnNumber = args.int64('txnNumber')
+  const autocommit = args.boolean('autocommit')
+  const isStart = args.boolean('startTransaction')
+  if (txnNumber === undefined) {
+    if (autocommit !== undefined || isStart !== undefined) {
+      throw new CommandError('InvalidOptions', "'autocommit' field requires a transaction number to also be specified")
+    }
+    return plain
+  }
+  if (session === undefined) {
+    throw new CommandError('InvalidOptions', 'Transaction number requires a session ID to also be specified')
+  }
+  if (txnNumber < 0n) throw new CommandError('InvalidOptions', 'Transaction number cannot be negative')
+  if (autocommit === undefined) {
+    if (isStart !== undefined) {
+      throw new CommandError(
+        'InvalidOptions',
+        "'startTransaction' field requires 'autocommit' field to also be specified",
+      )
+    }
+    if (command.isRetryable !== true) {
+      throw new CommandError(
+        50768,
+        'txnNumber may only be provided for multi-document transactions and retryable write commands.',
+      )
+    }
+    return { txnNumber, isInTransaction: false }
+  }
+  if (autocommit) throw new CommandError('InvalidOptions', 'autocommit must be false')
+  if (isStart === false) throw new CommandError('InvalidOptions', 'startTransaction must be true')
+  if (command.isTransactional !== true) {
+    throw new CommandError(
+      'OperationNotSupportedInTransaction',
+      `Cannot run '${args.name}' in a multi-document transaction.`,
+    )
+  }
+  if (isStart === true) startTransaction(session, txnNumber)
+  else if (command.name !== 'commitTransaction' && command.name !== 'abortTransaction') goOn(session, txnNumber)
+  return { txnNumber, isInTransaction: true }
+}
+
+function startTransaction(session: Session, txnNumber: bigint): void {
+  if (txnNumber < session.txnNumber) {
+    throw new CommandError(
+      'TransactionTooOld',
+      `Cannot start transaction ${txnNumber} on session because a newer transaction ${session.txnNumber} has already started.`,
+    )
+  }
+  if (txnNumber === session.txnNumber) {
+    throw new CommandError('ConflictingOperationInProgress', `Given transaction number ${txnNumber} was already used`)
+  }
+  session.transaction?.abort()
+  session.txnNumber = txnNumber
+  session.transaction = new Transaction(txnNumber)
+}
+
+function goOn(session: Session, txnNumber: bigint): void {
+  const { transaction } = session
+  if (transaction?.number === txnNumber && transaction.isActive) return
+  if (transaction?.number === txnNumber && transaction.isCommitted) {
+    throw new CommandError('TransactionCommitted', `Transaction with { txnNumber: ${txnNumber} } has been committed.`)
+  }
+  throw noSuchTransaction(txnNumber)
+}
+
+export function noSuchTransaction(txnNumber: bigint): CommandError {
+  return new CommandError(
+    'NoSuchTransaction',
+    `Given transaction number ${txnNumber} does not match any in-progress transactions.`,
+  )
+}

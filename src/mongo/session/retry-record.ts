@@ -1,0 +1,135 @@
+/**
+ * What a session's retryable writes came to, stored with the writes themselves.
+ *
+ * A driver that lost its connection sends a write again with the same number. The record tells what has been done under it, so
+ * that it is answered and not done twice; it is written in the transaction that writes the documents, so no crash can part
+ * them. There is one record for each session: a new number takes the place of the old one. It lives as long as a session.
+ */
+
+import { mongoSessionMinutes } from '../../base/limits.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { itemKey } from '../../engine/item-key.ts'
+import type { ContainerRecord, ItemChange, ItemKey, Step } from '../../store/port.ts'
+import { CommandError } from '../answers/command-error.ts'
+
+/** What one statement came to. Documents are BSON in base64. */
+export interface StatementResult {
+  readonly n: number
+  readonly nModified?: number
+  /** `{_id: …}` of what an upsert made. */
+  readonly upserted?: string
+  /** The document that a findAndModify answered. */
+  readonly value?: string
+}
+
+/** As stored. */
+interface StoredRecord {
+  readonly id: string
+  readonly owner: string
+  readonly txnNumber: string
+  /** The transaction of this number was committed. */
+  readonly isCommitted?: boolean
+  /** From statement to statement, both included, each with n: 1 and nothing else to say. */
+  readonly simple: readonly (readonly [from: number, to: number])[]
+  readonly others: Readonly<Record<string, StatementResult>>
+}
+
+export class RetryRecord {
+  readonly txnNumber: bigint
+  isCommitted = false
+  readonly #simple: [from: number, to: number][] = []
+  readonly #others = new Map<number, StatementResult>()
+
+  constructor(txnNumber: bigint) {
+    this.txnNumber = txnNumber
+  }
+
+  find(statement: number): StatementResult | undefined {
+    const isSimple = this.#simple.some(([from, to]) => from <= statement && statement <= to)
+    return isSimple ? { n: 1 } : this.#others.get(statement)
+  }
+
+  /** The record with these results in it as well. */
+  with(results: ReadonlyMap<number, StatementResult>): RetryRecord {
+    const made = this.copy()
+    for (const [statement, result] of results) made.#add(statement, result)
+    return made
+  }
+
+  copy(): RetryRecord {
+    const made = new RetryRecord(this.txnNumber)
+    made.isCommitted = this.isCommitted
+    for (const [from, to] of this.#simple) made.#simple.push([from, to])
+    for (const [statement, result] of this.#others) made.#others.set(statement, result)
+    return made
+  }
+
+  #add(statement: number, result: StatementResult): void {
+    const isSimple = result.n === 1 && Object.keys(result).length === 1
+    const last = this.#simple.at(-1)
+    if (!isSimple) this.#others.set(statement, result)
+    else if (last !== undefined && last[1] === statement - 1) last[1] = statement
+    else this.#simple.push([statement, statement])
+  }
+
+  stored(session: string): StoredRecord {
+    return {
+      id: session,
+      owner: session,
+      txnNumber: String(this.txnNumber),
+      ...(this.isCommitted && { isCommitted: true }),
+      simple: this.#simple,
+      others: Object.fromEntries(this.#others),
+    }
+  }
+
+  static of({ txnNumber, isCommitted, simple, others }: StoredRecord): RetryRecord {
+    const record = new RetryRecord(BigInt(txnNumber))
+    record.isCommitted = isCommitted === true
+    for (const [from, to] of simple) record.#simple.push([from, to])
+    for (const [statement, result] of Object.entries(others)) record.#others.set(Number(statement), result)
+    return record
+  }
+}
+
+function recordContainer(engine: Engine): Promise<ContainerRecord> {
+  return engine.systemContainer('mongo-sessions', mongoSessionMinutes * 60)
+}
+
+function recordKey(container: ContainerRecord, session: string): ItemKey {
+  return itemKey(container, [session], session)
+}
+
+/** What is stored about the session, if anything. */
+export async function readRecord(engine: Engine, session: string): Promise<RetryRecord | undefined> {
+  const container = await recordContainer(engine)
+  const { item } = await engine.store.read(container, recordKey(container, session))
+  return item === undefined ? undefined : RetryRecord.of(JSON.parse(item.body as string))
+}
+
+/** Another server did under this number what was about to be done here. */
+export class AlreadyDone extends CommandError {
+  constructor() {
+    super('WriteConflict', 'The statement was carried out elsewhere meanwhile')
+  }
+}
+
+/** The step that stores a record beside the writes it is about. `before` is what is thought to be stored. */
+export async function recordStep(
+  engine: Engine,
+  session: string,
+  before: RetryRecord | undefined,
+  record: () => RetryRecord,
+): Promise<Step> {
+  const container = await recordContainer(engine)
+  const expected = before === undefined ? undefined : JSON.stringify(before.stored(session))
+  return {
+    container,
+    key: recordKey(container, session),
+    decide: (found): ItemChange => {
+      if (found !== undefined && found.body !== expected) throw new AlreadyDone()
+      const draft = { texts: [JSON.stringify(record().stored(session))], stamps: [] }
+      return { kind: 'upsert', draft, ttl: undefined }
+    },
+  }
+}

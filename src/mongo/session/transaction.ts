@@ -1,0 +1,55 @@
+/**
+ * A transaction: what a session wants to happen wholly or not at all.
+ *
+ * Nothing is locked and nothing is stored while a transaction runs: its writes wait in memory, over what is stored
+ * (`overlay.ts`). Committing is one transaction of the store, in which every document must still be as it was found.
+ * A document that somebody else wrote after the transaction began cannot be written by it: the first one wins, as in MongoDB.
+ */
+
+import { machine } from '../../base/clock.ts'
+import { mongoTransactionMsMax } from '../../base/limits.ts'
+import type { Collection } from '../collections/collections.ts'
+import { Overlay } from './overlay.ts'
+
+export class Transaction {
+  readonly number: bigint
+  readonly #overlays = new Map<number, Overlay>()
+  readonly #startMs = machine.monotonicMs()
+  #state: 'active' | 'committed' | 'aborted' = 'active'
+
+  constructor(number: bigint) {
+    this.number = number
+  }
+
+  get isActive(): boolean {
+    return this.#state === 'active' && machine.monotonicMs() - this.#startMs < mongoTransactionMsMax
+  }
+
+  get isCommitted(): boolean {
+    return this.#state === 'committed'
+  }
+
+  overlay({ container }: Collection): Overlay | undefined {
+    return this.#overlays.get(container.number)
+  }
+
+  begin(collection: Collection, snapshotVersion: number): Overlay {
+    const overlay = new Overlay(collection, snapshotVersion)
+    this.#overlays.set(collection.container.number, overlay)
+    return overlay
+  }
+
+  get overlays(): Overlay[] {
+    return [...this.#overlays.values()]
+  }
+
+  commit(): void {
+    this.#state = 'committed'
+    this.#overlays.clear()
+  }
+
+  abort(): void {
+    if (this.#state === 'active') this.#state = 'aborted'
+    this.#overlays.clear()
+  }
+}

@@ -1,0 +1,160 @@
+/** Finds what an update or delete is about, and changes it. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import type { RequestError } from '../../base/error.ts'
+import { groupBytesMax, mongoRacesMax, mongoWriteStepsMax, pageBytesMax } from '../../base/limits.ts'
+import type { Matcher } from '../../mql/filter/match.ts'
+import type { Sort } from '../../mql/paths/sort-order.ts'
+import type { UpdateContext } from '../../mql/update/modifier.ts'
+import type { CompiledUpdate } from '../../mql/update/update.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Collection } from '../collections/collections.ts'
+import { documentSource, keyOfDocument, matchingDocuments } from '../find/documents.ts'
+import { timestampOf } from '../service/cluster-time.ts'
+import type { Call } from '../service/command.ts'
+import type { StatementResult } from '../session/retry-record.ts'
+import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
+
+/** What is to be done to documents that a filter lets through. */
+export interface Mutation {
+  readonly matcher: Matcher
+  /** Which of several comes first, when only one is wanted. */
+  readonly sort?: Sort | undefined
+  /** From the document as it is, which satisfies the filter. */
+  change(document: Uint8Array, moment: EpochSeconds): DocumentChange | undefined
+}
+
+/** One document, before and after. */
+export interface Mutated {
+  readonly before: Uint8Array
+  /** The same bytes when nothing was changed; undefined when it was deleted. */
+  readonly after: Uint8Array | undefined
+}
+
+/** Makes the result to be remembered of a document that was changed, or of none. */
+export type Remember = (mutated: Mutated | undefined) => ReadonlyMap<number, StatementResult>
+
+/** Changes the first document that satisfies the filter. */
+export async function mutateOne(
+  call: Call,
+  collection: Collection,
+  mutation: Mutation,
+  remember: Remember | undefined,
+): Promise<Mutated | undefined> {
+  for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
+    const candidate = await firstMatching(call, collection, mutation)
+    if (candidate === undefined) return undefined
+    const write = new Change(collection, mutation, candidate)
+    const results = remember === undefined ? undefined : () => remember(write.mutated)
+    const refusal = await writeDocuments(call, collection, [write], results)
+    if (refusal !== undefined) throw refusal.error
+    // Somebody else was faster and it no longer satisfies the filter: another one may.
+    if (write.mutated !== undefined) return write.mutated
+  }
+  throw new CommandError('WriteConflict', 'The documents that match change faster than they can be found.')
+}
+
+/** Changes all documents that satisfy the filter; those before an error stay changed, as in MongoDB. */
+export async function mutateAll(
+  call: Call,
+  collection: Collection,
+  mutation: Mutation,
+): Promise<{ readonly matched: number; readonly changed: number; readonly error: RequestError | undefined }> {
+  const keys = new Set<string>()
+  let matched = 0
+  let changed = 0
+  for await (const found of matchingDocuments(call, collection, mutation.matcher)) {
+    for (const group of inGroups(found)) {
+      call.operation.check()
+      // An update can move a document to where the search comes by again.
+      const writes = group
+        .map(document => new Change(collection, mutation, document))
+        .filter(({ key }) => !keys.has(`${key.pk} ${key.id}`))
+      for (const { key } of writes) keys.add(`${key.pk} ${key.id}`)
+      const refusal = await writeDocuments(call, collection, writes)
+      const done = refusal === undefined ? writes : writes.slice(0, refusal.index)
+      if (refusal !== undefined) await writeDocuments(call, collection, done)
+      for (const { mutated } of done) {
+        if (mutated === undefined) continue
+        matched++
+        if (mutated.after !== mutated.before) changed++
+      }
+      if (refusal !== undefined) return { matched, changed, error: refusal.error }
+    }
+  }
+  return { matched, changed, error: undefined }
+}
+
+function* inGroups(documents: readonly Uint8Array[]): Generator<Uint8Array[]> {
+  let group: Uint8Array[] = []
+  let bytes = 0
+  for (const document of documents) {
+    group.push(document)
+    bytes += document.length
+    if (group.length < mongoWriteStepsMax && bytes < groupBytesMax) continue
+    yield group
+    group = []
+    bytes = 0
+  }
+  if (group.length > 0) yield group
+}
+
+class Change implements DocumentWrite {
+  readonly key
+  readonly bytes
+  readonly #mutation: Mutation
+  mutated: Mutated | undefined
+
+  constructor(collection: Collection, mutation: Mutation, candidate: Uint8Array) {
+    this.key = keyOfDocument(collection, candidate)
+    this.bytes = candidate.length
+    this.#mutation = mutation
+  }
+
+  decide = (found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined => {
+    this.mutated = undefined
+    if (found === undefined || !this.#mutation.matcher.matches(found)) return undefined
+    const change = this.#mutation.change(found, moment)
+    const after = change === undefined ? found : change.kind === 'put' ? change.document : undefined
+    this.mutated = { before: found, after }
+    return change
+  }
+}
+
+async function firstMatching(
+  call: Call,
+  collection: Collection,
+  { matcher, sort }: Mutation,
+): Promise<Uint8Array | undefined> {
+  const source = documentSource(call, collection, { matcher, sort, limit: 1 })
+  for (;;) {
+    const { documents, isEnd } = await source.next({ documentsMax: 1, bytesMax: pageBytesMax, by: call, waitMs: 0 })
+    if (documents.length > 0 || isEnd) return documents[0]
+  }
+}
+
+export function updateContext(moment: EpochSeconds, position: number | undefined, isInsert: boolean): UpdateContext {
+  return { position, isInsert, now: { epochMs: moment * 1000, timestamp: timestampOf(moment).value } }
+}
+
+/** A document under an update, refused where it would leave its partition. */
+export function updateMutation(collection: Collection, matcher: Matcher, update: CompiledUpdate): Mutation {
+  return {
+    matcher,
+    change: (document, moment) => {
+      const position = update.needsPosition ? matcher.position(document) : undefined
+      const { document: after, isChanged } = update.apply(document, updateContext(moment, position, false))
+      if (!isChanged) return undefined
+      if (collection.shardKey !== undefined) refuseMove(collection, document, after)
+      return { kind: 'put', document: after, isReplacement: update.kind === 'replacement' }
+    },
+  }
+}
+
+function refuseMove(collection: Collection, before: Uint8Array, after: Uint8Array): void {
+  if (keyOfDocument(collection, before).pk !== keyOfDocument(collection, after).pk) {
+    throw new CommandError('ImmutableField', 'The value of the shard key of a document cannot be changed.')
+  }
+}
+
+export const deletion: DocumentChange = { kind: 'delete' }

@@ -1,0 +1,207 @@
+/**
+ * Writes documents, some at a time, all of a batch or none: to the store, or to the transaction that the command is part of.
+ *
+ * A write looks at what it finds and decides; what it decides about is what is there at the moment of writing, not what a
+ * search found before.
+ */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { bsonBytesMax } from '../../base/limits.ts'
+import { bsonIndexKeys } from '../../engine/index-keys.ts'
+import type { ItemChange, ItemKey, Step, StoredItem } from '../../store/port.ts'
+import { deleteRu, writeRu } from '../../units/cost.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { type Collection, collectionOf } from '../collections/collections.ts'
+import { lifeOf } from '../collections/document-life.ts'
+import { takenIdError } from '../collections/duplicate-key.ts'
+import type { Call } from '../service/command.ts'
+import { requireOverlay } from '../service/statement.ts'
+import type { Overlay } from '../session/overlay.ts'
+import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
+import { AlreadyDone, recordStep } from '../session/retry-record.ts'
+import { conflictError, conflictInTransaction } from './unique-conflict.ts'
+
+export type DocumentChange =
+  | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
+  | { readonly kind: 'delete' }
+
+export interface DocumentWrite {
+  readonly key: ItemKey
+  /** What it is expected to weigh, for its charge. */
+  readonly bytes: number
+  /** undefined: leave it as it is. May be called several times. */
+  decide(found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined
+  /** Only for a new document: the store does not look first, and refuses it when its `_id` is taken. */
+  readonly isBlind?: boolean
+}
+
+/** What goes into the session's record together with the writes; asked for when they have been decided. */
+export type ResultsOf = () => ReadonlyMap<number, StatementResult>
+
+/** Which of the writes could not be done. Nothing was done then. */
+export interface Refusal {
+  readonly index: number
+  readonly error: RequestError
+}
+
+export async function writeDocuments(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+  results?: ResultsOf,
+): Promise<Refusal | undefined> {
+  if (writes.length === 0 && results === undefined) return undefined
+  // A command of many writes may have begun before its collection was changed.
+  const { database, id, number } = collection.container
+  const found = await call.service.engine.store.findContainer(database.id, id)
+  const current = found?.number === number ? collectionOf(found) : collection
+  return call.isInTransaction ? writeToTransaction(call, current, writes) : writeToStore(call, current, writes, results)
+}
+
+async function writeToStore(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+  results: ResultsOf | undefined,
+): Promise<Refusal | undefined> {
+  const { service, session } = call
+  const { engine } = service
+  /** What each write has last wanted to put. */
+  const offers: (Put | undefined)[] = []
+  const steps: Step[] = writes.map((write, index) => stepOf(call, collection, write, put => (offers[index] = put)))
+  let recorded: RetryRecord | undefined
+  if (results !== undefined && session !== undefined) {
+    const before = session.record!
+    const makeRecord = () => {
+      recorded = before.with(results())
+      return recorded
+    }
+    steps.push(await recordStep(engine, session.key, session.stored, makeRecord))
+  }
+  const chargeRu = writes.reduce((sum, { bytes }) => sum + (bytes === 0 ? deleteRu : writeRu(bytes)), 0)
+  const answer = await engine.transact(collection.container, steps, chargeRu)
+  call.chargeRu += chargeRu
+  if (answer.refusal === undefined) {
+    for (const index of writes.keys()) {
+      const { item } = answer.steps[index]!
+      if (item !== undefined && offers[index]?.isReplacement === true) {
+        service.replacements.note(collection.container.number, item.version)
+      }
+    }
+    service.changes.notify()
+    if (recorded !== undefined) {
+      session!.record = recorded
+      session!.stored = recorded
+    }
+    return undefined
+  }
+  const { error } = answer.refusal
+  if (error instanceof AlreadyDone) throw error
+  // A step that refused by itself has no answer; one that was refused has.
+  if (error !== undefined) return { index: answer.steps.length, error }
+  const index = answer.steps.length - 1
+  const document = offers[index]?.document
+  return answer.steps[index]!.outcome === 'exists'
+    ? { index, error: takenIdError(collection, document!) }
+    : { index, error: await conflictError(engine, collection, document) }
+}
+
+type Put = Extract<DocumentChange, { kind: 'put' }>
+
+function stepOf({ service }: Call, collection: Collection, write: DocumentWrite, offer: (put: Put) => void): Step {
+  return {
+    container: collection.container,
+    key: write.key,
+    isBlind: write.isBlind === true,
+    decide: (looked, moment) => {
+      // A store may look all the same.
+      const found = write.isBlind === true ? undefined : looked
+      const change = write.decide(found?.body as Uint8Array | undefined, moment)
+      if (change?.kind === 'put') offer(change)
+      return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
+    },
+  }
+}
+
+function itemChange(
+  collection: Collection,
+  change: DocumentChange,
+  found: StoredItem | undefined,
+  settings: { readonly isDocumentTtlOn: boolean },
+): ItemChange {
+  if (change.kind === 'delete') return { kind: 'delete' }
+  const { document } = change
+  refuseSize(document)
+  // Two arrays in one key are refused here, where it is known which document has them.
+  if (collection.compoundIndexes.length > 0) bsonIndexKeys(collection.compoundIndexes, document)
+  return {
+    kind: found === undefined ? 'create' : 'replace',
+    draft: document,
+    ...lifeOf(collection, document, settings),
+  }
+}
+
+function refuseSize({ length }: Uint8Array): void {
+  if (length > bsonBytesMax) {
+    throw new CommandError(
+      'BSONObjectTooLarge',
+      `Resulting document after update is larger than ${bsonBytesMax}: ${length} bytes`,
+    )
+  }
+}
+
+async function writeToTransaction(
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+): Promise<Refusal | undefined> {
+  const overlay = await requireOverlay(call, collection)
+  const undo = overlay.savepoint(writes.map(({ key }) => key))
+  const refusal = await putInto(overlay, call, collection, writes)
+  if (refusal !== undefined) undo()
+  return refusal
+}
+
+/** Stops at the first write that is refused. */
+async function putInto(
+  overlay: Overlay,
+  call: Call,
+  collection: Collection,
+  writes: readonly DocumentWrite[],
+): Promise<Refusal | undefined> {
+  const { store } = call.service.engine
+  const moment = await store.moment()
+  for (const [index, write] of writes.entries()) {
+    const pending = overlay.find(write.key)
+    const stored = pending === undefined ? (await store.read(collection.container, write.key)).item : undefined
+    // Also where nothing would change: what the transaction read before may have been something else.
+    if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
+    const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
+    const isTaken = write.isBlind === true && found !== undefined
+    let change: DocumentChange | undefined
+    try {
+      change = write.decide(isTaken ? undefined : found, moment)
+      if (change?.kind === 'put') refuseSize(change.document)
+    } catch (error) {
+      if (error instanceof RequestError) return { index, error }
+      throw error
+    }
+    if (change === undefined) continue
+    const document = change.kind === 'put' ? change.document : undefined
+    if (isTaken) return { index, error: takenIdError(collection, document!) }
+    const error = document && (await conflictInTransaction(call.service.engine, overlay, write.key, document))
+    if (error !== undefined) return { index, error }
+    const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
+    // A later write of the same batch finds what this one did.
+    overlay.put({ key: write.key, document, baseVersion })
+  }
+  return undefined
+}
+
+export function writeConflict(): CommandError {
+  return new CommandError(
+    'WriteConflict',
+    'Write conflict during the transaction. Please retry your operation or multi-document transaction.',
+  )
+}

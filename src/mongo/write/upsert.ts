@@ -1,0 +1,75 @@
+/** Inserts what an update found nothing to update of. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import { bytesOf } from '../../document/bson/compare.ts'
+import { BsonDocument, objectId, type Value } from '../../document/bson/value.ts'
+import { termsOf } from '../../mql/demands.ts'
+import { compileParsed } from '../../mql/filter/match.ts'
+import { parseFilter } from '../../mql/filter/parse-filter.ts'
+import type { CompiledUpdate } from '../../mql/update/update.ts'
+import { upsertDocument } from '../../mql/update/upsert.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { Collection } from '../collections/collections.ts'
+import { itemId } from '../collections/document-key.ts'
+import { newObjectId } from '../collections/object-id.ts'
+import type { Call } from '../service/command.ts'
+import type { StatementResult } from '../session/retry-record.ts'
+import { updateContext } from './document-updates.ts'
+import { writeDocuments } from './document-writes.ts'
+
+export interface Inserted {
+  readonly id: Value
+  readonly document: Uint8Array
+}
+
+/** undefined: somebody else has inserted a document meanwhile, which the update is for. */
+export async function insertUpserted(
+  call: Call,
+  collection: Collection,
+  { filter, update }: { readonly filter: BsonDocument; readonly update: CompiledUpdate },
+  remember: ((inserted: Inserted) => ReadonlyMap<number, StatementResult>) | undefined,
+): Promise<Inserted | undefined> {
+  // An `_id` of our own making stays the same when the write has to be tried again.
+  const ownId = objectId(newObjectId())
+  const made = (moment: EpochSeconds): Inserted =>
+    upsertDocument(filter, update, updateContext(moment, undefined, true).now, () => ownId)
+  let inserted = made(await call.service.engine.store.moment())
+  const { bytes, start } = bytesOf(inserted.id)
+  let isTaken = false
+  const write = {
+    key: collection.keyOf(itemId(bytes, inserted.id.type, start), inserted.document),
+    bytes: inserted.document.length,
+    decide: (found: Uint8Array | undefined, moment: EpochSeconds) => {
+      isTaken = found !== undefined
+      if (isTaken) return undefined
+      inserted = made(moment)
+      return { kind: 'put', document: inserted.document } as const
+    },
+  }
+  const results = remember === undefined ? undefined : () => (isTaken ? new Map() : remember(inserted))
+  const refusal = await writeDocuments(call, collection, [write], results)
+  if (refusal !== undefined) {
+    const isMeant = !call.isInTransaction && isForTheOther(refusal.error, filter, inserted.document)
+    if (!isMeant) throw refusal.error
+    return undefined
+  }
+  return isTaken ? undefined : inserted
+}
+
+/**
+ * Whether a document with the same key of a unique index is what the filter asked for: it says what the fields of the index are
+ * equal to and nothing else, and the update leaves them as they are. MongoDB tries again then, and so do we.
+ */
+function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Array): boolean {
+  const keyPattern = error instanceof CommandError ? error.fields.keyPattern : undefined
+  if (!(keyPattern instanceof BsonDocument)) return false
+  const parsed = parseFilter(filter)
+  const paths = termsOf(parsed).flatMap(term =>
+    term.kind === 'field' && term.condition.kind === 'compare' && term.condition.operator === 'eq' ? [term.path] : [],
+  )
+  const isOnlyKey =
+    paths.length === termsOf(parsed).length &&
+    paths.length === keyPattern.fields.length &&
+    keyPattern.fields.every(([path]) => paths.includes(path))
+  return isOnlyKey && compileParsed(parsed).matches(document)
+}

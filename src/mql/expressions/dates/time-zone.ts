@@ -1,0 +1,124 @@
+/** Time zones: offsets from UTC given as such, and the zones of the Olson database by their names. */
+
+import { refuse } from '../frame/define.ts'
+import { daysFromCivil, msPerDay } from './calendar.ts'
+
+export interface TimeZone {
+  readonly isUtc: boolean
+  /** Whether the offset is always the same. */
+  readonly isFixed: boolean
+  /** How far local time is ahead of UTC at a moment, in milliseconds. */
+  offsetMs(utcMs: bigint): number
+}
+
+function fixed(ms: number): TimeZone {
+  return { isUtc: ms === 0, isFixed: true, offsetMs: () => ms }
+}
+
+export const utc = fixed(0)
+
+const offsetPattern = /^([+-])(\d\d)(?::?(\d\d))?$/
+
+export function offsetOf(text: string): number | undefined {
+  const match = offsetPattern.exec(text)
+  if (match === null) return undefined
+  const [, sign, hours, minutes = '0'] = match
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
+/** Beyond this JavaScript has no dates; zones do not change their offsets out there. */
+const jsDateMsMax = 8_640_000_000_000_000n
+
+/** The names are few, but whoever asks for made-up ones must not fill memory. */
+const zonesMax = 1000
+/** Days of one zone whose offsets are remembered. */
+const daysMax = 4096
+
+const zones = new Map<string, TimeZone>()
+
+export function timeZoneNamed(name: string): TimeZone {
+  const known = zones.get(name)
+  if (known !== undefined) return known
+  const zone = findZone(name) ?? refuse(40485, `unrecognized time zone identifier: "${name}"`)
+  if (zones.size < zonesMax) zones.set(name, zone)
+  return zone
+}
+
+function findZone(name: string): TimeZone | undefined {
+  const offset = offsetOf(name)
+  if (offset !== undefined) return fixed(offset)
+  if (name === 'UTC' || name === 'GMT') return utc
+  // Intl takes offsets in more notations than MongoDB.
+  if (!/^[A-Za-z]/.test(name)) return undefined
+  try {
+    return olsonZone(name)
+  } catch {
+    return undefined
+  }
+}
+
+function olsonZone(name: string): TimeZone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    calendar: 'gregory',
+    hourCycle: 'h23',
+    era: 'short',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  const offsetAt = (utcMs: number): number => {
+    // Whole seconds, since the parts have no fraction.
+    const epochMs = Math.floor(utcMs / 1000) * 1000
+    const parts: Record<string, string> = {}
+    for (const { type, value } of format.formatToParts(epochMs)) parts[type] = value
+    const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
+    const days = daysFromCivil(year, Number(parts.month), Number(parts.day))
+    const seconds = Number(parts.hour) * 3600 + Number(parts.minute) * 60 + Number(parts.second)
+    return days * msPerDay + seconds * 1000 - epochMs
+  }
+  const known = new Map<number, number>()
+  return {
+    isUtc: false,
+    isFixed: false,
+    offsetMs(utcMs) {
+      const clamped = utcMs > jsDateMsMax ? jsDateMsMax : utcMs < -jsDateMsMax ? -jsDateMsMax : utcMs
+      const epochMs = Number(clamped)
+      const day = Math.floor(epochMs / msPerDay)
+      const remembered = known.get(day)
+      if (remembered !== undefined) return remembered
+      const offset = offsetAt(epochMs)
+      // Asking costs 15 us. On most days the offset does not change, and most dates are of few days.
+      const [morning, evening] = [day * msPerDay, (day + 1) * msPerDay]
+      const isWithin = morning > -Number(jsDateMsMax) && evening < Number(jsDateMsMax)
+      if (isWithin && offsetAt(morning) === offset && offsetAt(evening) === offset) {
+        if (known.size >= daysMax) known.clear()
+        known.set(day, offset)
+      }
+      return offset
+    },
+  }
+}
+
+/** What clocks in the zone show, as if it were UTC. */
+export function localMsOf(utcMs: bigint, zone: TimeZone): bigint {
+  return zone.isUtc ? utcMs : utcMs + BigInt(zone.offsetMs(utcMs))
+}
+
+/**
+ * The moment at which clocks in the zone show a time. Where they show it twice or skip it the choice is that of timelib, which
+ * MongoDB uses: a skipped time is taken to be as far behind the gap as it lies within.
+ */
+export function utcMsOf(localMs: bigint, zone: TimeZone): bigint {
+  const guessed = zone.offsetMs(localMs)
+  if (zone.isFixed) return localMs - BigInt(guessed)
+  const sampled = localMs - BigInt(guessed)
+  const actual = zone.offsetMs(sampled)
+  if (actual === guessed) return sampled
+  const moment = localMs - BigInt(actual)
+  const isBeforeChange = moment < sampled && zone.offsetMs(moment) !== actual
+  return isBeforeChange ? sampled : moment
+}

@@ -1,0 +1,196 @@
+/**
+ * The door of expressions: compiled once, then evaluated for each document.
+ *
+ *   const evaluate = compileExpression(spec, Scope.outermost({ now, random }))
+ *   const context = new Context()
+ *   evaluate(context.at(BsonDocument.view(bytes)))
+ *
+ * What does not depend on the document is computed when it is compiled, and refused then if it cannot be.
+ */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, date, timestamp, type Value } from '../../document/bson/value.ts'
+import { checkedPath, checkFieldName, compilePath } from '../paths/expression-path.ts'
+import { MongoError } from '../words/error.ts'
+import { printDocument } from '../words/print.ts'
+import { isTrue, refuse } from './frame/define.ts'
+import { type Compiler, Context, type Evaluate, type Scope, type Variable } from './frame/scope.ts'
+import { checkVariableUse } from './frame/variable-name.ts'
+import { listOf } from './operators/object.ts'
+import { findOperator } from './operators/table.ts'
+
+export function compileExpression(spec: Value, scope: Scope): Evaluate {
+  return expressionCompiler(scope).compile(spec)
+}
+
+export function expressionCompiler(scope: Scope): Compiler {
+  return new ExpressionCompiler(scope, { varying: 0, slots: [] })
+}
+
+/** For filters: whether the expression is true of a document. `slots` has what the variables of outer pipelines hold. */
+export function expressionTest(scope: Scope, slots: readonly (Value | undefined)[] = []) {
+  return (spec: Value): ((document: Uint8Array) => boolean) => {
+    const evaluate = compileExpression(spec, scope)
+    const context = new Context(slots)
+    return document => isTrue(evaluate(context.at(BsonDocument.view(document))))
+  }
+}
+
+/** For projections of find: what the expression is of a document. */
+export function expressionValue(scope: Scope, slots: readonly (Value | undefined)[] = []) {
+  return (spec: Value): ((document: Uint8Array) => Value | undefined) => {
+    const evaluate = compileExpression(spec, scope)
+    const context = new Context(slots)
+    return document => evaluate(context.at(BsonDocument.view(document)))
+  }
+}
+
+/** What was met while compiling that has no value yet. */
+interface Seen {
+  /** How often something that differs from document to document. */
+  varying: number
+  /** Variables that were used. */
+  readonly slots: number[]
+}
+
+class ExpressionCompiler implements Compiler {
+  readonly scope: Scope
+  readonly #seen: Seen
+
+  constructor(scope: Scope, seen: Seen) {
+    this.scope = scope
+    this.#seen = seen
+  }
+
+  within(scope: Scope): Compiler {
+    return new ExpressionCompiler(scope, this.#seen)
+  }
+
+  varies(): void {
+    this.#seen.varying += 1
+  }
+
+  compile(spec: Value): Evaluate {
+    return this.#compile(spec).evaluate
+  }
+
+  constant(spec: Value): { readonly value: Value | undefined } | undefined {
+    const { evaluate, isConstant } = this.#compile(spec)
+    return isConstant ? { value: evaluate(new Context()) } : undefined
+  }
+
+  #compile(spec: Value): { readonly evaluate: Evaluate; readonly isConstant: boolean } {
+    const { varying, slots } = this.#seen
+    const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
+    const evaluate = this.#read(spec)
+    // Variables that it defines itself do not keep an expression from being constant.
+    const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
+    if (isClosed) slots.length = seenBefore
+    if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
+    const value = evaluateConstant(evaluate)
+    return { evaluate: () => value, isConstant: true }
+  }
+
+  /** Recurses as deep as documents nest. */
+  #read(spec: Value): Evaluate {
+    switch (spec.type) {
+      case bsonType.string:
+        return spec.value.startsWith('$') ? this.#readPath(spec.value) : () => spec
+      case bsonType.document:
+        return this.#readDocument(spec)
+      case bsonType.array: {
+        const elements = spec.elements.map(element => this.compile(element))
+        return context => listOf(elements.map(element => element(context)))
+      }
+      default:
+        return () => spec
+    }
+  }
+
+  #readDocument(spec: BsonDocument): Evaluate {
+    const [first] = spec.fields
+    if (first?.[0].startsWith('$')) return this.#readOperator(spec, first)
+    const names = new Set<string>()
+    const fields = spec.fields.map(([name, inner]): readonly [string, Evaluate] => {
+      checkFieldName(name)
+      if (names.has(name)) {
+        refuse(16406, `duplicate field name specified in object literal: ${printDocument(spec)}`)
+      }
+      names.add(name)
+      return [name, this.compile(inner)]
+    })
+    return context => {
+      const made: [string, Value][] = []
+      for (const [name, evaluate] of fields) {
+        const value = evaluate(context)
+        if (value !== undefined) made.push([name, value])
+      }
+      return BsonDocument.of(made)
+    }
+  }
+
+  #readOperator(spec: BsonDocument, [name, argument]: readonly [string, Value]): Evaluate {
+    if (spec.fields.length !== 1) {
+      refuse(15983, `An object representing an expression must have exactly one field: ${printDocument(spec)}`)
+    }
+    const compileOperator = findOperator(name) ?? refuse(168, `Unrecognized expression '${name}'`)
+    return compileOperator(argument, this, name)
+  }
+
+  #readPath(text: string): Evaluate {
+    if (text === '$') refuse(16872, "'$' by itself is not a valid FieldPath")
+    if (!text.startsWith('$$')) {
+      return this.#follow(this.#variable('CURRENT'), checkedPath(text.slice(1)))
+    }
+    const path = text.slice(2)
+    const name = path.split('.', 1)[0]!
+    checkVariableUse(name)
+    const variable = this.#variable(name)
+    return name === path ? variable : this.#follow(variable, checkedPath(path).slice(1))
+  }
+
+  #follow(variable: Evaluate, names: readonly string[]): Evaluate {
+    const follow = compilePath(names)
+    return context => follow(variable(context))
+  }
+
+  #variable(name: string): Evaluate {
+    const variable = this.scope.find(name)
+    if (variable !== undefined) return this.#defined(variable)
+    const { now, clusterTime } = this.scope.constants
+    switch (name) {
+      case 'ROOT':
+      case 'CURRENT':
+        this.varies()
+        return context => context.root
+      case 'REMOVE':
+        return () => undefined
+      case 'NOW': {
+        const value = date(now)
+        return () => value
+      }
+      case 'CLUSTER_TIME': {
+        if (clusterTime === undefined) refuse(51144, "Builtin variable '$$CLUSTER_TIME' is not available")
+        const value = timestamp(clusterTime)
+        return () => value
+      }
+      default:
+        return refuse(17276, `Use of undefined variable: ${name}`)
+    }
+  }
+
+  #defined(variable: Variable): Evaluate {
+    if ('value' in variable) return () => variable.value
+    this.#seen.slots.push(variable.slot)
+    return context => context.slots[variable.slot]
+  }
+}
+
+function evaluateConstant(evaluate: Evaluate): Value | undefined {
+  try {
+    return evaluate(new Context())
+  } catch (error) {
+    if (!(error instanceof MongoError)) throw error
+    throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
+  }
+}

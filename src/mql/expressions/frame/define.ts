@@ -1,0 +1,145 @@
+/** Ways to define operators: by the number of their arguments or by the names of them, and what they ask of values. */
+
+import { expressionArrayElementsMax, expressionStringCharsMax } from '../../../base/limits.ts'
+import { exactInteger, int32Max, int32Min, isNumeric, isZeroValue } from '../../../document/bson/number.ts'
+import { bsonType, typeName } from '../../../document/bson/types.ts'
+import {
+  BsonArray,
+  type BsonDocument,
+  type EmptyValue,
+  type StringValue,
+  string,
+  type Value,
+} from '../../../document/bson/value.ts'
+import { MongoError } from '../../words/error.ts'
+import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
+
+/** Null, undefined or missing: most operators answer null then. */
+export function isNullish(value: Value | undefined): value is EmptyValue | undefined {
+  return value === undefined || value.type === bsonType.null || value.type === bsonType.undefined
+}
+
+/** Everything is true but false, zero, null, undefined and what is missing. */
+export function isTrue(value: Value | undefined): boolean {
+  if (isNullish(value)) return false
+  if (value.type === bsonType.bool) return value.value
+  return !isNumeric(value) || !isZeroValue(value)
+}
+
+export function nameOfType(value: Value | undefined): string {
+  return typeName(value?.type ?? 0)
+}
+
+/** The number as an integer of 32 bits, when it is one. */
+export function int32Of(value: Value | undefined): number | undefined {
+  if (!isNumeric(value)) return undefined
+  if (value.type === bsonType.int32) return value.value
+  const whole = exactInteger(value)
+  return whole !== undefined && whole >= BigInt(int32Min) && whole <= BigInt(int32Max) ? Number(whole) : undefined
+}
+
+export function int64Of(value: Value | undefined): bigint | undefined {
+  return isNumeric(value) ? exactInteger(value) : undefined
+}
+
+export function refuse(code: number, message: string): never {
+  throw new MongoError(code, message)
+}
+
+/** An array that an operator makes. */
+export function array(elements: readonly Value[]): BsonArray {
+  if (elements.length > expressionArrayElementsMax) refuseSize('array')
+  return BsonArray.of(elements)
+}
+
+/** A string that an operator makes. */
+export function text(value: string): StringValue {
+  if (value.length > expressionStringCharsMax) refuseSize('string')
+  return string(value)
+}
+
+export function refuseSize(what: string): never {
+  throw new MongoError(146, `an expression makes a larger ${what} than a document can hold`)
+}
+
+/** An operator takes an array of arguments, or one that is not an array. */
+export function compileAll(argument: Value, compiler: Compiler): readonly Evaluate[] {
+  const specs = argument.type === bsonType.array ? argument.elements : [argument]
+  return specs.map(spec => compiler.compile(spec))
+}
+
+export function exactly(
+  count: number,
+  make: (operands: readonly Evaluate[], name: string) => Evaluate,
+): CompileOperator {
+  return (argument, compiler, name) => {
+    const operands = compileAll(argument, compiler)
+    if (operands.length !== count) {
+      refuse(16020, `Expression ${name} takes exactly ${count} arguments. ${operands.length} were passed in.`)
+    }
+    return make(operands, name)
+  }
+}
+
+export function between(
+  [least, most]: readonly [number, number],
+  make: (operands: readonly Evaluate[], name: string) => Evaluate,
+): CompileOperator {
+  return (argument, compiler, name) => {
+    const operands = compileAll(argument, compiler)
+    if (operands.length < least || operands.length > most) {
+      refuse(
+        28667,
+        `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${operands.length} were passed in.`,
+      )
+    }
+    return make(operands, name)
+  }
+}
+
+export function any(make: (operands: readonly Evaluate[], name: string) => Evaluate): CompileOperator {
+  return (argument, compiler, name) => make(compileAll(argument, compiler), name)
+}
+
+/** One argument, of which only the value matters. */
+export function unary(
+  compute: (value: Value | undefined, name: string, context: Context) => Value | undefined,
+): CompileOperator {
+  return exactly(
+    1,
+    ([operand], name) =>
+      context =>
+        compute(operand!(context), name, context),
+  )
+}
+
+export function binary(
+  compute: (left: Value | undefined, right: Value | undefined, name: string, context: Context) => Value | undefined,
+): CompileOperator {
+  return exactly(
+    2,
+    ([left, right], name) =>
+      context =>
+        compute(left!(context), right!(context), name, context),
+  )
+}
+
+/** The fields of an argument that must be a document, of which only certain ones may be there. */
+export function namedArguments<Name extends string>(
+  argument: BsonDocument,
+  names: readonly Name[],
+  refuseName: (name: string) => never,
+): Partial<Record<Name, Value>> {
+  const found: Partial<Record<Name, Value>> = {}
+  for (const [name, value] of argument.fields) {
+    const known = names.find(candidate => candidate === name)
+    if (known === undefined) refuseName(name)
+    found[known] = value
+  }
+  return found
+}
+
+/** The compiled argument, if there is one. */
+export function optional(compiler: Compiler, spec: Value | undefined): Evaluate | undefined {
+  return spec === undefined ? undefined : compiler.compile(spec)
+}

@@ -1,0 +1,12 @@
+/** Values in the messages of expressions. */
+
+import type { Value } from '../../../document/bson/value.ts'
+import { printValue } from '../../words/print.ts'
+
+/** A message is no place for a whole document. */
+const charsMax = 1024
+
+export function shown(value: Value | undefined): string {
+  const text = value === undefined ? 'MISSING' : printValue(value)
+  return text.length > charsMax ? `${text.slice(0, charsMax)}...` : text
+}

@@ -1,0 +1,111 @@
+/** Operators on arrays as sets: order and repetition do not matter, and results are in the order of values. */
+
+import { compareValues } from '../../../document/bson/compare.ts'
+import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
+import { keyOfValue } from '../../../document/bson/ordered-key.ts'
+import { bsonType } from '../../../document/bson/types.ts'
+import { bool, nullValue, type Value } from '../../../document/bson/value.ts'
+import { any, array, binary, compileAll, isNullish, nameOfType, refuse } from '../frame/define.ts'
+import type { Context, OperatorFamily } from '../frame/scope.ts'
+
+/** A text that is the same for equal values. Strings and integers, which most are, need no key for that. */
+export function identityOf(value: Value): string {
+  if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
+  if (value.type === bsonType.int32) return `i${value.value}`
+  const whole = isNumeric(value) ? exactInteger(value) : undefined
+  if (whole !== undefined) return `i${whole}`
+  const key = keyOfValue(value)
+  return `k${Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')}`
+}
+
+type ValueSet = Map<string, Value>
+
+/** The first of equal elements stays. */
+function setOf(elements: readonly Value[], context: Context): ValueSet {
+  context.spend(elements.length)
+  const set: ValueSet = new Map()
+  for (const element of elements) {
+    const identity = identityOf(element)
+    if (!set.has(identity)) set.set(identity, element)
+  }
+  return set
+}
+
+function sorted(set: ValueSet): Value {
+  return array([...set.values()].sort(compareValues))
+}
+
+const difference = binary((left, right, _, context) => {
+  if (isNullish(left) || isNullish(right)) return nullValue
+  const problem = 'both operands of $setDifference must be arrays.'
+  if (left.type !== bsonType.array) return refuse(17048, `${problem} First argument is of type: ${nameOfType(left)}`)
+  if (right.type !== bsonType.array) return refuse(17049, `${problem} Second argument is of type: ${nameOfType(right)}`)
+  const without = setOf(right.elements, context)
+  const rest = [...setOf(left.elements, context)].filter(([identity]) => !without.has(identity))
+  return array(rest.map(([, value]) => value))
+})
+
+const intersection = any(operands => context => {
+  let common: ValueSet | undefined
+  for (const operand of operands) {
+    const value = operand(context)
+    if (isNullish(value)) return nullValue
+    if (value.type !== bsonType.array) {
+      const problem = 'All operands of $setIntersection must be arrays.'
+      return refuse(17047, `${problem} One argument is of type: ${nameOfType(value)}`)
+    }
+    const next = setOf(value.elements, context)
+    common = common === undefined ? next : new Map([...common].filter(([identity]) => next.has(identity)))
+  }
+  return sorted(common ?? new Map())
+})
+
+const union = any(operands => context => {
+  const all: ValueSet = new Map()
+  for (const operand of operands) {
+    const value = operand(context)
+    if (isNullish(value)) return nullValue
+    if (value.type !== bsonType.array) {
+      return refuse(17043, `All operands of $setUnion must be arrays. One argument is of type: ${nameOfType(value)}`)
+    }
+    for (const [identity, element] of setOf(value.elements, context)) {
+      if (!all.has(identity)) all.set(identity, element)
+    }
+  }
+  return sorted(all)
+})
+
+const isSubset = binary((left, right, _, context) => {
+  const problem = 'both operands of $setIsSubset must be arrays.'
+  if (left?.type !== bsonType.array) return refuse(17046, `${problem} First argument is of type: ${nameOfType(left)}`)
+  if (right?.type !== bsonType.array)
+    return refuse(17042, `${problem} Second argument is of type: ${nameOfType(right)}`)
+  const whole = setOf(right.elements, context)
+  return bool([...setOf(left.elements, context).keys()].every(identity => whole.has(identity)))
+})
+
+export const setOperators: OperatorFamily = {
+  $setDifference: difference,
+  $setEquals: (argument, compiler) => {
+    const operands = compileAll(argument, compiler)
+    if (operands.length < 2) refuse(17045, `$setEquals needs at least two arguments had: ${operands.length}`)
+    return context => {
+      let first: ValueSet | undefined
+      for (const [index, operand] of operands.entries()) {
+        const value = operand(context)
+        if (value?.type !== bsonType.array) {
+          const which = `${index + 1}-th argument is of type: ${nameOfType(value)}`
+          return refuse(17044, `All operands of $setEquals must be arrays. ${which}`)
+        }
+        const set = setOf(value.elements, context)
+        first ??= set
+        const { size } = first
+        if (size !== set.size || ![...set.keys()].every(identity => first!.has(identity))) return bool(false)
+      }
+      return bool(true)
+    }
+  },
+  $setIntersection: intersection,
+  $setIsSubset: isSubset,
+  $setUnion: union,
+}

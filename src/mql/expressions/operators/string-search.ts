@@ -1,0 +1,175 @@
+/** Operators that search strings, replace parts of them and trim their ends. */
+
+import { expressionStringCharsMax } from '../../../base/limits.ts'
+import { bsonType } from '../../../document/bson/types.ts'
+import { int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
+import {
+  between,
+  int32Of,
+  isNullish,
+  namedArguments,
+  nameOfType,
+  optional,
+  refuse,
+  refuseSize,
+  text,
+} from '../frame/define.ts'
+import type { CompileOperator, Context, OperatorFamily } from '../frame/scope.ts'
+import { shown } from '../frame/shown.ts'
+
+/** A place to begin or end a search at. */
+export function placeOf(value: Value | undefined, name: string, what: string): number {
+  const place =
+    int32Of(value) ??
+    refuse(
+      40096,
+      `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ${shown(value)}`,
+    )
+  if (place < 0) refuse(40097, `${name} requires a nonnegative ${what}, found: ${place}`)
+  return place
+}
+
+interface Search {
+  readonly codes: readonly [input: number, token: number]
+  readonly find: (input: string, token: string, start: number, end: number | undefined) => number
+}
+
+function search({ codes, find }: Search): CompileOperator {
+  return between([2, 4], ([inputOperand, tokenOperand, startOperand, endOperand], name) => context => {
+    const input = inputOperand!(context)
+    if (isNullish(input)) return nullValue
+    if (input.type !== bsonType.string) {
+      return refuse(codes[0], `${name} requires a string as the first argument, found: ${nameOfType(input)}`)
+    }
+    const token = tokenOperand!(context)
+    if (token?.type !== bsonType.string) {
+      return refuse(codes[1], `${name} requires a string as the second argument, found: ${nameOfType(token)}`)
+    }
+    const start = startOperand === undefined ? 0 : placeOf(startOperand(context), name, 'starting index')
+    const end = endOperand === undefined ? undefined : placeOf(endOperand(context), name, 'ending index')
+    context.spend(input.value.length)
+    return int32(find(input.value, token.value, start, end))
+  })
+}
+
+function indexInBytes(input: string, token: string, start: number, end: number | undefined): number {
+  const bytes = Buffer.from(input)
+  const last = Math.min(end ?? bytes.length, bytes.length)
+  if (start > bytes.length || last < start) return -1
+  return bytes.subarray(0, last).indexOf(token, start)
+}
+
+/** The match must begin before the end but may go beyond it, unlike that of bytes. */
+function indexInCodePoints(input: string, token: string, start: number, end: number | undefined): number {
+  if (input === '' && token === '') return start === 0 ? 0 : -1
+  let place = 0
+  for (let at = 0; at < input.length && (end === undefined || place < end); place += 1) {
+    if (place >= start && input.startsWith(token, at)) return place
+    at += (input.codePointAt(at) as number) > 0xffff ? 2 : 1
+  }
+  return -1
+}
+
+const blanks = new Set('\0 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a')
+
+/** MongoDB's limit for what may be trimmed away. */
+const trimCharsMax = 4096
+
+function trim(isLeft: boolean, isRight: boolean): CompileOperator {
+  return (argument, compiler, name) => {
+    if (argument.type !== bsonType.document) {
+      return refuse(50696, `${name} only supports an object as an argument, found ${nameOfType(argument)}`)
+    }
+    const parts = namedArguments(argument, ['input', 'chars'], unknown =>
+      refuse(50694, `${name} found an unknown argument: ${unknown}`),
+    )
+    const input = compiler.compile(parts.input ?? refuse(50695, `${name} requires an 'input' field`))
+    const chars = optional(compiler, parts.chars)
+    return context => {
+      const value = input(context)
+      if (isNullish(value)) return nullValue
+      if (value.type !== bsonType.string) {
+        const given = `${shown(value)} (of type ${nameOfType(value)})`
+        return refuse(50699, `${name} requires its input to be a string, got ${given} instead.`)
+      }
+      if (chars === undefined) return string(trimmed(value.value, blanks, isLeft, isRight))
+      const set = chars(context)
+      if (isNullish(set)) return nullValue
+      if (set.type !== bsonType.string) {
+        const given = `${shown(set)} (of type ${nameOfType(set)})`
+        return refuse(50700, `${name} requires 'chars' to be a string, got ${given} instead.`)
+      }
+      if (set.value.length > trimCharsMax) {
+        refuse(12066800, `${name} requires 'chars' to be not greater than ${trimCharsMax} bytes`)
+      }
+      return string(trimmed(value.value, new Set(set.value), isLeft, isRight))
+    }
+  }
+}
+
+function trimmed(value: string, set: ReadonlySet<string>, isLeft: boolean, isRight: boolean): string {
+  let start = 0
+  let end = value.length
+  while (isLeft && start < end) {
+    const character = String.fromCodePoint(value.codePointAt(start) as number)
+    if (!set.has(character)) break
+    start += character.length
+  }
+  while (isRight && start < end) {
+    const isPair = end - start > 1 && (value.codePointAt(end - 2) as number) > 0xffff
+    const character = value.slice(isPair ? end - 2 : end - 1, end)
+    if (!set.has(character)) break
+    end -= character.length
+  }
+  return value.slice(start, end)
+}
+
+type Replace = (input: string, find: string, replacement: string, context: Context) => string
+
+function replacement(replace: Replace): CompileOperator {
+  return (argument, compiler, name) => {
+    if (argument.type !== bsonType.document) {
+      return refuse(51751, `${name} requires an object as an argument, found: ${nameOfType(argument)}`)
+    }
+    const names = ['input', 'find', 'replacement'] as const
+    const parts = namedArguments(argument, names, unknown =>
+      refuse(51750, `${name} found an unknown argument: ${unknown}`),
+    )
+    const operands = names.map((part, index) =>
+      compiler.compile(parts[part] ?? refuse(51749 - index, `${name} requires '${part}' to be specified`)),
+    )
+    return context => {
+      const values = operands.map(operand => operand(context))
+      for (const [index, value] of values.entries()) {
+        if (isNullish(value) || value.type === bsonType.string) continue
+        refuse(51746 - index, `${name} requires that '${names[index]}' be a string, found: ${shown(value)}`)
+      }
+      if (values.some(isNullish)) return nullValue
+      const [input, find, by] = values.map(value => (value as { readonly value: string }).value)
+      context.spend(input!.length)
+      return text(replace(input!, find!, by!, context))
+    }
+  }
+}
+
+function replaceOne(input: string, find: string, by: string): string {
+  const at = input.indexOf(find)
+  return at === -1 ? input : input.slice(0, at) + by + input.slice(at + find.length)
+}
+
+/** An empty string is found before every byte, which splits characters; before every character does less harm. */
+function replaceAll(input: string, find: string, by: string): string {
+  const parts = find === '' ? ['', ...input, ''] : input.split(find)
+  if (by.length * parts.length > expressionStringCharsMax) refuseSize('string')
+  return parts.join(by)
+}
+
+export const stringSearchOperators: OperatorFamily = {
+  $indexOfBytes: search({ codes: [40091, 40092], find: indexInBytes }),
+  $indexOfCP: search({ codes: [40093, 40094], find: indexInCodePoints }),
+  $ltrim: trim(true, false),
+  $replaceAll: replacement(replaceAll),
+  $replaceOne: replacement(replaceOne),
+  $rtrim: trim(false, true),
+  $trim: trim(true, true),
+}

@@ -1,0 +1,168 @@
+/**
+ * Operators on strings, by bytes of UTF-8 or by code points.
+ *
+ * Upper and lower case are those of ASCII alone, as in MongoDB.
+ */
+
+import { isNumeric, printNumber, truncatedInteger } from '../../../document/bson/number.ts'
+import { bsonType } from '../../../document/bson/types.ts'
+import { int32, type NumericValue, nullValue, string, type Value } from '../../../document/bson/value.ts'
+import { formatDate, printIsoDate } from '../dates/date-format.ts'
+import { utc } from '../dates/time-zone.ts'
+import { any, array, binary, exactly, int32Of, isNullish, nameOfType, refuse, text, unary } from '../frame/define.ts'
+import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+import { shown } from '../frame/shown.ts'
+
+/** What operators that take "anything like a string" make of a value. */
+function coercedText(value: Value | undefined): string {
+  if (isNullish(value)) return ''
+  if (isNumeric(value)) return printNumber(value)
+  switch (value.type) {
+    case bsonType.string:
+    case bsonType.symbol:
+    case bsonType.code:
+      return value.value
+    case bsonType.date:
+      return printIsoDate(value.value)
+    case bsonType.timestamp:
+      return printTimestamp(value.value)
+    default:
+      return refuse(16007, `can't convert from BSON type ${nameOfType(value)} to String`)
+  }
+}
+
+/** As the C library writes a time, without weekday and year, and with the counter behind it. */
+function printTimestamp(value: bigint): string {
+  const [month, day, time] = formatDate((value >> 32n) * 1000n, '%b %d %H:%M:%S', utc).split(' ') as [
+    string,
+    string,
+    string,
+  ]
+  return `${month} ${String(Number(day)).padStart(2)} ${time}:${value & 0xffffffffn}`
+}
+
+function upperCase(value: string): string {
+  return value.replace(/[a-z]+/g, letters => letters.toUpperCase())
+}
+
+function lowerCase(value: string): string {
+  return value.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+const concatenation = any(operands => context => {
+  let result = ''
+  for (const operand of operands) {
+    const value = operand(context)
+    if (isNullish(value)) return nullValue
+    if (value.type !== bsonType.string) refuse(16702, `$concat only supports strings, not ${nameOfType(value)}`)
+    result += value.value
+    text(result)
+  }
+  return text(result)
+})
+
+const comparison = binary((left, right) => {
+  const [a, b] = [Buffer.from(upperCase(coercedText(left))), Buffer.from(upperCase(coercedText(right)))]
+  return int32(Buffer.compare(a, b))
+})
+
+const split = binary((input, separator, _, context) => {
+  if (isNullish(input) || isNullish(separator)) return nullValue
+  const refusal = '$split requires an expression that evaluates to a string as a'
+  if (input.type !== bsonType.string) return refuse(40085, `${refusal} first argument, found: ${nameOfType(input)}`)
+  if (separator.type !== bsonType.string) {
+    return refuse(40086, `${refusal} second argument, found: ${nameOfType(separator)}`)
+  }
+  if (separator.value === '') refuse(40087, '$split requires a non-empty separator')
+  context.spend(input.value.length)
+  return array(input.value.split(separator.value).map(string))
+})
+
+function isInsideCharacter(bytes: Buffer, at: number): boolean {
+  return at < bytes.length && (bytes[at]! & 0xc0) === 0x80
+}
+
+/** The integer part; a fraction is dropped. */
+function long(value: NumericValue): number {
+  return Number(truncatedInteger(value) ?? 0n)
+}
+
+const substringOfBytes = exactly(3, ([input, start, length], name) => context => {
+  const bytes = Buffer.from(coercedText(input!(context)))
+  const [from, count] = [start!(context), length!(context)]
+  if (!isNumeric(from)) {
+    return refuse(16034, `${name}:  starting index must be a numeric type (is BSON type ${nameOfType(from)})`)
+  }
+  if (!isNumeric(count)) {
+    return refuse(16035, `${name}:  length must be a numeric type (is BSON type ${nameOfType(count)})`)
+  }
+  const first = long(from)
+  if (first < 0) refuse(50752, `${name}:  starting index must be non-negative (got: ${first})`)
+  const wanted = long(count)
+  const end = wanted < 0 ? bytes.length : first + wanted
+  if (isInsideCharacter(bytes, first)) {
+    refuse(28656, `${name}:  Invalid range, starting index is a UTF-8 continuation byte.`)
+  }
+  if (isInsideCharacter(bytes, end)) {
+    refuse(28657, `${name}:  Invalid range, ending index is in the middle of a UTF-8 character.`)
+  }
+  return string(bytes.toString('utf8', first, Math.max(first, Math.min(end, bytes.length))))
+})
+
+const substringOfCodePoints = exactly(3, ([input, start, length], name) => context => {
+  const characters = coercedText(input!(context))
+  const [from, count] = [start!(context), length!(context)]
+  if (!isNumeric(from)) {
+    refuse(34450, `${name}: starting index must be a numeric type (is BSON type ${nameOfType(from)})`)
+  }
+  const first =
+    int32Of(from) ??
+    refuse(34451, `${name}: starting index cannot be represented as a 32-bit integral value: ${shown(from)}`)
+  if (!isNumeric(count)) refuse(34452, `${name}: length must be a numeric type (is BSON type ${nameOfType(count)})`)
+  const wanted =
+    int32Of(count) ?? refuse(34453, `${name}: length cannot be represented as a 32-bit integral value: ${shown(count)}`)
+  if (wanted < 0) refuse(34454, `${name}: length must be a nonnegative integer.`)
+  if (first < 0) refuse(34455, `${name}: the starting index must be nonnegative integer.`)
+  return string([...characters].slice(first, first + wanted).join(''))
+})
+
+export function codePointsIn(value: string): number {
+  let count = 0
+  for (let at = 0; at < value.length; at += 1) {
+    const unit = value.charCodeAt(at)
+    // The second half of a pair counts with the first.
+    if (unit < 0xdc00 || unit > 0xdfff) count += 1
+  }
+  return count
+}
+
+const lengthInBytes = unary((value, name) => {
+  if (value?.type !== bsonType.string) {
+    return refuse(34473, `${name} requires a string argument, found: ${nameOfType(value)}`)
+  }
+  return int32(Buffer.byteLength(value.value))
+})
+
+const lengthInCodePoints = unary((value, name) => {
+  if (value?.type !== bsonType.string) {
+    return refuse(34471, `${name} requires a string argument, found: ${nameOfType(value)}`)
+  }
+  return int32(codePointsIn(value.value))
+})
+
+function cased(change: (value: string) => string): CompileOperator {
+  return unary(value => string(change(coercedText(value))))
+}
+
+export const stringOperators: OperatorFamily = {
+  $concat: concatenation,
+  $split: split,
+  $strLenBytes: lengthInBytes,
+  $strLenCP: lengthInCodePoints,
+  $strcasecmp: comparison,
+  $substr: substringOfBytes,
+  $substrBytes: substringOfBytes,
+  $substrCP: substringOfCodePoints,
+  $toLower: cased(lowerCase),
+  $toUpper: cased(upperCase),
+}

@@ -1,0 +1,80 @@
+/**
+ * What a filter document says, as a tree.
+ *
+ * Filters speak of documents, conditions of the values at one path. A condition on a path is met by any of the values that
+ * the path leads to (path.ts); so `not` and `all` of conditions speak of the path as a whole, except within `$elemMatch`,
+ * where they speak of one element.
+ */
+
+import { bsonType } from '../../document/bson/types.ts'
+import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { badValue } from '../words/error.ts'
+import type { GeoCondition } from './geo.ts'
+
+export type Filter =
+  | { readonly kind: 'and' | 'or' | 'nor'; readonly of: readonly Filter[] }
+  | { readonly kind: 'field'; readonly path: string; readonly condition: Condition }
+  | { readonly kind: 'expression'; readonly spec: Value }
+  | { readonly kind: 'always'; readonly holds: boolean }
+
+export type Comparison = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'
+
+export interface RegexCondition {
+  readonly kind: 'regex'
+  readonly pattern: string
+  readonly options: string
+}
+
+export type Condition =
+  | { readonly kind: 'compare'; readonly operator: Comparison; readonly value: Value }
+  | { readonly kind: 'in'; readonly values: readonly Value[]; readonly patterns: readonly RegexCondition[] }
+  | RegexCondition
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'type'; readonly types: ReadonlySet<number> }
+  | { readonly kind: 'mod'; readonly divisor: bigint; readonly remainder: bigint }
+  | { readonly kind: 'size'; readonly size: number }
+  | { readonly kind: 'bits'; readonly positions: readonly number[]; readonly isAny: boolean; readonly isSet: boolean }
+  | { readonly kind: 'elementValue'; readonly of: readonly Condition[] }
+  | { readonly kind: 'elementDocument'; readonly of: Filter }
+  | { readonly kind: 'not'; readonly of: Condition }
+  | { readonly kind: 'all'; readonly of: readonly Condition[] }
+  | { readonly kind: 'never' }
+  | GeoCondition
+
+export interface FilterContext {
+  /** False within `$elemMatch`: some operators speak of the whole document only. */
+  readonly isWholeDocument: boolean
+  /** `$near` orders the result, which only a find can do. */
+  readonly allowsNear: boolean
+}
+
+/** What a plain value in a filter asks for: a regular expression that it matches, anything else that it is equal. */
+export function equalTo(value: Value): Condition {
+  if (value.type === bsonType.regex) return { kind: 'regex', pattern: value.pattern, options: value.options }
+  if (value.type === bsonType.undefined) throw badValue('cannot compare to undefined')
+  return { kind: 'compare', operator: 'eq', value }
+}
+
+/** `{ $gt: 1 }` is one; `{ a: 1 }`, `{}` and references (`{ $ref: …, $id: … }`) are values. */
+export function isOperatorDocument(value: Value): value is BsonDocument {
+  if (value.type !== bsonType.document) return false
+  const names = value.fields.map(([name]) => name)
+  return names[0]?.startsWith('$') === true && !(names.includes('$ref') && names.includes('$id'))
+}
+
+/** The operators that stand in the place of a field. */
+export const filterOperators: ReadonlySet<string> = new Set([
+  '$and',
+  '$or',
+  '$nor',
+  '$comment',
+  '$expr',
+  '$alwaysTrue',
+  '$alwaysFalse',
+  '$ref',
+  '$id',
+  '$db',
+  '$where',
+  '$text',
+  '$jsonSchema',
+])

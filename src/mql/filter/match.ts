@@ -1,0 +1,297 @@
+/**
+ * Filters over stored documents: compiled once, then run over the bytes of each document without decoding it.
+ *
+ * Conditions on different fields of one document share a walk through it (measured: 306 ns for three of them instead of 547).
+ */
+
+import { assert } from '../../base/error.ts'
+import { truncatedInteger } from '../../document/bson/number.ts'
+import { bsonType, isNumberType } from '../../document/bson/types.ts'
+import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
+import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
+import { BsonWriter } from '../../document/bson/writer.ts'
+import type { Sort } from '../paths/sort-order.ts'
+import {
+  type DocumentTest,
+  documentTest,
+  type ElementTest,
+  type PathTest,
+  pathTest,
+  type Trace,
+} from '../paths/stored-path.ts'
+import { badValue } from '../words/error.ts'
+import { bitsTest } from './bits.ts'
+import { comparisonTest, listTest } from './comparison.ts'
+import type { Condition, Filter, FilterContext } from './filter.ts'
+import { geoTest, nearOrder } from './geo-match.ts'
+import { parseFilter } from './parse-filter.ts'
+import { regexTest } from './regex.ts'
+
+export interface MatchOptions {
+  /** Compiles the operand of `$expr`. */
+  readonly expression?: (spec: Value) => (document: Uint8Array) => boolean
+}
+
+export interface Matcher {
+  readonly filter: Filter
+  /** Whether a document satisfies the filter. */
+  matches(document: Uint8Array): boolean
+  /**
+   * Of a document that matches: the place in an array at which it does, for `$` in updates and projections. The last
+   * condition that entered an array decides, and its outermost array. Undefined when none did.
+   */
+  position(document: Uint8Array): number | undefined
+  /** The order that `$near` asks for. */
+  readonly order: Sort | undefined
+}
+
+export function compileFilter(filter: BsonDocument, options: MatchOptions = {}, context?: FilterContext): Matcher {
+  return compileParsed(parseFilter(filter, context), options)
+}
+
+export function compileParsed(filter: Filter, options: MatchOptions = {}): Matcher {
+  const test = filterTest(filter, options)
+  return {
+    filter,
+    matches: document => test(document, 0, undefined),
+    position: document => {
+      const trace: Trace = { position: -1 }
+      test(document, 0, trace)
+      return trace.position === -1 ? undefined : trace.position
+    },
+    order: orderOf(filter),
+  }
+}
+
+function orderOf(filter: Filter): Sort | undefined {
+  if (filter.kind === 'field') {
+    return filter.condition.kind === 'near' ? nearOrder(filter.path, filter.condition) : undefined
+  }
+  return filter.kind === 'and' ? filter.of.map(orderOf).find(order => order !== undefined) : undefined
+}
+
+/** A filter about a value that is called by a name, as the filters of arrays in updates are: `{ "elem.grade": 5 }`. */
+export function compileElementFilter(filter: BsonDocument, name: string, options: MatchOptions = {}): ElementTest {
+  const test = filterTest(parseFilter(filter), options)
+  return (bytes, type, start) => {
+    const writer = new BsonWriter()
+    const document = writer.open()
+    if (type !== 0) {
+      writer.name(type, name)
+      writer.raw(bytes, start, endOfValue(bytes, type, start))
+    }
+    writer.close(document)
+    return test(writer.bytes(), 0, undefined)
+  }
+}
+
+/** Whether an element of an array is one that `$elemMatch` with this operand looks for. */
+export function compileElemMatch(operand: BsonDocument, options: MatchOptions = {}): ElementTest {
+  const filter = parseFilter(BsonDocument.of([['', BsonDocument.of([['$elemMatch', operand]])]]))
+  assert(filter.kind === 'field', 'one condition on one path is one filter')
+  const { condition } = filter
+  assert(condition.kind === 'elementValue' || condition.kind === 'elementDocument', '$elemMatch is about elements')
+  return innerTest(condition, options)
+}
+
+function filterTest(filter: Filter, options: MatchOptions): DocumentTest {
+  switch (filter.kind) {
+    case 'and':
+      return everyTest(filter.of, options)
+    case 'or': {
+      const tests = filter.of.map(each => filterTest(each, options))
+      return (bytes, start, trace) => tests.some(test => test(bytes, start, trace))
+    }
+    case 'nor': {
+      const tests = filter.of.map(each => filterTest(each, options))
+      return (bytes, start) => !tests.some(test => test(bytes, start, undefined))
+    }
+    case 'field':
+      return everyTest([filter], options)
+    case 'always':
+      return () => filter.holds
+    case 'expression': {
+      if (options.expression === undefined) throw badValue('$expr is not allowed in this context')
+      const holds = options.expression(filter.spec)
+      return bytes => holds(bytes)
+    }
+  }
+}
+
+function everyTest(filters: readonly Filter[], options: MatchOptions): DocumentTest {
+  const paths: PathTest[] = []
+  const tests: DocumentTest[] = []
+  const add = (filter: Filter): void => {
+    if (filter.kind === 'and') filter.of.forEach(add)
+    else if (filter.kind === 'field') paths.push(...fieldTests(filter.path, filter.condition, options))
+    else tests.push(filterTest(filter, options))
+  }
+  filters.forEach(add)
+  const shared = paths.length === 0 ? [] : [sharedWalk(paths)]
+  const fast = [...shared, ...tests]
+  const slow = [...paths.map(documentTest), ...tests]
+  const [first, second] = fast
+  if (first === undefined) return () => true
+  return (bytes, start, trace) => {
+    // Where the last condition of several decides, they are asked one after another.
+    if (trace !== undefined) return slow.every(test => test(bytes, start, trace))
+    return second === undefined ? first(bytes, start, trace) : fast.every(test => test(bytes, start, trace))
+  }
+}
+
+/** The tests of a condition on a path. `not` and `all` are said of everything that the path leads to. */
+function fieldTests(path: string, condition: Condition, options: MatchOptions): PathTest[] {
+  switch (condition.kind) {
+    case 'not': {
+      const inner = fieldTests(path, condition.of, options)
+      const { name } = pathTest(path, () => true, { entersLastArray: false })
+      return [
+        { name, follow: (bytes, type, start) => !inner.every(({ follow }) => follow(bytes, type, start, undefined)) },
+      ]
+    }
+    case 'all':
+      return condition.of.flatMap(each => fieldTests(path, each, options))
+    default: {
+      const isAboutArrays = ['size', 'elementValue', 'elementDocument'].includes(condition.kind)
+      return [pathTest(path, elementTest(condition, options), { entersLastArray: !isAboutArrays })]
+    }
+  }
+}
+
+/** All tests in one walk over the fields of the document. Of several fields with one name the first counts. */
+function sharedWalk(paths: readonly PathTest[]): DocumentTest {
+  const groups = new Map<string, PathTest[]>()
+  for (const path of paths) {
+    const name = Buffer.from(path.name).toString('latin1')
+    groups.set(name, [...(groups.get(name) ?? []), path])
+  }
+  const joined = [...groups.values()].map(joinedTest)
+  const [single] = joined
+  if (joined.length === 1) return documentTest(single!)
+  // The fields still to be found are bits of a number.
+  if (joined.length > 31) {
+    const tests = joined.map(documentTest)
+    return (bytes, start, trace) => tests.every(test => test(bytes, start, trace))
+  }
+  return (bytes, start, trace) => {
+    let pending = 2 ** joined.length - 1
+    let at = start + 4
+    for (let type = bytes[at]!; type !== 0; type = bytes[at]!) {
+      const nameStart = at + 1
+      const nameEnd = endOfName(bytes, nameStart)
+      for (let index = 0; index < joined.length; index += 1) {
+        const { name, follow } = joined[index]!
+        if ((pending & (1 << index)) === 0 || !isSame(bytes, nameStart, nameEnd, name)) continue
+        if (!follow(bytes, type, nameEnd + 1, trace)) return false
+        pending &= ~(1 << index)
+        if (pending === 0) return true
+        break
+      }
+      at = endOfValue(bytes, type, nameEnd + 1)
+    }
+    for (let index = 0; index < joined.length; index += 1) {
+      if ((pending & (1 << index)) !== 0 && !joined[index]!.follow(bytes, 0, 0, trace)) return false
+    }
+    return true
+  }
+}
+
+function isSame(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  if (end - start !== name.length) return false
+  for (let at = 0; at < name.length; at += 1) if (bytes[start + at] !== name[at]) return false
+  return true
+}
+
+function joinedTest(paths: readonly PathTest[]): PathTest {
+  const [first, second, third] = paths
+  if (second === undefined) return first!
+  const { name } = first!
+  if (third !== undefined) {
+    return { name, follow: (bytes, type, start, trace) => paths.every(path => path.follow(bytes, type, start, trace)) }
+  }
+  const [one, other] = [first!.follow, second.follow]
+  return {
+    name,
+    follow: (bytes, type, start, trace) => one(bytes, type, start, trace) && other(bytes, type, start, trace),
+  }
+}
+
+/** The test of one value, where it stands. */
+function elementTest(condition: Condition, options: MatchOptions): ElementTest {
+  switch (condition.kind) {
+    case 'compare':
+      return comparisonTest(condition.operator, condition.value)
+    case 'in': {
+      const equal = listTest(condition.values)
+      const patterns = condition.patterns.map(regexTest)
+      if (patterns.length === 0) return equal
+      return (bytes, type, start) => equal(bytes, type, start) || patterns.some(test => test(bytes, type, start))
+    }
+    case 'regex':
+      return regexTest(condition)
+    case 'exists':
+      return (_, type) => type !== 0
+    case 'type':
+      return (_, type) => condition.types.has(type)
+    case 'mod':
+      return (bytes, type, start) => {
+        const dividend = isNumberType(type) ? truncatedInteger(valueAt(bytes, type, start) as NumericValue) : undefined
+        return dividend !== undefined && dividend % condition.divisor === condition.remainder
+      }
+    case 'size':
+      return (bytes, type, start) => type === bsonType.array && hasLength(bytes, start, condition.size)
+    case 'bits':
+      return bitsTest(condition)
+    case 'geoWithin':
+    case 'geoIntersects':
+    case 'near':
+      return geoTest(condition)
+    case 'elementValue':
+    case 'elementDocument':
+      return someElement(innerTest(condition, options))
+    case 'not': {
+      const test = elementTest(condition.of, options)
+      return (bytes, type, start) => !test(bytes, type, start)
+    }
+    case 'all': {
+      const tests = condition.of.map(each => elementTest(each, options))
+      return (bytes, type, start) => tests.every(test => test(bytes, type, start))
+    }
+    case 'never':
+      return () => false
+  }
+}
+
+function innerTest(
+  condition: Extract<Condition, { kind: 'elementValue' | 'elementDocument' }>,
+  options: MatchOptions,
+): ElementTest {
+  if (condition.kind === 'elementValue') {
+    const tests = condition.of.map(each => elementTest(each, options))
+    return (bytes, type, start) => tests.every(test => test(bytes, type, start))
+  }
+  const test = filterTest(condition.of, options)
+  // An array is a document whose fields are numbers.
+  return (bytes, type, start) =>
+    (type === bsonType.document || type === bsonType.array) && test(bytes, start, undefined)
+}
+
+function someElement(test: ElementTest): ElementTest {
+  return (bytes, type, start, trace) => {
+    if (type !== bsonType.array) return false
+    const cursor = new ElementCursor(bytes, start)
+    for (let index = 0; cursor.next(); index += 1) {
+      if (!test(bytes, cursor.type, cursor.valueStart)) continue
+      if (trace !== undefined) trace.position = index
+      return true
+    }
+    return false
+  }
+}
+
+function hasLength(bytes: Uint8Array, start: number, length: number): boolean {
+  const cursor = new ElementCursor(bytes, start)
+  let count = 0
+  while (count <= length && cursor.next()) count += 1
+  return count === length
+}

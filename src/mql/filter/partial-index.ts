@@ -1,0 +1,92 @@
+/** Indexes that know a part of the documents only: which documents those are, and whether a filter needs no others. */
+
+import { compareValues } from '../../document/bson/compare.ts'
+import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-keys.ts'
+import { bsonType, rankOf } from '../../document/bson/types.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import type { IndexRecord } from '../../store/port.ts'
+import type { Condition, Filter } from './filter.ts'
+import { compileFilter, compileParsed } from './match.ts'
+import { parseFilter } from './parse-filter.ts'
+
+/** For the maker of keys (document/bson/index-keys.ts). */
+export const partialFilter: PartialFilter = filter => {
+  const { matches } = compileFilter(filterOf(filter))
+  return matches
+}
+
+function filterOf(base64: string): BsonDocument {
+  return BsonDocument.view(Buffer.from(base64, 'base64'))
+}
+
+export function mayUseIndex({ definition, hasSeveralKeys }: IndexRecord, filter: Filter): boolean {
+  const { isSparse, partialFilter } = (definition.options ?? {}) as BsonIndexOptions
+  const paths = definition.components.map(({ path }) => path.join('.'))
+  // Elements of one array make one key each, but two conditions may be met by two elements.
+  if (hasSeveralKeys && new Set(paths.map(path => path.split('.')[0])).size < paths.length) return false
+  const terms = fieldTerms(filter)
+  if (isSparse === true && !terms.some(({ path, condition }) => paths.includes(path) && excludesMissing(condition))) {
+    return false
+  }
+  return partialFilter === undefined || implies(terms, parseFilter(filterOf(partialFilter)))
+}
+
+type FieldTerm = Extract<Filter, { kind: 'field' }>
+
+function fieldTerms(filter: Filter): FieldTerm[] {
+  if (filter.kind === 'field') return [filter]
+  return filter.kind === 'and' ? filter.of.flatMap(fieldTerms) : []
+}
+
+/** Whether no document without the field satisfies the condition. */
+function excludesMissing(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'compare': {
+      const { type } = condition.value
+      return type !== bsonType.null && type !== bsonType.minKey && type !== bsonType.maxKey
+    }
+    case 'in':
+      return condition.values.every(({ type }) => type !== bsonType.null)
+    case 'all':
+      return condition.of.some(excludesMissing)
+    case 'not':
+    case 'never':
+      return false
+    default:
+      return true
+  }
+}
+
+/** Whether whatever satisfies all terms satisfies the filter too. Says no when in doubt. */
+function implies(terms: readonly FieldTerm[], filter: Filter): boolean {
+  if (filter.kind === 'and') return filter.of.every(each => implies(terms, each))
+  if (filter.kind === 'or') return filter.of.some(each => implies(terms, each))
+  if (filter.kind !== 'field') return false
+  return terms.some(({ path, condition }) => path === filter.path && impliesCondition(condition, filter))
+}
+
+function impliesCondition(given: Condition, wanted: FieldTerm): boolean {
+  const { condition } = wanted
+  if (condition.kind === 'exists') return excludesMissing(given)
+  if (given.kind === 'in' && given.patterns.length === 0) {
+    return given.values.every(value => impliesCondition({ kind: 'compare', operator: 'eq', value }, wanted))
+  }
+  if (given.kind === 'all') return given.of.some(each => impliesCondition(each, wanted))
+  if (given.kind !== 'compare') return false
+  const { value, operator } = given
+  if (operator === 'eq') {
+    // Of an array that is equal, or has an equal element, other elements could satisfy the condition, which is well.
+    if (condition.kind === 'not' || value.type === bsonType.null || value.type === bsonType.array) return false
+    const path = wanted.path.split('.')
+    const document = path.reduceRight<typeof value>((inner, name) => BsonDocument.of([[name, inner]]), value)
+    return compileParsed(wanted).matches(encodeDocument(document as BsonDocument))
+  }
+  if (condition.kind !== 'compare' || rankOf(condition.value.type) !== rankOf(value.type)) return false
+  const order = compareValues(value, condition.value)
+  const isAbove = operator === 'gt' || operator === 'gte'
+  if (isAbove !== (condition.operator === 'gt' || condition.operator === 'gte') || condition.operator === 'eq')
+    return false
+  if (order === 0) return operator === condition.operator || condition.operator.endsWith('e')
+  return isAbove ? order > 0 : order < 0
+}

@@ -1,0 +1,104 @@
+/** Tests of a stored value against a regular expression, and what an index can know of one. */
+
+import { queryStepsMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { type RegexValue, valueAt } from '../../document/bson/value.ts'
+import { int32At, textAt } from '../../document/bson/view.ts'
+import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
+import type { ElementTest } from '../paths/stored-path.ts'
+import { MongoError } from '../words/error.ts'
+import type { RegexCondition } from './filter.ts'
+
+/** Text is always Unicode, so `u` says nothing new. */
+function compileRegex(pattern: string, options: string): Pattern {
+  for (const letter of options) {
+    if (!'imsxu'.includes(letter)) throw new MongoError(51108, `invalid flag in regex options: ${letter}`)
+  }
+  try {
+    return compilePattern(pattern, options.replaceAll('u', ''))
+  } catch (error) {
+    if (error instanceof InvalidPattern) throw new MongoError(51091, `Regular expression is invalid: ${error.message}`)
+    throw error
+  }
+}
+
+function isFound(pattern: Pattern, text: string): boolean {
+  if (patternSteps(pattern, text) > queryStepsMax) {
+    throw new MongoError(50, 'operation exceeded time limit: a regular expression is too costly for one document')
+  }
+  return pattern.matcher(text).find()
+}
+
+export function regexTest({ pattern, options }: RegexCondition): ElementTest {
+  const compiled = compileRegex(pattern, options)
+  const literal = literalOf({ pattern, options })
+  const find = literal === undefined ? undefined : literalFinder(literal)
+  return (bytes, type, start) => {
+    if (type === bsonType.string || type === bsonType.symbol) {
+      const textStart = start + 4
+      const textEnd = start + 3 + int32At(bytes, start)
+      return find === undefined ? isFound(compiled, textAt(bytes, textStart, textEnd)) : find(bytes, textStart, textEnd)
+    }
+    if (type !== bsonType.regex) return false
+    const value = valueAt(bytes, type, start) as RegexValue
+    return value.pattern === pattern && value.options === options
+  }
+}
+
+type Finder = (bytes: Uint8Array, start: number, end: number) => boolean
+
+/** Text without any special character is searched as bytes. */
+function literalFinder({ text, isAnchored }: Literal): Finder {
+  const wanted = Buffer.from(text)
+  const { length } = wanted
+  if (isAnchored) {
+    return (bytes, start, end) => {
+      if (end - start < length) return false
+      for (let at = 0; at < length; at += 1) if (bytes[start + at] !== wanted[at]) return false
+      return true
+    }
+  }
+  return (bytes, start, end) => {
+    const at = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).indexOf(wanted)
+    return at !== -1
+  }
+}
+
+interface Literal {
+  readonly text: string
+  readonly isAnchored: boolean
+}
+
+const special = '\\^$.|?*+()[]{}'
+
+/** The pattern when it is nothing but text, perhaps with `^` before it. */
+function literalOf({ pattern, options }: Pick<RegexCondition, 'pattern' | 'options'>): Literal | undefined {
+  // With m, `^` also stands at the beginning of lines.
+  const isAnchored = pattern.startsWith('^')
+  const text = isAnchored ? pattern.slice(1) : pattern
+  if (options.includes('i') || options.includes('x') || (isAnchored && options.includes('m'))) return undefined
+  return [...text].some(character => special.includes(character)) || !text.isWellFormed()
+    ? undefined
+    : { text, isAnchored }
+}
+
+/**
+ * What every string begins with that the pattern matches: the text between `^` and the first special character. A character
+ * before `?`, `*`, `{` or within alternatives need not be there.
+ */
+export function prefixOf({ pattern, options }: RegexCondition): string {
+  if (!pattern.startsWith('^') || /[imx]/.test(options) || pattern.includes('|')) return ''
+  let prefix = ''
+  for (const character of pattern.slice(1)) {
+    if ('?*{'.includes(character)) return [...prefix].slice(0, -1).join('')
+    if (special.includes(character)) return prefix
+    prefix += character
+  }
+  return prefix
+}
+
+/** The condition is no more than that: whatever begins with the prefix matches. */
+export function isPrefixOnly(condition: RegexCondition): boolean {
+  const literal = literalOf(condition)
+  return literal?.isAnchored === true
+}

@@ -1,0 +1,100 @@
+/**
+ * Following a dotted path as expressions understand it: an array in the way gives the array of what its documents hold.
+ *
+ * Unlike in queries a number in a path is only ever the name of a field.
+ */
+
+import { bsonDepthMax } from '../../base/limits.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
+import { findElement } from '../../document/bson/view.ts'
+import { MongoError } from '../words/error.ts'
+
+/** Names that begin with a dollar sign and yet are fields: those of DBRefs. */
+const dollarNames = new Set(['$id', '$ref', '$db', '$sortKey', '$recordId'])
+
+export function checkFieldName(name: string): void {
+  if (name === '') throw new MongoError(15998, 'FieldPath field names may not be empty strings.')
+  if (name.startsWith('$') && !dollarNames.has(name)) {
+    throw new MongoError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+  }
+  if (name.includes('\0')) throw new MongoError(16411, "FieldPath field names may not contain '\0'.")
+  if (name.includes('.')) {
+    throw new MongoError(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.")
+  }
+}
+
+/** The names in a path, each of which can be a field. */
+export function checkedPath(path: string): readonly string[] {
+  if (path === '') throw new MongoError(40352, 'FieldPath cannot be constructed with empty string')
+  if (path.endsWith('.')) throw new MongoError(40353, "FieldPath must not end with a '.'.")
+  const names = path.split('.')
+  if (names.length > bsonDepthMax) throw new MongoError(15, 'FieldPath is too long')
+  for (const name of names) checkFieldName(name)
+  return names
+}
+
+/** A name beside its UTF-8. */
+interface Step {
+  readonly name: string
+  readonly utf8: Uint8Array
+}
+
+function fieldOf(document: BsonDocument, { name, utf8 }: Step): Value | undefined {
+  const { raw } = document
+  if (raw === undefined) return document.get(name)
+  const at = findElement(raw.bytes, raw.start, utf8)
+  return at === -1 ? undefined : valueAt(raw.bytes, raw.bytes[at]!, at + utf8.length + 2)
+}
+
+/** What stands at the path below a value. */
+export function compilePath(names: readonly string[]): (value: Value | undefined) => Value | undefined {
+  const steps: readonly Step[] = names.map(name => ({ name, utf8: Buffer.from(name) }))
+  const { length } = steps
+
+  function follow(value: Value | undefined, at: number): Value | undefined {
+    if (at === length || value === undefined) return value
+    if (value.type === bsonType.document) return follow(fieldOf(value, steps[at]!), at + 1)
+    if (value.type !== bsonType.array) return undefined
+    const found: Value[] = []
+    for (const element of value.elements) {
+      if (element.type !== bsonType.document) continue
+      const inner = follow(fieldOf(element, steps[at]!), at + 1)
+      if (inner !== undefined) found.push(inner)
+    }
+    return BsonArray.of(found)
+  }
+
+  const [first] = steps
+  if (length === 1 && first !== undefined) {
+    return value => (value?.type === bsonType.document ? fieldOf(value as BsonDocument, first) : follow(value, 0))
+  }
+  return value => follow(value, 0)
+}
+
+/**
+ * All values at a path as `$lookup` and `$graphLookup` join them: arrays are entered everywhere, at the end of the path as well, and
+ * a number in the path is also a place in an array.
+ */
+export function valuesAtPath(document: BsonDocument, names: readonly string[]): readonly Value[] {
+  const found: Value[] = []
+  function end(value: Value | undefined): void {
+    if (value?.type === bsonType.array) found.push(...value.elements)
+    else if (value !== undefined) found.push(value)
+  }
+  function follow(inner: BsonDocument, from: number): void {
+    let value = inner.get(names[from]!)
+    let at = from + 1
+    while (value?.type === bsonType.array && at < names.length && /^\d+$/.test(names[at]!)) {
+      value = value.elements[Number(names[at])]
+      at += 1
+    }
+    if (at === names.length) end(value)
+    else if (value?.type === bsonType.document) follow(value, at)
+    else if (value?.type === bsonType.array) {
+      for (const element of value.elements) if (element.type === bsonType.document) follow(element, at)
+    }
+  }
+  follow(document, 0)
+  return found
+}

@@ -1,0 +1,57 @@
+/**
+ * What an index can know of `$expr`: that a field equals a value. The filter gets it in words that indexes understand, beside the
+ * expression, which decides.
+ *
+ * `{ $expr: { $eq: ["$a", 5] } }` is only true where `{ a: 5 }` holds, since a path through an array gives an array. For an array as the
+ * value the two would differ, and a missing value cannot be asked for.
+ */
+
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { compileExpression } from '../expressions/expression.ts'
+import { Context, type Scope } from '../expressions/frame/scope.ts'
+
+export function withEqualityHints(
+  filter: BsonDocument,
+  scope: Scope,
+  slots: readonly (Value | undefined)[] = [],
+): BsonDocument {
+  const hints = expressionsIn(filter).flatMap(spec => hintsOf(spec, scope, slots))
+  return hints.length === 0 ? filter : BsonDocument.of([['$and', BsonArray.of([...hints, filter])]])
+}
+
+/** The expressions that must be true. Recurses as deep as documents nest. */
+function expressionsIn(filter: BsonDocument): readonly Value[] {
+  return filter.fields.flatMap(([name, value]) => {
+    if (name === '$expr') return [value]
+    if (name !== '$and' || value.type !== bsonType.array) return []
+    return value.elements.flatMap(each => (each.type === bsonType.document ? expressionsIn(each) : []))
+  })
+}
+
+function hintsOf(spec: Value, scope: Scope, slots: readonly (Value | undefined)[]): readonly BsonDocument[] {
+  if (spec.type !== bsonType.document || spec.fields.length !== 1) return []
+  const [name, operands] = spec.fields[0]!
+  if (operands.type !== bsonType.array) return []
+  if (name === '$and') return operands.elements.flatMap(each => hintsOf(each, scope, slots))
+  const [left, right] = operands.elements
+  if (name !== '$eq' || operands.elements.length !== 2) return []
+  const path = pathOf(left!) ?? pathOf(right!)
+  const other = pathOf(left!) === undefined ? left! : right!
+  if (path === undefined || !isIndependent(other, scope)) return []
+  const value = compileExpression(other, scope)(new Context(slots))
+  if (value === undefined || value.type === bsonType.array || value.type === bsonType.undefined) return []
+  return [BsonDocument.of([[path, BsonDocument.of([['$eq', value]])]])]
+}
+
+/** The path, when it is one that begins at the document. */
+function pathOf(spec: Value): string | undefined {
+  return spec.type === bsonType.string && /^\$[^$]/.test(spec.value) ? spec.value.slice(1) : undefined
+}
+
+/** A variable of the command or an outer pipeline, or a plain value. */
+function isIndependent(spec: Value, scope: Scope): boolean {
+  if (spec.type === bsonType.document || spec.type === bsonType.array) return false
+  if (spec.type !== bsonType.string || !spec.value.startsWith('$')) return true
+  return spec.value.startsWith('$$') && scope.find(spec.value.slice(2).split('.', 1)[0]!) !== undefined
+}

@@ -1,0 +1,128 @@
+/**
+ * The door of aggregation: a pipeline, compiled once, then run over the bytes of documents.
+ *
+ *   const pipeline = compilePipeline(stages, { namespace, constants, let: variables })
+ *   const documents = pipeline.source.kind === 'collection' ? find(pipeline.source.find) : …
+ *   for await (const batch of pipeline.run(documents, collections)) …
+ *
+ * The beginning of a pipeline is a find, if it begins like one (`source.find`); the rest is a stream. A document that no stage
+ * changes keeps its bytes. What has to wait for the last document keeps to a bound of memory, and long work gives others their turns.
+ */
+
+import { bsonBytesMax } from '../../base/limits.ts'
+import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
+import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
+import { refuse } from '../expressions/frame/define.ts'
+import { type Constants, Scope } from '../expressions/frame/scope.ts'
+import { checkVariableName } from '../expressions/frame/variable-name.ts'
+import {
+  type ByteStream,
+  bytesOf,
+  type Collections,
+  type FindRequest,
+  type Namespace,
+  Slice,
+  viewsOf,
+} from '../stages/stage.ts'
+import { sourceStages } from '../stages/table.ts'
+import type { WritingStage } from '../stages/write.ts'
+import { MongoError } from '../words/error.ts'
+import { PipelineCompiler, runStages } from './compiler.ts'
+import { withEqualityHints } from './equality-hints.ts'
+import { splitLead } from './find-prefix.ts'
+import { readStages } from './stage-list.ts'
+
+export interface PipelineOptions {
+  /** Where the pipeline runs. Of a pipeline without a collection only the database counts. */
+  readonly namespace: Namespace
+  readonly constants: Constants
+  /** The command's own variables. */
+  readonly let?: BsonDocument | undefined
+  /** The path of the collection's only geographic index: what `$geoNear` is about if it does not say. */
+  readonly geoPath?: string | undefined
+}
+
+/**
+ * Where the documents come from: from the collection, from a stage that who runs the pipeline knows (`$changeStream`, `$indexStats` …),
+ * or from the pipeline itself (`$documents`).
+ */
+export type PipelineSource =
+  /** The find stands for so many stages. */
+  | { readonly kind: 'collection'; readonly find: FindRequest; readonly stageCount: number }
+  | { readonly kind: 'stage'; readonly name: string; readonly spec: Value }
+  | { readonly kind: 'pipeline' }
+
+export interface Pipeline {
+  readonly source: PipelineSource
+  /** Where `$out` or `$merge` write; such a pipeline gives no documents. */
+  readonly target: Namespace | undefined
+  /** Takes what `source` asks for and makes the result of it. To be run once. */
+  run(input: ByteStream, collections: Collections): ByteStream
+}
+
+/** The scope of a command: the system's variables, and those that it brings. */
+export function commandScope(constants: Constants, variables: BsonDocument | undefined): Scope {
+  let scope = Scope.outermost(constants)
+  for (const [name, spec] of variables?.fields ?? []) {
+    checkVariableName(name)
+    const constant = expressionCompiler(scope).constant(spec)
+    if (constant === undefined) {
+      return refuse(
+        4890500,
+        'Command let Expression tried to access a field, but this is not allowed because Command let Expressions run before the query examines any documents.',
+      )
+    }
+    scope = scope.knowing(name, constant.value)
+  }
+  return scope
+}
+
+export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pipeline {
+  const scope = commandScope(options.constants, options.let)
+  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath })
+  const specs = readStages(stages)
+  const [first] = specs
+  const isOutside = first !== undefined && sourceStages.has(first.name)
+  const inner = isOutside ? specs.slice(1) : specs
+  const isCollection = !isOutside && first?.name !== '$documents'
+  const { lead, count } = splitLead(isCollection ? inner : [])
+  // The lead is compiled as well, to refuse it with the words of its stages.
+  const compiled = compiler.compile(inner)
+  const rest = compiled.slice(count)
+  const source: PipelineSource = isOutside
+    ? { kind: 'stage', ...first }
+    : isCollection
+      ? {
+          kind: 'collection',
+          find: { ...lead, filter: withEqualityHints(lead.filter, scope), expression: expressionTest(scope) },
+          stageCount: count,
+        }
+      : { kind: 'pipeline' }
+  return {
+    source,
+    target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
+    run: (input, collections) => {
+      const stream = runStages(rest, viewsOf(input), { collections, slots: [], slice: new Slice() })
+      return answered(bytesOf(stream))
+    },
+  }
+}
+
+/** MongoDB allows its own documents a little more than what users may store. */
+const resultBytesMax = bsonBytesMax + 16 * 1024
+
+async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Array[]> {
+  try {
+    for await (const batch of documents) {
+      for (const { length } of batch) {
+        if (length <= resultBytesMax) continue
+        const size = `BSONObj size: ${length} (0x${length.toString(16).toUpperCase()}) is invalid.`
+        refuse(10334, `${size} Size must be between 0 and ${resultBytesMax}(16MB)`)
+      }
+      yield batch
+    }
+  } catch (error) {
+    if (!(error instanceof MongoError)) throw error
+    throw new MongoError(error.code, `PlanExecutor error during aggregation :: caused by :: ${error.message}`)
+  }
+}

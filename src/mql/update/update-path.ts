@@ -1,0 +1,63 @@
+/** The paths of updates: `a.b`, `list.0.x`, `list.$.x`, `list.$[].x`, `list.$[name].x`. */
+
+import { bsonWriteDepthMax } from '../../base/limits.ts'
+import { compareValues } from '../../document/bson/compare.ts'
+import { string } from '../../document/bson/value.ts'
+import { MongoError } from '../words/error.ts'
+
+/** The parts of a path that may be updated. */
+export function updatePathParts(path: string): readonly string[] {
+  if (path === '') throw new MongoError(56, 'An empty update path is not valid.')
+  const parts = path.split('.')
+  if (parts.includes('')) {
+    throw new MongoError(56, `The update path '${path}' contains an empty field name, which is not allowed.`)
+  }
+  // Nothing lies deeper, and every walk along a path recurses.
+  if (parts.length > bsonWriteDepthMax) {
+    throw new MongoError(15, `The update path has more than ${bsonWriteDepthMax} parts.`)
+  }
+  const first = parts.indexOf('$')
+  if (first !== -1 && parts.includes('$', first + 1)) {
+    throw new MongoError(2, `Too many positional (i.e. '$') elements found in path '${path}'`)
+  }
+  if (first === 0) {
+    throw new MongoError(2, `Cannot have positional (i.e. '$') element in the first position in path '${path}'`)
+  }
+  if (filterIdentifier(parts[0]!) !== undefined) {
+    throw new MongoError(
+      2,
+      `Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '${path}'`,
+    )
+  }
+  return parts
+}
+
+/** The name in `$[name]`, which is empty in `$[]`. */
+export function filterIdentifier(part: string): string | undefined {
+  return part.length >= 3 && part.startsWith('$[') && part.endsWith(']') ? part.slice(2, -1) : undefined
+}
+
+export function isDynamic(part: string): boolean {
+  return part === '$' || filterIdentifier(part) !== undefined
+}
+
+const indexMax = 2 ** 32 - 1
+
+/** The place in an array that a part of a path means, or -1. */
+export function arrayIndex(part: string): number {
+  if (!/^\d+$/.test(part)) return -1
+  const index = Number(part)
+  return index <= indexMax ? index : -1
+}
+
+/** By bytes, but numbers by value: so that new fields come in alphabetical order and new elements of an array from its end. */
+export function comparePathParts(left: string, right: string): number {
+  if (isPlainNumber(left) && isPlainNumber(right) && left.length !== right.length) return left.length - right.length
+  return compareValues(string(left), string(right))
+}
+
+/** Begins with a digit, and not with a zero before others. MongoDB looks no further. */
+function isPlainNumber(part: string): boolean {
+  const first = part.charAt(0)
+  return first >= '0' && first <= '9' && (first !== '0' || part.length === 1)
+}

@@ -1,0 +1,228 @@
+/**
+ * The door of updates: an update document or pipeline, compiled once, then applied to the bytes of each document.
+ *
+ *   const update = compileUpdate(spec, { arrayFilters, pipeline })
+ *   const { document, isChanged } = update.apply(bytes, { position, isInsert: false, now })
+ *
+ * It is a replacement when its first field is no operator, and a pipeline when it is an array, as in MongoDB. What no
+ * operator touches keeps its bytes. How large the result may be is for the caller to say.
+ */
+
+import { bsonDepthMax } from '../../base/limits.ts'
+import { bsonType, typeName } from '../../document/bson/types.ts'
+import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
+import { MongoError } from '../words/error.ts'
+import { applyTree, type UpdateTree } from './apply.ts'
+import { compileArrayFilters } from './array-filters.ts'
+import { addToSet, pop, pull, pullAll } from './array-modifiers.ts'
+import { bit, currentDate, inc, max, min, mul, set, setOnInsert, unset } from './field-modifiers.ts'
+import {
+  levelsOfOperand,
+  type ModifierFactory,
+  type Rename,
+  rawValue,
+  shownOperand,
+  shownValue,
+  type UpdateContext,
+} from './modifier.ts'
+import { addModifier, type ElementFilter, FieldsNode } from './modifier-tree.ts'
+import { push } from './push.ts'
+import { parseRename, renameSource, renameTarget } from './rename.ts'
+import { checkDepth, checkDollars, refuseSecondId, replaced, withTimestamps } from './replacement.ts'
+import { refuseTopChanges } from './top-level-rules.ts'
+import { filterIdentifier, updatePathParts } from './update-path.ts'
+
+/** Compiles the stages of an update to a function from document to document. */
+export type PipelineCompiler = (stages: BsonArray) => (document: Uint8Array, context: UpdateContext) => Uint8Array
+
+export interface UpdateOptions {
+  readonly arrayFilters?: BsonArray | undefined
+  /** The update is for all documents that match. */
+  readonly isMulti?: boolean
+  readonly pipeline?: PipelineCompiler
+}
+
+export interface Updated {
+  /** The given bytes themselves when nothing changed. */
+  readonly document: Uint8Array
+  readonly isChanged: boolean
+}
+
+export interface CompiledUpdate {
+  readonly kind: 'operators' | 'replacement' | 'pipeline'
+  /** There is a `$` in a path: who applies it must say where the filter found its match. */
+  readonly needsPosition: boolean
+  apply(document: Uint8Array, context: UpdateContext): Updated
+}
+
+export function compileUpdate(spec: BsonDocument | BsonArray, options: UpdateOptions = {}): CompiledUpdate {
+  const filters =
+    options.arrayFilters === undefined ? new Map<string, ElementFilter>() : compileArrayFilters(options.arrayFilters)
+  if (spec.type === bsonType.array) return compilePipeline(spec, filters, options)
+  if (spec.fields[0]?.[0].startsWith('$') === true) return compileOperators(spec, filters)
+  return compileReplacement(spec, options)
+}
+
+function updated(before: Uint8Array, after: Uint8Array): Updated {
+  const isChanged = Buffer.compare(before, after) !== 0
+  return { document: isChanged ? after : before, isChanged }
+}
+
+function compileReplacement(spec: BsonDocument, { isMulti = false }: UpdateOptions): CompiledUpdate {
+  if (isMulti) throw new MongoError(9, 'multi update is not supported for replacement-style update')
+  const replacement = encodeDocument(spec)
+  refuseSecondId(replacement)
+  checkDepth(replacement)
+  return {
+    kind: 'replacement',
+    needsPosition: false,
+    apply: (document, context) => {
+      // An insert is allowed names that begin with a dollar.
+      if (!context.isInsert) checkDollars(replacement, () => true)
+      return updated(document, replaced(document, withTimestamps(replacement, context)))
+    },
+  }
+}
+
+const updateStages: ReadonlySet<string> = new Set([
+  '$addFields',
+  '$set',
+  '$project',
+  '$unset',
+  '$replaceRoot',
+  '$replaceWith',
+])
+
+function compilePipeline(
+  stages: BsonArray,
+  filters: ReadonlyMap<string, ElementFilter>,
+  { pipeline }: UpdateOptions,
+): CompiledUpdate {
+  if (filters.size > 0) throw new MongoError(9, 'arrayFilters may not be specified for pipeline-style updates')
+  if (pipeline === undefined) throw new MongoError(238, 'Pipeline-style updates are not supported here')
+  for (const stage of stages.elements) {
+    if (stage.type !== bsonType.document) {
+      throw new MongoError(14, "Each element of the 'pipeline' array must be an object")
+    }
+  }
+  const transform = pipeline(stages)
+  for (const stage of stages.elements) {
+    const name = (stage as BsonDocument).fields[0]?.[0] ?? ''
+    if (!updateStages.has(name)) throw new MongoError(72, `${name} is not allowed to be used within an update`)
+  }
+  return {
+    kind: 'pipeline',
+    needsPosition: false,
+    apply: (document, context) => {
+      const result = updated(document, replaced(document, transform(document, context)))
+      if (result.isChanged) checkDepth(result.document)
+      return result
+    },
+  }
+}
+
+const modifiers: Readonly<Record<string, ModifierFactory>> = {
+  $addToSet: addToSet,
+  $bit: bit,
+  $currentDate: currentDate,
+  $inc: inc,
+  $max: max,
+  $min: min,
+  $mul: mul,
+  $pop: pop,
+  $pull: pull,
+  $pullAll: pullAll,
+  $push: push,
+  $set: set,
+  $setOnInsert: setOnInsert,
+  $unset: unset,
+}
+
+/** All operators that an update can have, `$rename` with them, which is no single modifier. */
+export const updateOperators: readonly string[] = [...Object.keys(modifiers), '$rename']
+
+/** A tree while it grows. */
+interface Growing extends UpdateTree {
+  readonly root: FieldsNode
+  readonly renames: Rename[]
+  readonly usedFilters: Set<string>
+  isPositional: boolean
+  /** The result may nest deeper than documents may. */
+  mayBeTooDeep: boolean
+}
+
+function compileOperators(spec: BsonDocument, filters: ReadonlyMap<string, ElementFilter>): CompiledUpdate {
+  const tree: Growing = {
+    root: new FieldsNode(),
+    filters,
+    renames: [],
+    usedFilters: new Set(),
+    isPositional: false,
+    mayBeTooDeep: false,
+  }
+  for (const [operator, operand] of spec.fields) addOperator(tree, operator, operand)
+  for (const name of filters.keys()) {
+    if (!tree.usedFilters.has(name)) {
+      throw new MongoError(
+        9,
+        `The array filter for identifier '${name}' was not used in the update ${shownValue(rawValue(spec))}`,
+      )
+    }
+  }
+  const { root, isPositional, mayBeTooDeep } = tree
+  return {
+    kind: 'operators',
+    needsPosition: isPositional,
+    apply: (document, context) => {
+      const result = updated(document, applyTree(tree, document, context))
+      if (result.isChanged) {
+        refuseTopChanges(root, document, result.document, context)
+        if (mayBeTooDeep) checkDepth(result.document)
+      }
+      return result
+    },
+  }
+}
+
+function addOperator(tree: Growing, operator: string, operand: Value): void {
+  if (operator === '$v') throw new MongoError(9, 'The $v update field is only recognized internally')
+  const factory = Object.hasOwn(modifiers, operator) ? modifiers[operator] : undefined
+  if (factory === undefined && operator !== '$rename') {
+    throw new MongoError(
+      9,
+      `Unknown modifier: ${operator}. Expected a valid update modifier or pipeline-style update specified as an array`,
+    )
+  }
+  if (operand.type !== bsonType.document) {
+    throw new MongoError(
+      9,
+      `Modifiers operate on fields but we found type ${typeName(operand.type)} instead. For example: {$mod: {<field>: ...}} not {${shownOperand(operator, operand)}}`,
+    )
+  }
+  for (const [path, value] of operand.fields) {
+    if (factory === undefined) {
+      const rename = parseRename(path, value)
+      tree.renames.push(rename)
+      addModifier(tree.root, rename.from, renameSource(rename))
+      addModifier(tree.root, rename.to, renameTarget(rename))
+      tree.mayBeTooDeep ||= rename.to.length > rename.from.length
+      continue
+    }
+    const parts = updatePathParts(path)
+    for (const part of parts) useFilter(tree, part, path)
+    addModifier(tree.root, parts, factory(value, path))
+    tree.isPositional ||= parts.includes('$')
+    // One level more for the array that `$push` and `$addToSet` make.
+    tree.mayBeTooDeep ||= parts.length + 1 + levelsOfOperand(value) > bsonDepthMax
+  }
+}
+
+function useFilter({ filters, usedFilters }: Growing, part: string, path: string): void {
+  const name = filterIdentifier(part)
+  if (name === undefined || name === '') return
+  if (!filters.has(name)) {
+    throw new MongoError(2, `No array filter found for identifier '${name}' in path '${path}'`)
+  }
+  usedFilters.add(name)
+}

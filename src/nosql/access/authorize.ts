@@ -1,0 +1,107 @@
+/**
+ * The master-key signature of a request and the age of its date.
+ *
+ *   authorization = encodeURIComponent("type=master&ver=1.0&sig=" + base64(HMAC-SHA256(key, payload)))
+ *   payload       = verb \n resource type \n resource link \n date \n \n      (all but the link in lower case)
+ *
+ * The signature covers neither body nor headers; a request can be replayed within the skew, in the service as here. TLS is
+ * the defence.
+ */
+
+import { machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { rememberedDatesMax, signatureSkewMsMax } from '../../base/limits.ts'
+import { ownText } from '../../base/own-text.ts'
+import { HmacSha256 } from './hmac.ts'
+
+/** What the signature speaks about. */
+export interface SignedResource {
+  readonly verb: string
+  readonly type: string
+  readonly link: string
+}
+
+export class Authorizer {
+  readonly #hmac: HmacSha256
+  /** Requests of a second share their date, and some are on their way for longer than others. */
+  readonly #dates = new Map<string, SignedDate>()
+
+  /** The account key, in base64. */
+  constructor(key: string) {
+    this.#hmac = new HmacSha256(Buffer.from(key, 'base64'))
+  }
+
+  check({ verb, type, link }: SignedResource, authorization: string | undefined, date: string | undefined): void {
+    if (authorization === undefined) {
+      refuse('Required Header authorization is missing. Ensure a valid Authorization token is passed.')
+    }
+    if (date === undefined) refuse('Authorization token mandates Date header.')
+    const { ms, lowerCase } = this.#dates.get(date) ?? this.#readDate(date)
+    checkAge(ms)
+    const payload = `${verb}\n${type}\n${link}\n${lowerCase}\n\n`
+    if (this.#isSigned(payload, authorization) || this.#isSigned(payload, decoded(authorization))) return
+    refuse(
+      `The input authorization token can't serve the request. The wrong key is being used or the expected payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. Server used the following payload to sign: '${payload}'`,
+    )
+  }
+
+  #isSigned(payload: string, token: string): boolean {
+    const prefix = tokenPrefixes.find(each => token.startsWith(each))
+    return prefix !== undefined && this.#hmac.isDigest(payload, token, prefix.length)
+  }
+
+  #readDate(date: string): SignedDate {
+    const ms = machine.parseHttpDateMs(date)
+    if (Number.isNaN(ms)) {
+      refuse(`The date '${date.slice(0, 64)}' of the request cannot be read: it must be in the format of RFC 1123.`)
+    }
+    const read = { ms, lowerCase: date.toLowerCase() }
+    if (date.length <= httpDateChars) {
+      if (this.#dates.size >= rememberedDatesMax) this.#dates.clear()
+      this.#dates.set(ownText(date), read)
+    }
+    return read
+  }
+}
+
+interface SignedDate {
+  readonly ms: number
+  readonly lowerCase: string
+}
+
+/** `Mon, 16 Nov 2026 05:21:16 GMT` */
+const httpDateChars = 29
+
+function checkAge(dateMs: number): void {
+  const nowMs = machine.epochMs()
+  if (Math.abs(nowMs - dateMs) <= signatureSkewMsMax) return
+  // A client in our own process signs with the date that a test made it believe in.
+  if (Math.abs(machine.believedEpochMs() - dateMs) <= signatureSkewMsMax) return
+  const text = (ms: number) => new Date(ms).toUTCString()
+  throw new RequestError(
+    'forbidden',
+    `The authorization token is not valid at the current time. Please create another token and retry (token start time: ${text(dateMs)}, token expiry time: ${text(dateMs + signatureSkewMsMax)}, current server time: ${text(nowMs)}).`,
+  )
+}
+
+function refuse(text: string): never {
+  throw new RequestError('unauthenticated', text)
+}
+
+/** As SDKs write it. Who writes it in yet another way is understood when it has been decoded. */
+const tokenPrefixes = [
+  'type%3Dmaster%26ver%3D1.0%26sig%3D',
+  'type%3dmaster%26ver%3d1.0%26sig%3d',
+  'type=master&ver=1.0&sig=',
+]
+
+function decoded(token: string): string {
+  try {
+    const text = decodeURIComponent(token)
+    // What is escaped twice says something else.
+    return text.includes('%') ? '' : text
+  } catch {
+    // A token that is not URI-encoded properly carries no signature.
+    return ''
+  }
+}

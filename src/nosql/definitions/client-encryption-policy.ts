@@ -1,0 +1,87 @@
+/**
+ * The client encryption policy: which top-level properties clients encrypt before they send them.
+ *
+ * It is kept for the clients, which read it back. Whether the named keys exist is the caller's question. The texts are
+ * those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
+ */
+
+import { indexPathsMax } from '../../base/limits.ts'
+import { parsePartitionKeyPath } from '../../document/partition-key.ts'
+import { fieldOf, type JsonObject, malformed, readArray, readObject, readString } from './definition-input.ts'
+
+export interface ClientEncryptionPolicy {
+  includedPaths: ClientEncryptionPath[]
+  policyFormatVersion: 1 | 2
+}
+
+export interface ClientEncryptionPath {
+  path: string
+  clientEncryptionKeyId: string
+  encryptionType: 'Deterministic' | 'Randomized'
+  encryptionAlgorithm: typeof algorithm
+}
+
+const algorithm = 'AEAD_AES_256_CBC_HMAC_SHA256'
+
+export function parseClientEncryptionPolicy(
+  input: unknown,
+  partitionKeyPaths: readonly string[],
+): ClientEncryptionPolicy {
+  const policy = readObject(input, 'clientEncryptionPolicy')
+  const policyFormatVersion = fieldOf(policy, 'policyFormatVersion') ?? 1
+  if (policyFormatVersion !== 1 && policyFormatVersion !== 2) {
+    malformed('Supported versions of client encryption policy are 1 and 2.')
+  }
+  const where = 'clientEncryptionPolicy.includedPaths'
+  const partitionKeyNames = new Set(partitionKeyPaths.map(path => parsePartitionKeyPath(path)[0]))
+  const seen = new Set<string>()
+  const includedPaths = readArray(fieldOf(policy, 'includedPaths'), where, indexPathsMax).map((element, at) => {
+    const included = readPath(readObject(element, `${where}[${at}]`), `${where}[${at}]`)
+    if (seen.has(included.path)) malformed(`Duplicate Path found: ${included.path}.`)
+    seen.add(included.path)
+    checkKeyPath(included, { policyFormatVersion, isPartitionKey: partitionKeyNames.has(included.path.slice(1)) })
+    return included
+  })
+  return { includedPaths, policyFormatVersion }
+}
+
+function readPath(entry: JsonObject, where: string): ClientEncryptionPath {
+  const textAt = (name: string) => readString(fieldOf(entry, name), `${where}.${name}`)
+  const path = textAt('path')
+  if (path.length < 2 || path.lastIndexOf('/') !== 0) malformed(`Invalid path '${path}'.`)
+  const clientEncryptionKeyId = textAt('clientEncryptionKeyId')
+  const encryptionType = textAt('encryptionType')
+  if (encryptionType !== 'Deterministic' && encryptionType !== 'Randomized') {
+    malformed("EncryptionType should be either 'Deterministic' or 'Randomized'.")
+  }
+  const encryptionAlgorithm = textAt('encryptionAlgorithm')
+  if (encryptionAlgorithm !== algorithm) malformed(`EncryptionAlgorithm should be '${algorithm}'.`)
+  return { path, clientEncryptionKeyId, encryptionType, encryptionAlgorithm }
+}
+
+/** What an item is found by must encrypt to the same text every time. */
+function checkKeyPath(
+  included: ClientEncryptionPath,
+  { policyFormatVersion, isPartitionKey }: { policyFormatVersion: 1 | 2; isPartitionKey: boolean },
+): void {
+  const { path, encryptionType } = included
+  if (path === '/id') {
+    if (policyFormatVersion < 2) {
+      malformed(`Path: ${path} cannot be encrypted with PolicyFormatVersion: 1. Please use PolicyFormatVersion: 2.`)
+    }
+    if (encryptionType !== 'Deterministic') {
+      malformed(`Only Deterministic encryption type is supported for path: ${path}.`)
+    }
+  } else if (isPartitionKey) {
+    if (policyFormatVersion < 2) {
+      malformed(
+        `Path: ${path} which is part of the partition key cannot be encrypted with PolicyFormatVersion: 1. Please use PolicyFormatVersion: 2.`,
+      )
+    }
+    if (encryptionType !== 'Deterministic') {
+      malformed(
+        `Path: ${path} which is part of the partition key has to be encrypted with Deterministic type Encryption.`,
+      )
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/** Error kinds to the service's status, sub-status and code. */
+
+import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../../base/error.ts'
+import { ScriptError } from '../../scripts/script-error.ts'
+
+interface Mapped {
+  readonly status: number
+  readonly code: string
+  readonly substatus?: number
+}
+
+export const errorMap = {
+  malformed: { status: 400, code: 'BadRequest' },
+  syntax: { status: 400, code: 'BadRequest' },
+  unsupported: { status: 400, code: 'BadRequest' },
+  partition_key_mismatch: { status: 400, code: 'BadRequest', substatus: 1001 },
+  unauthenticated: { status: 401, code: 'Unauthorized' },
+  forbidden: { status: 403, code: 'Forbidden' },
+  not_found: { status: 404, code: 'NotFound', substatus: 0 },
+  namespace_not_found: { status: 404, code: 'NotFound', substatus: 1003 },
+  method_not_allowed: { status: 405, code: 'MethodNotAllowed' },
+  timed_out: { status: 408, code: 'RequestTimeout' },
+  already_exists: { status: 409, code: 'Conflict' },
+  position_gone: { status: 410, code: 'Gone', substatus: 1002 },
+  precondition_failed: { status: 412, code: 'PreconditionFailed' },
+  too_large: { status: 413, code: 'RequestEntityTooLarge' },
+  throttled: { status: 429, code: 'TooManyRequests', substatus: 3200 },
+  internal: { status: 500, code: 'InternalServerError' },
+  unavailable: { status: 503, code: 'ServiceUnavailable' },
+} satisfies Record<ErrorKind, Mapped>
+
+/** A query that one partition cannot answer: the client takes the plan and runs it over all of them. */
+export class CrossPartitionError extends RequestError {
+  readonly queryPlan: string
+
+  constructor(queryPlan: object) {
+    super(
+      'malformed',
+      "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served directly by the gateway; the client has to run it partition by partition.",
+    )
+    this.queryPlan = JSON.stringify(queryPlan)
+  }
+}
+
+/** What a client may know of an error: never the cause, never the stack. */
+export interface PublicError extends Mapped {
+  readonly message: string
+  readonly chargeRu: number
+  readonly retryAfterMs?: number
+  /** The plan of a query that the client must run partition by partition. */
+  readonly queryPlan?: string
+  /** What a script had logged before it failed. */
+  readonly log?: string
+}
+
+export function publicError(error: unknown): PublicError {
+  if (!(error instanceof MayflyError) || error.kind === 'internal') {
+    return { ...errorMap.internal, message: 'The server failed. Its log says why, under the activity id.', chargeRu: 0 }
+  }
+  const mapped: Mapped = errorMap[error.kind]
+  const { message, chargeRu } = error
+  if (error instanceof CrossPartitionError)
+    return { ...mapped, substatus: 1004, message, chargeRu, queryPlan: error.queryPlan }
+  if (error instanceof ScriptError)
+    return { ...mapped, substatus: error.number ?? 0, message, chargeRu, log: error.log }
+  return error instanceof CapacityError
+    ? { ...mapped, message, chargeRu, retryAfterMs: error.retryAfterMs }
+    : { ...mapped, message, chargeRu }
+}
+
+/**
+ * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped in a list of
+ * errors and followed by where they came from.
+ */
+export function errorBody({ code, message, queryPlan }: PublicError, activityId: string, uri: string): string {
+  // Errors of the query language are such a list already, with positions.
+  const errors = message.startsWith('{"errors":') ? message : JSON.stringify({ Errors: [message] })
+  return JSON.stringify({
+    code,
+    message: `Message: ${errors}\r\nActivityId: ${activityId}, Request URI: ${uri}, RequestStats: , SDK: Mayfly`,
+    ...(queryPlan === undefined ? {} : { additionalErrorInfo: queryPlan }),
+  })
+}

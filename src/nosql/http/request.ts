@@ -1,0 +1,80 @@
+/** A request as the handlers see it: the path as names, the headers, the body; and how a path becomes names. */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { RequestError } from '../../base/error.ts'
+import { definitionBytesMax } from '../../base/limits.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { ScriptRunner } from '../../scripts/script-runner.ts'
+import type { UserDefinedFunctions } from '../../scripts/user-defined-functions.ts'
+import { decodeJson, parseJson } from '../items/item-body.ts'
+
+/** What the handlers share. */
+export interface Service {
+  readonly engine: Engine
+  /** Signs continuation tokens. */
+  readonly key: string
+  /** Answer as Azure does today where its documents differ. */
+  readonly strict: boolean
+  readonly scripts: ScriptRunner
+  readonly functions: UserDefinedFunctions
+}
+
+export interface NosqlRequest {
+  readonly service: Service
+  readonly headers: IncomingHttpHeaders
+  /** Where the client reached us: `http://127.0.0.1:8081`. */
+  readonly origin: string
+  /** The path, decoded: `['dbs', 'shop', 'colls', 'carts']`. */
+  readonly path: readonly string[]
+  readonly body: Buffer
+}
+
+/**
+ * Splits a path into names. There are no query strings in this protocol: an unescaped `?` belongs to an item's id, and
+ * SDKs do send it so.
+ */
+export function parsePath(url: string): string[] {
+  const path: string[] = []
+  let start = url.charCodeAt(0) === 0x2f ? 1 : 0
+  while (start < url.length) {
+    let end = url.indexOf('/', start)
+    if (end === -1) end = url.length
+    if (end > start) path.push(decode(url.slice(start, end)))
+    start = end + 1
+  }
+  return path
+}
+
+function decode(segment: string): string {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch (error) {
+    throw new RequestError('malformed', 'The path is not encoded properly.', { cause: error })
+  }
+}
+
+export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
+
+/** A header that must be a single text. */
+export function headerOf(request: Pick<NosqlRequest, 'headers'>, name: string): string | undefined {
+  const value = request.headers[name]
+  const text = Array.isArray(value) ? value[0] : value
+  // The Java SDK sends an empty continuation to say that it has none.
+  return text === '' ? undefined : text
+}
+
+export function hasFlag(request: Pick<NosqlRequest, 'headers'>, name: string): boolean {
+  return headerOf(request, name)?.toLowerCase() === 'true'
+}
+
+/** Whether a POST to a feed is a query of it. */
+export function isQuery(request: Pick<NosqlRequest, 'headers'>): boolean {
+  return hasFlag(request, 'x-ms-documentdb-isquery') || request.headers['content-type'] === 'application/query+json'
+}
+
+/** The body of a request that is not an item. */
+export function jsonBody(request: NosqlRequest, bytesMax = definitionBytesMax): unknown {
+  if (request.body.length > bytesMax) throw new RequestError('too_large', 'Request size is too large')
+  return parseJson(decodeJson(request.body))
+}

@@ -1,0 +1,109 @@
+/**
+ * Resource ids (`_rid`): bytes in base64 with `-` for `/`, each resource's prefixed by its owner's.
+ *
+ *   database    4 bytes
+ *   container   8 bytes: the database's, then 4 with the highest bit set
+ *   item       16 bytes: the container's, then its sequence number, little endian (DOCUMENTID reads it)
+ *   script     16 bytes: the same, with a mark of its kind in the last
+ *   user        8 bytes: the database's, then 4 with the highest bit clear
+ *   permission 16 bytes: the user's, then its sequence number
+ *   offer       3 bytes
+ *
+ * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
+ */
+
+import type { ContainerRecord, DatabaseRecord, StampForm } from '../../store/port.ts'
+
+const scratch = Buffer.alloc(16)
+
+function encode(length: number): string {
+  const text = scratch.toString('base64', 0, length)
+  return text.includes('/') ? text.replaceAll('/', '-') : text
+}
+
+export function databaseRid({ rid }: DatabaseRecord): string {
+  scratch.writeUInt32BE(rid)
+  return encode(4)
+}
+
+export function containerRid({ rid, database }: ContainerRecord): string {
+  scratch.writeUInt32BE(database.rid)
+  scratch.writeUInt32BE((rid | 0x80000000) >>> 0, 4)
+  return encode(8)
+}
+
+export function itemRid(container: ContainerRecord, sequence: number): string {
+  scratch.writeUInt32BE(container.database.rid)
+  scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
+  scratch.writeUInt32LE(sequence % 2 ** 32, 8)
+  scratch.writeUInt32LE(Math.floor(sequence / 2 ** 32), 12)
+  return encode(16)
+}
+
+/** The same as data: six bytes make eight characters, so all but two of the container's stand before it. */
+export function itemRidForm(container: ContainerRecord): StampForm {
+  itemRid(container, 0)
+  return { before: encode(6), number: 'base64', bytesBefore: scratch.toString('hex', 6, 8) }
+}
+
+/** As an item's, with a mark of its kind in the highest byte. */
+export function scriptRid(container: ContainerRecord, sequence: number, mark: number): string {
+  scratch.writeUInt32BE(container.database.rid)
+  scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
+  scratch.writeUIntLE(sequence, 8, 6)
+  scratch.writeUInt16LE(mark << 8, 14)
+  return encode(16)
+}
+
+/** As a container's, with the highest bit clear. */
+export function userRid({ rid }: DatabaseRecord, sequence: number): string {
+  scratch.writeUInt32BE(rid)
+  scratch.writeUInt32BE(sequence % 2 ** 31, 4)
+  return encode(8)
+}
+
+export function permissionRid(user: string, sequence: number): string {
+  Buffer.from(user.replaceAll('-', '/'), 'base64').copy(scratch)
+  scratch.writeBigUInt64LE(BigInt(sequence), 8)
+  return encode(16)
+}
+
+/** Databases and containers are numbered apart; the last bit says which of the two owns the offer. */
+export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
+  scratch.writeUIntBE(owner.number * 2 + ('database' in owner ? 1 : 0), 0, 3)
+  return encode(3)
+}
+
+/** `RRRRRRRR-0000-0000-0000-VVVVVVVVVVVV`: the incarnation of the container and the version within it. */
+export function etagOf(rid: number, version: number): string {
+  if (rid !== etagRid) {
+    etagRid = rid
+    etagStart = `${rid.toString(16).padStart(8, '0')}-0000-0000-0000-`
+  }
+  return etagStart + version.toString(16).padStart(12, '0')
+}
+
+/** One container is asked for many items in a row. */
+let etagRid = -1
+let etagStart = ''
+
+export function etagForm(rid: number): StampForm {
+  return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }
+}
+
+/** Finds whatever looks like the `_rid` or the etag of an item of the container. */
+export function itemNames(container: ContainerRecord): RegExp {
+  const ridStart = itemRid(container, 0).slice(0, 10).replaceAll('+', '\\+')
+  return new RegExp(`${ridStart}[\\w+-]{12}==|${etagForm(container.rid).before}[\\da-f]{12}`, 'g')
+}
+
+/** No item ever has this version. */
+const neverVersion = -1
+
+/** The version an `If-Match` names: undefined for any, and one that never matches when the etag is not of this container. */
+export function versionOfEtag(header: string, rid: number): number | undefined {
+  if (header === '*') return undefined
+  const etag = header.startsWith('"') && header.endsWith('"') ? header.slice(1, -1) : header
+  const version = Number.parseInt(etag.slice(-12), 16)
+  return Number.isNaN(version) || etagOf(rid, version) !== etag ? neverVersion : version
+}

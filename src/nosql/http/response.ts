@@ -1,0 +1,63 @@
+/** A result and its charge to status, headers and body. */
+
+import { ownText } from '../../base/own-text.ts'
+import { errorBody, type PublicError } from './error-map.ts'
+import { textBody } from './list-body.ts'
+import type { Reply } from './transport.ts'
+
+export interface NosqlResponse {
+  readonly status: number
+  /** JSON, as text or as its bytes, unless it is binary; undefined for none. */
+  readonly body?: string | Buffer | undefined
+  readonly isBinary?: boolean
+  readonly chargeRu: number
+  /** Further headers, each made by `header`. */
+  readonly headers?: string
+}
+
+/** A line of a head. What others chose, such as a name, must be encoded: nothing looks for line ends in a value. */
+export function header(name: string, value: string | number): string {
+  return `${name}: ${value}\r\n`
+}
+
+/** The same in every answer; clients log them. */
+const constantHeaders = ownText(
+  header('x-ms-gatewayversion', 'version=2.14.0') +
+    header('x-ms-serviceversion', 'version=2.14.0.0') +
+    header('x-ms-schemaversion', '1.19'),
+)
+
+const jsonType = ownText(header('content-type', 'application/json'))
+const binaryType = ownText(header('content-type', 'application/octet-stream'))
+
+export function send(reply: Reply, activityId: string, response: NosqlResponse): void {
+  const { status, chargeRu, headers = '', isBinary = false } = response
+  const body = typeof response.body === 'string' ? textBody(response.body) : (response.body ?? '')
+  const bodyBytes = Buffer.byteLength(body)
+  const ofBody = hasNoBody(status) ? '' : (isBinary ? binaryType : jsonType) + header('content-length', bodyBytes)
+  const ofRequest = header('x-ms-request-charge', chargeRu) + header('x-ms-activity-id', activityId)
+  reply({ status, headers: ofBody + ofRequest + constantHeaders + headers, body, bodyBytes })
+}
+
+/** These statuses say so themselves. */
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304
+}
+
+/** What a script logged. */
+export function logHeader(log: string): string {
+  return header('x-ms-documentdb-script-log-results', encodeURIComponent(log.toWellFormed()))
+}
+
+export function sendError(reply: Reply, activityId: string, uri: string, error: PublicError): void {
+  let headers = ''
+  if (error.substatus !== undefined) headers += header('x-ms-substatus', error.substatus)
+  if (error.log) headers += logHeader(error.log)
+  if (error.retryAfterMs !== undefined) headers += header('x-ms-retry-after-ms', error.retryAfterMs)
+  send(reply, activityId, {
+    status: error.status,
+    body: errorBody(error, activityId, uri),
+    chargeRu: error.chargeRu,
+    headers,
+  })
+}

@@ -1,0 +1,75 @@
+/**
+ * One thing to do with one item, as partial updates, batches and bulk requests ask for it, and what came of it.
+ *
+ * What an operation decides it decides inside the store's transaction, from the item that is there then.
+ */
+
+import { textOf } from '../../document/body.ts'
+import type { ContainerRecord, ItemChange, ItemKey, Step, StepAnswer, StoredItem } from '../../store/port.ts'
+import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
+import type { ContainerView } from '../http/container-view.ts'
+import { type ItemBody, itemDraft } from './item-body.ts'
+import { outcomeError } from './outcome-error.ts'
+import type { Patch } from './patch.ts'
+import { prepareCondition } from './patch-condition.ts'
+import { patchItemText } from './patch-item.ts'
+
+export interface ItemOperation {
+  readonly kind: 'create' | 'upsert' | 'replace' | 'delete' | 'read' | 'patch'
+  readonly key: ItemKey
+  /** What it costs at least, known before it is done. */
+  readonly chargeRu: number
+  readonly decide: Step['decide']
+  readonly isBlind?: boolean
+}
+
+export function writeOperation(
+  view: ContainerView,
+  kind: 'create' | 'upsert' | 'replace',
+  key: ItemKey,
+  body: ItemBody,
+  ifVersion: number | undefined,
+): ItemOperation {
+  const change: ItemChange = { kind, ifVersion, draft: itemDraft(view, body), ttl: body.ttl }
+  return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change, isBlind: true }
+}
+
+export function deleteOperation(key: ItemKey, ifVersion: number | undefined): ItemOperation {
+  const change: ItemChange = { kind: 'delete', ifVersion }
+  return { kind: 'delete', key, chargeRu: deleteRu, decide: () => change, isBlind: true }
+}
+
+export function readOperation(key: ItemKey): ItemOperation {
+  const decide = (found: StoredItem | undefined) => {
+    if (found === undefined) throw outcomeError('missing')
+    return undefined
+  }
+  return { kind: 'read', key, chargeRu: readRu(0), decide }
+}
+
+export function patchOperation(
+  view: ContainerView,
+  key: ItemKey,
+  patch: Patch,
+  { ifVersion, bytes, strict }: { ifVersion: number | undefined; bytes: number; strict: boolean },
+): ItemOperation {
+  // Whether it can be understood at all is known before anything is touched.
+  if (patch.condition !== undefined) prepareCondition(patch.condition)
+  const decide: Step['decide'] = (found, moment) => {
+    if (found === undefined) throw outcomeError('missing')
+    if (ifVersion !== undefined && found.version !== ifVersion) throw outcomeError('changed')
+    const { text, ttl } = patchItemText(view, key, textOf(found.body), patch, { strict, moment })
+    return { kind: 'replace', draft: itemDraft(view, { text }), ttl }
+  }
+  return { kind: 'patch', key, chargeRu: writeRu(bytes), decide }
+}
+
+export function stepOf(container: ContainerRecord, { key, decide, isBlind = false }: ItemOperation): Step {
+  return { container, key, decide, isBlind }
+}
+
+/** The status of an operation that was done. */
+export function statusOf({ kind }: ItemOperation, { outcome }: StepAnswer): number {
+  if (kind === 'delete') return 204
+  return outcome === 'created' ? 201 : 200
+}

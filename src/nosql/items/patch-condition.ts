@@ -1,0 +1,24 @@
+/** The condition of a partial update: `from c where …`, a filter in the query language that the item must pass. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import { PreparedQueries, type PreparedQuery } from '../../sql/prepare.ts'
+import { runQueryOver } from '../../sql/run.ts'
+import type { Value } from '../../sql/values/value.ts'
+import { malformed } from '../definitions/definition-input.ts'
+
+const conditions = new PreparedQueries()
+
+const selection = 'SELECT * '
+
+export function prepareCondition(condition: string): PreparedQuery {
+  const prepared = conditions.prepare(selection + condition)
+  const { where, groupBy, orderBy, offset, limit } = prepared.query
+  const isFilter = where !== undefined && [groupBy, orderBy, offset, limit].every(clause => clause === undefined)
+  // INFERRED.
+  if (!isFilter) malformed("The condition of a patch must have the form 'from c where ...'.")
+  return prepared
+}
+
+export function meetsCondition(condition: PreparedQuery, item: Value, moment: EpochSeconds): boolean {
+  return runQueryOver(condition, { momentMs: moment * 1000 }, [item]).length > 0
+}

@@ -1,0 +1,45 @@
+/** What a patch makes of an item: its next text, which is an item like any other. */
+
+import type { EpochSeconds } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { itemBytesMax } from '../../base/limits.ts'
+import { canonicalPartitionKey, extractPartitionKey } from '../../document/partition-key.ts'
+import type { ItemKey } from '../../store/port.ts'
+import { parseItemTtl } from '../../ttl/lifespan.ts'
+import { type ContainerView, partitionKeyMismatch } from '../http/container-view.ts'
+import { JsonTree } from '../json/json-tree.ts'
+import { type ItemBody, systemProperties } from './item-body.ts'
+import { outcomeError } from './outcome-error.ts'
+import { applyPatch, type Patch } from './patch.ts'
+import { meetsCondition, prepareCondition } from './patch-condition.ts'
+
+export function patchItemText(
+  view: ContainerView,
+  key: ItemKey,
+  text: string,
+  patch: Patch,
+  { strict, moment }: { strict: boolean; moment: EpochSeconds },
+): Pick<ItemBody, 'text' | 'ttl'> {
+  if (patch.condition !== undefined) {
+    const condition = prepareCondition(patch.condition)
+    if (!meetsCondition(condition, JSON.parse(text), moment)) throw outcomeError('changed')
+  }
+  const item = new JsonTree(text)
+  for (const name of systemProperties) item.delete(name)
+  applyPatch(item, patch.operations)
+  checkSamePartitionKey(view, key, item)
+  const ttl = parseItemTtl(item.get('ttl')?.parse(), { strict })
+  const patched = item.toString()
+  if (Buffer.byteLength(patched) > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  return { text: patched, ttl }
+}
+
+/** A patch may not move its item elsewhere. Only what the key's paths lead to is parsed. */
+function checkSamePartitionKey({ record, keyPaths }: ContainerView, key: ItemKey, item: JsonTree): void {
+  if (record.partitionKey.systemKey === true) return
+  const components = keyPaths.flatMap(path => {
+    const [first, ...rest] = path
+    return extractPartitionKey({ value: item.get(first!)?.parse() }, [['value', ...rest]])
+  })
+  if (canonicalPartitionKey(components) !== key.pk) throw partitionKeyMismatch()
+}

@@ -1,0 +1,108 @@
+/** Answers the calls of a script out of its transaction: refusals that are the script's business become answers. */
+
+import { RequestError } from '../../base/error.ts'
+import { itemBytesMax } from '../../base/limits.ts'
+import type { DocumentReference, HostAnswer, HostCall, HostSuccess, ScriptHost } from '../../scripts/host.ts'
+import { pageRu } from '../../units/cost.ts'
+import { publicError } from '../http/error-map.ts'
+import type { Service } from '../http/request.ts'
+import { parseJson, readItemText } from '../items/item-body.ts'
+import { outcomeError } from '../items/outcome-error.ts'
+import { parsePatch } from '../items/patch.ts'
+import { patchItemText } from '../items/patch-item.ts'
+import { withFunctions } from './query-functions.ts'
+import { prepareScriptQuery, queryInScript } from './script-query.ts'
+import type { ScriptTransaction, SeenItem } from './script-transaction.ts'
+
+export function scriptHost(service: Service, transaction: ScriptTransaction): ScriptHost {
+  return {
+    async call(call): Promise<HostAnswer> {
+      try {
+        return { ok: await perform(service, transaction, call) }
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error
+        const { status, message } = publicError(error)
+        const body = message.startsWith('{"errors":') ? message : JSON.stringify({ Errors: [message] })
+        return { error: { number: status, body } }
+      }
+    },
+  }
+}
+
+async function perform(service: Service, transaction: ScriptTransaction, call: HostCall): Promise<HostSuccess> {
+  const { strict } = service
+  switch (call.kind) {
+    case 'read': {
+      const item = await transaction.read(await idOf(transaction, call.document))
+      if (item === undefined) throw outcomeError('missing')
+      if (call.ifNoneMatch !== undefined && isSameEtag(item, call.ifNoneMatch)) {
+        return { options: { notModified: true, statusCode: 304 } }
+      }
+      return { body: item.text, options: { statusCode: 200 } }
+    }
+    case 'readFeed': {
+      const { items, last } = await transaction.page(call.continuation ?? '', call.pageSize)
+      const texts = items.map(({ text }) => text)
+      transaction.charge(pageRu(texts.length, texts.join().length))
+      return { body: `[${texts.join(',')}]`, options: last === undefined ? {} : { continuation: last } }
+    }
+    case 'query': {
+      const query = prepareScriptQuery(call.spec)
+      const { rows, continuation } = await withFunctions(service, transaction.view, query.prepared, callUserDefined =>
+        queryInScript(service.engine, transaction, query, { ...call, callUserDefined }),
+      )
+      for (const row of rows) noteRow(transaction, row)
+      return { body: `[${rows.join(',')}]`, options: continuation === undefined ? {} : { continuation } }
+    }
+    case 'create':
+    case 'upsert': {
+      const item = parseItem(call.body, strict)
+      const written = await transaction.write(call.kind, item, call.kind === 'upsert' ? call.etag : undefined)
+      return { body: written.item.text, options: { statusCode: written.isNew ? 201 : 200 } }
+    }
+    case 'replace': {
+      const id = await idOf(transaction, call.document)
+      const item = parseItem(call.body, strict)
+      if (item.id !== id) {
+        throw new RequestError('malformed', 'The id of the document and the id in the path are not the same.')
+      }
+      const written = await transaction.write('replace', item, call.etag)
+      return { body: written.item.text, options: { statusCode: 200 } }
+    }
+    case 'patch': {
+      const id = await idOf(transaction, call.document)
+      const patch = parsePatch(call.operations)
+      const { view, at } = transaction
+      const change = (text: string) =>
+        patchItemText(view, transaction.keyOf(id), text, patch, { strict, moment: at.moment })
+      const item = await transaction.rewrite(id, call.etag, call.operations.length, change)
+      return { body: item.text, options: { statusCode: 200 } }
+    }
+    case 'delete':
+      await transaction.delete(await idOf(transaction, call.document), call.etag)
+      return { options: { statusCode: 204 } }
+  }
+}
+
+function parseItem(text: string, strict: boolean) {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
+  return readItemText(text, parseJson(text), bytes, { strict })
+}
+
+async function idOf(transaction: ScriptTransaction, document: DocumentReference): Promise<string> {
+  const id = 'id' in document ? document.id : await transaction.idOf(document.rid)
+  if (id === undefined) throw outcomeError('missing')
+  return id
+}
+
+function isSameEtag({ etag }: SeenItem, given: string): boolean {
+  return given === '*' || given === etag || `"${given}"` === etag
+}
+
+/** A row may be an item, or have its names. */
+function noteRow(transaction: ScriptTransaction, row: string): void {
+  if (!row.includes('"_rid"')) return
+  const { id, _rid } = JSON.parse(row) ?? {}
+  if (typeof id === 'string' && typeof _rid === 'string') transaction.know(_rid, id)
+}

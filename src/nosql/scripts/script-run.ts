@@ -1,0 +1,59 @@
+/** Runs scripts over one partition key until what they did can be written, or they fail. */
+
+import { CapacityError } from '../../base/error.ts'
+import { scriptAttemptsMax } from '../../base/limits.ts'
+import type { PartitionKeyComponent } from '../../document/partition-key.ts'
+import type { ScriptRun } from '../../scripts/script-runner.ts'
+import type { StoredItem } from '../../store/port.ts'
+import type { ContainerView } from '../http/container-view.ts'
+import type { NosqlRequest, Service } from '../http/request.ts'
+import { scriptHost } from './script-host.ts'
+import { ScriptTransaction } from './script-transaction.ts'
+
+export interface Committed<T> {
+  readonly result: T
+  readonly transaction: ScriptTransaction
+  readonly stored: ReadonlyMap<string, StoredItem>
+}
+
+/** `work` runs anew, from the beginning and in a new transaction, when somebody changed what it depends on. */
+export async function inTransaction<T>(
+  { engine }: Service,
+  view: ContainerView,
+  components: readonly PartitionKeyComponent[],
+  work: (transaction: ScriptTransaction) => Promise<T>,
+): Promise<Committed<T>> {
+  for (let attempt = 1; attempt <= scriptAttemptsMax; attempt++) {
+    using at = await engine.store.view(view.record)
+    const transaction = new ScriptTransaction(engine, view, components, at)
+    const result = await work(transaction)
+    try {
+      return { result, transaction, stored: await transaction.commit() }
+    } catch (error) {
+      if (!ScriptTransaction.isStale(error)) throw error
+    }
+  }
+  // The service says 449 here, which the SDKs do not try again. What they try again is a 429.
+  throw new CapacityError('throttled', 'The items that the script works on keep changing. Please try again.', 50)
+}
+
+/** What every run of a script needs. */
+export function scriptRun(
+  request: NosqlRequest,
+  transaction: ScriptTransaction,
+  script: { readonly id: string; readonly body: string },
+): ScriptRun {
+  const { view, at } = transaction
+  const { database, id } = view.record
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'authorization' ? [[name, value]] : [],
+  )
+  return {
+    id: script.id,
+    body: script.body,
+    links: { self: view.self, alt: `dbs/${database.id}/colls/${id}` },
+    host: scriptHost(request.service, transaction),
+    epochMs: at.moment * 1000,
+    headers: Object.fromEntries(headers),
+  }
+}

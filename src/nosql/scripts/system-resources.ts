@@ -1,0 +1,151 @@
+/**
+ * Resources that are kept beside the items: scripts, users and permissions, in containers of the system's own, with what they belong to as
+ * partition key.
+ *
+ * They are written and read like items. An owner is named by its `_rid`, so whatever has its name later never sees what may be left.
+ */
+
+import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
+import { textOf } from '../../document/body.ts'
+import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
+import { canonicalPartitionKey } from '../../document/partition-key.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { itemKey } from '../../engine/item-key.ts'
+import type { ContainerRecord, ItemKey, StoredItem, TextDraft } from '../../store/port.ts'
+import { etagOf } from '../http/resource-id.ts'
+import { outcomeError, refusalError } from '../items/outcome-error.ts'
+
+export interface StoredResource {
+  readonly sequence: number
+  /** The resource as clients see it. */
+  readonly text: string
+  readonly etag: string
+}
+
+/** How the resources of one owner and kind look. */
+export interface ResourceShape {
+  readonly owner: string
+  /** The `_self` of the feed: `dbs/…/users/`. */
+  readonly self: string
+  /** The `_rid` of the resource that the store gave this number. */
+  readonly rid: (sequence: number) => string
+  /** JSON text of further properties of the system, with a comma before each. */
+  readonly links?: string
+}
+
+interface Named {
+  readonly id: string
+}
+
+export class SystemResources {
+  readonly #engine: Engine
+  readonly #container: ContainerRecord
+  readonly #shape: ResourceShape
+
+  private constructor(engine: Engine, container: ContainerRecord, shape: ResourceShape) {
+    this.#engine = engine
+    this.#container = container
+    this.#shape = shape
+  }
+
+  static async open(engine: Engine, name: string, shape: ResourceShape): Promise<SystemResources> {
+    return new SystemResources(engine, await engine.systemContainer(name, null), shape)
+  }
+
+  /** What the etags are made of. */
+  get rid(): number {
+    return this.#container.rid
+  }
+
+  async list(): Promise<StoredResource[]> {
+    const { owner } = this.#shape
+    const range = {
+      ...effectivePartitionKeyPrefixRange(this.#container.partitionKey, [owner]),
+      pk: canonicalPartitionKey([owner]),
+    }
+    const found: StoredResource[] = []
+    let after: ItemKey | undefined
+    do {
+      const size = { itemsMax: pageItemsMax, bytesMax: pageBytesMax }
+      const page = await this.#engine.store.scan(this.#container, { ...range, after }, size)
+      found.push(...page.items.map(item => this.#stored(item)))
+      after = page.last
+    } while (after !== undefined)
+    return found.sort((one, other) => one.sequence - other.sequence)
+  }
+
+  async find(id: string): Promise<StoredResource | undefined> {
+    const { item } = await this.#engine.store.read(this.#container, this.#key(id))
+    return item === undefined ? undefined : this.#stored(item)
+  }
+
+  async write(
+    kind: 'create' | 'upsert' | 'replace',
+    resource: Named,
+    ifVersion: number | undefined,
+  ): Promise<StoredResource & { readonly isNew: boolean }> {
+    const draft = this.#draft(resource)
+    const write = { kind, key: this.#key(resource.id), ifVersion, draft, ttl: undefined } as const
+    const { outcome, item } = await this.#engine.store.write(this.#container, write)
+    if (outcome === 'exists' || outcome === 'missing' || outcome === 'changed') throw outcomeError(outcome)
+    return { ...this.#stored(item!), isNew: outcome === 'created' }
+  }
+
+  /** A replacement under another id. It keeps its `_rid`. */
+  async rename(id: string, resource: Named, ifVersion: number | undefined): Promise<StoredResource> {
+    const found = await this.find(id)
+    if (found === undefined) throw outcomeError('missing')
+    const { _rid } = JSON.parse(found.text) as { _rid: string }
+    const container = this.#container
+    const { steps, refusal } = await this.#engine.store.transact([
+      { container, key: this.#key(id), decide: () => ({ kind: 'delete', ifVersion }) },
+      {
+        container,
+        key: this.#key(resource.id),
+        decide: () => ({ kind: 'create', draft: this.#draft(resource, _rid), ttl: undefined }),
+      },
+    ])
+    if (refusal !== undefined) throw refusalError(refusal, steps.at(-1))
+    return this.#stored(steps[1]!.item!)
+  }
+
+  async delete(id: string, ifVersion: number | undefined): Promise<void> {
+    const write = { kind: 'delete', key: this.#key(id), ifVersion } as const
+    const { outcome } = await this.#engine.store.write(this.#container, write)
+    if (outcome === 'missing' || outcome === 'changed') throw outcomeError(outcome)
+  }
+
+  /** Its owner is gone. */
+  async deleteAll(): Promise<void> {
+    for (const { text } of await this.list()) await this.delete((JSON.parse(text) as Named).id, undefined)
+  }
+
+  #key(id: string): ItemKey {
+    return itemKey(this.#container, [this.#shape.owner], id)
+  }
+
+  #stored({ sequence, version, body }: StoredItem): StoredResource {
+    return { sequence, text: textOf(body), etag: `"${etagOf(this.#container.rid, version)}"` }
+  }
+
+  #draft(resource: Named, fixedRid?: string): TextDraft {
+    const { self, links = '', rid: print } = this.#shape
+    const rid = { name: 'sequence', print: (sequence: number) => fixedRid ?? print(sequence) } as const
+    const etag = { name: 'version', print: (version: number) => etagOf(this.#container.rid, version) } as const
+    return {
+      texts: [
+        `${JSON.stringify(resource).slice(0, -1)},"_rid":"`,
+        `","_self":"${self}`,
+        '/","_etag":"\\"',
+        `\\""${links},"_ts":`,
+        '}',
+      ],
+      stamps: [rid, rid, etag, { name: 'ts', print: String }],
+    }
+  }
+}
+
+/** Whether the system keeps anything at all. Where it does not, nothing needs to be made to find that out. */
+export async function hasSystemResources(engine: Engine): Promise<boolean> {
+  return (await engine.store.databases()).length > (await engine.databases()).length
+}

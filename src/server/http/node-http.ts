@@ -1,0 +1,93 @@
+/** HTTP as node:http speaks it: collects a request and writes its answer. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { RequestError } from '../../base/error.ts'
+import { requestBytesMax } from '../../base/limits.ts'
+import type { Reply } from '../../nosql/http/transport.ts'
+import type { NosqlServer } from '../../nosql/server.ts'
+
+export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res: ServerResponse) => void {
+  return (req, res) => {
+    const { method = 'GET', headers } = req
+    const url = pathOf(req.url ?? '/')
+    const reply = replyTo(res)
+    const answer = (body: Buffer) => nosql.handle({ method, url, headers, origin: originOf(req), body }, reply)
+    inTurn(req, res, () => {
+      if (method === 'GET' || method === 'DELETE' || method === 'HEAD') answer(noBody)
+      else collectBody(req, answer, error => nosql.refuse({ method, url }, reply, error))
+    })
+  }
+}
+
+/** The last answer under way on each connection. */
+const tails = new WeakMap<Socket, ServerResponse>()
+
+/** Requests that a client sends without waiting take effect in their order, as if it had waited. */
+function inTurn(req: IncomingMessage, res: ServerResponse, work: () => void): void {
+  const before = tails.get(req.socket)
+  tails.set(req.socket, res)
+  if (before === undefined || before.writableFinished || before.destroyed) work()
+  else before.once('close', work)
+}
+
+/** A proxy's request names the whole address. */
+function pathOf(target: string): string {
+  const match = /^https?:\/\/[^/]*(\/.*)?$/i.exec(target)
+  return match === null ? target : (match[1] ?? '/')
+}
+
+/**
+ * One `writeHead` with a flat list and one `end` with a string: measured 4 to 6 us cheaper than setting headers one by one,
+ * writing a Buffer, or writing and ending apart.
+ */
+function replyTo(res: ServerResponse): Reply {
+  return ({ status, headers, body, bodyBytes }) => {
+    res.writeHead(status, namesAndValues(headers))
+    res.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+  }
+}
+
+function namesAndValues(lines: string): string[] {
+  const list: string[] = []
+  for (const line of lines.split('\r\n')) {
+    const colon = line.indexOf(': ')
+    if (colon !== -1) list.push(line.slice(0, colon), line.slice(colon + 2))
+  }
+  return list
+}
+
+const noBody = Buffer.alloc(0)
+
+/**
+ * Waits for the whole body. Most bodies arrive in one chunk, which is then used as it is; `for await` costs 8 us more.
+ *
+ * A body that is too large is refused as soon as that is known; the rest of it is read and dropped, because a connection
+ * cut while the client is still sending would lose it the answer.
+ */
+function collectBody(req: IncomingMessage, done: (body: Buffer) => void, fail: (error: unknown) => void): void {
+  let first: Buffer | undefined
+  let more: Buffer[] | undefined
+  let bytes = 0
+  req.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > requestBytesMax) {
+      if (bytes - chunk.length <= requestBytesMax) fail(new RequestError('too_large', 'Request size is too large'))
+      first = more = undefined
+    } else if (first === undefined) {
+      first = chunk
+    } else {
+      more ??= [first]
+      more.push(chunk)
+    }
+  })
+  req.on('end', () => {
+    if (bytes <= requestBytesMax) done(more !== undefined ? Buffer.concat(more, bytes) : (first ?? noBody))
+  })
+}
+
+/** Where the client reached us, so that the account document leads it back here and nowhere else. */
+function originOf(req: IncomingMessage): string {
+  const isEncrypted = 'encrypted' in req.socket && req.socket.encrypted === true
+  return `${isEncrypted ? 'https' : 'http'}://${req.headers.host ?? 'localhost'}`
+}

@@ -1,0 +1,42 @@
+/** What goes between the server and its query thread: plain data only, errors included. */
+
+import type { SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import {
+  CapacityError,
+  type CapacityErrorKind,
+  InvariantError,
+  type MayflyError,
+  RequestError,
+  type RequestErrorKind,
+} from '../../base/error.ts'
+import type { RemotePageTask } from '../../query/page-task.ts'
+
+export interface Question {
+  readonly number: number
+  readonly ask:
+    | { readonly kind: 'page'; readonly task: RemotePageTask }
+    | { readonly kind: 'sort'; readonly task: SortTask }
+    | { readonly kind: 'carry over' }
+}
+
+export type Answer = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
+
+type PlainError =
+  | { readonly kind: RequestErrorKind; readonly message: string }
+  | { readonly kind: CapacityErrorKind; readonly message: string; readonly retryAfterMs: number }
+  | { readonly kind: 'internal'; readonly message: string; readonly stack: string | undefined }
+
+export function toPlainError(error: unknown): PlainError {
+  if (error instanceof RequestError) return { kind: error.kind, message: error.message }
+  if (error instanceof CapacityError) {
+    return { kind: error.kind, message: error.message, retryAfterMs: error.retryAfterMs }
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { kind: 'internal', message, stack }
+}
+
+export function fromPlainError(plain: PlainError): MayflyError {
+  if ('retryAfterMs' in plain) return new CapacityError(plain.kind, plain.message, plain.retryAfterMs)
+  if (plain.kind !== 'internal') return new RequestError(plain.kind, plain.message)
+  return new InvariantError(`the query thread failed: ${plain.message}`, { cause: plain.stack })
+}

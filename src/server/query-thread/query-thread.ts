@@ -1,0 +1,96 @@
+/**
+ * The query thread as the rest of the server knows it: started when it is needed first, replaced when it dies, ended with the
+ * server. Only while something is asked of it does it keep the process alive.
+ */
+
+import { Worker } from 'node:worker_threads'
+import type { CarryOver } from '../../adapters/sqlite/checkpoints.ts'
+import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
+import { CapacityError } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import type { MadePage, PageRunner, RemotePageTask } from '../../query/page-task.ts'
+import { type Answer, fromPlainError, type Question } from './query-messages.ts'
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+export class QueryThread implements PageRunner, AsyncDisposable {
+  readonly #start: () => Worker
+  readonly #log: Log
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #asked = 0
+  #isClosed = false
+
+  constructor(directory: string, log: Log, start = () => startWorker(directory)) {
+    this.#start = start
+    this.#log = log
+  }
+
+  run(task: RemotePageTask): Promise<MadePage | 'stale'> {
+    return this.#ask({ kind: 'page', task }) as Promise<MadePage | 'stale'>
+  }
+
+  readonly sortEntries: SortEntries = (task: SortTask) =>
+    this.#ask({ kind: 'sort', task }) as Promise<SortedEntries | undefined>
+
+  readonly carryOver: CarryOver = async () => {
+    await this.#ask({ kind: 'carry over' })
+  }
+
+  /** What is under way is given up. Its connections are closed, so the store that closes next is alone with its file. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    const worker = this.#worker
+    this.#lose(worker, 'The server is closing.')
+    await worker?.terminate()
+  }
+
+  #ask(ask: Question['ask']): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(unavailable('The server is closing.'))
+    this.#worker ??= this.#begin()
+    const worker = this.#worker
+    const number = ++this.#asked
+    return new Promise((resolve, reject) => {
+      worker.postMessage({ number, ask } satisfies Question)
+      this.#waiting.set(number, { resolve, reject })
+      worker.ref()
+    })
+  }
+
+  #begin(): Worker {
+    const worker = this.#start()
+    worker.on('message', (answer: Answer) => this.#hear(worker, answer))
+    worker.on('error', error => this.#log.error({ error }, 'the query thread failed; the next query starts another'))
+    worker.on('exit', () => this.#lose(worker, 'The thread that worked on the query ended. Ask again.'))
+    return worker
+  }
+
+  #hear(worker: Worker, answer: Answer): void {
+    const waiting = this.#waiting.get(answer.number)
+    this.#waiting.delete(answer.number)
+    if (this.#waiting.size === 0) worker.unref()
+    if ('error' in answer) waiting?.reject(fromPlainError(answer.error))
+    else waiting?.resolve(answer.result)
+  }
+
+  #lose(worker: Worker | undefined, reason: string): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    const lost = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { reject } of lost) reject(unavailable(reason))
+  }
+}
+
+function unavailable(sentence: string): CapacityError {
+  return new CapacityError('unavailable', sentence, 0)
+}
+
+/** The file beside this one, in the source as in what is built from it. Flags of the process are not for the thread. */
+export function startWorker(directory: string): Worker {
+  const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
+  return new Worker(new URL(name, import.meta.url), { workerData: { directory }, execArgv: [], name: 'queries' })
+}

@@ -1,0 +1,311 @@
+/**
+ * Expressions to closures: the meaning of the language, one entry per kind of node.
+ *
+ * Compiling resolves every name once; running touches no tree. Undefined is JavaScript's undefined, and it is a value
+ * like others here: it flows through operators, decides nothing, and disappears from arrays, objects and results.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { findFunction } from '../functions/table.ts'
+import type { Call, Expression, Identifier, In, Index, Like, Member, Subquery } from '../syntax/ast.ts'
+import { printExpression } from '../syntax/print.ts'
+import { sameExpression } from '../syntax/same-expression.ts'
+import { isAggregateCall } from '../syntax/select-list.ts'
+import { contains, isExpression } from '../syntax/walk.ts'
+import { isAggregate } from '../values/aggregate.ts'
+import { equalValues } from '../values/compare.ts'
+import { compileLike } from '../values/like.ts'
+import type { Frame } from '../values/run-context.ts'
+import { checkSize, elementAt, isPrimitive, ownProperty, setOwn, type Value } from '../values/value.ts'
+import { binaryFunctions, unaryFunctions } from './operators.ts'
+import { type Evaluator, Scope } from './scope.ts'
+import { consumeSubquery } from './subquery.ts'
+
+export function compileExpression(node: Expression, scope: Scope): Evaluator {
+  const key = scope.grouping?.keys.find(key => sameExpression(key.expression, node))
+  if (key !== undefined) return frame => frame.values[key.slot]
+  return (compilers[node.kind] as (node: Expression, scope: Scope) => Evaluator)(node, scope)
+}
+
+const compilers: {
+  [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>, scope: Scope) => Evaluator
+} = {
+  literal: ({ value }) => constant(value),
+  parameter: ({ name }) => {
+    return frame => frame.context.parameters.get(name)
+  },
+  identifier: compileIdentifier,
+  member: compileMember,
+  index: compileIndex,
+  unary: ({ operator, operand }, scope) => {
+    const compute = unaryFunctions[operator]
+    const evaluate = compileExpression(operand, scope)
+    return frame => compute(evaluate(frame))
+  },
+  binary: ({ operator, left, right }, scope) => {
+    const compute = binaryFunctions[operator]
+    const evaluateLeft = compileExpression(left, scope)
+    const evaluateRight = compileExpression(right, scope)
+    return frame => compute(evaluateLeft(frame), evaluateRight(frame))
+  },
+  logical: ({ operator, operands }, scope) => {
+    const terms = compileAll(operands, scope)
+    const deciding = operator === 'OR'
+    return frame => {
+      let isKnown = true
+      for (const term of terms) {
+        const value = term(frame)
+        if (value === deciding) return deciding
+        if (typeof value !== 'boolean') isKnown = false
+      }
+      return isKnown ? !deciding : undefined
+    }
+  },
+  coalesce: ({ left, right }, scope) => {
+    const evaluateLeft = compileExpression(left, scope)
+    const evaluateRight = compileExpression(right, scope)
+    return frame => {
+      const value = evaluateLeft(frame)
+      return value === undefined ? evaluateRight(frame) : value
+    }
+  },
+  conditional: ({ condition, consequent, alternative }, scope) => {
+    const [test, whenTrue, otherwise] = compileAll([condition, consequent, alternative], scope)
+    return frame => (test!(frame) === true ? whenTrue!(frame) : otherwise!(frame))
+  },
+  between: ({ not, operand, low, high }, scope) => {
+    const [evaluate, evaluateLow, evaluateHigh] = compileAll([operand, low, high], scope)
+    return frame => {
+      const value = evaluate!(frame)
+      const isAbove = binaryFunctions['>='](value, evaluateLow!(frame))
+      const isBelow = binaryFunctions['<='](value, evaluateHigh!(frame))
+      if (isAbove === false || isBelow === false) return not
+      return isAbove === undefined || isBelow === undefined ? undefined : !not
+    }
+  },
+  in: compileIn,
+  like: compileLikeNode,
+  array: ({ items }, scope) => {
+    const elements = compileAll(items, scope)
+    return frame => {
+      const array: Value[] = []
+      for (const element of elements) {
+        const value = element(frame)
+        if (value !== undefined) array.push(value)
+      }
+      return array
+    }
+  },
+  object: ({ properties }, scope) =>
+    compileObject(
+      properties.map(property => property.name),
+      compileAll(
+        properties.map(property => property.value),
+        scope,
+      ),
+    ),
+  call: compileCall,
+  subquery: compileSubquery,
+  let: ({ name, value, body }, scope) => {
+    const evaluate = compileExpression(value, scope)
+    const inner = new Scope(scope.compilation, scope, scope.grouping)
+    const slot = inner.define(name)
+    const evaluateBody = compileExpression(body, inner)
+    return frame => {
+      const bound = evaluate(frame)
+      checkSize(bound)
+      frame.values[slot] = bound
+      return evaluateBody(frame)
+    }
+  },
+}
+
+function constant(value: Value): Evaluator {
+  return () => value
+}
+
+export function compileAll(nodes: readonly Expression[], scope: Scope): Evaluator[] {
+  return nodes.map(node => compileExpression(node, scope))
+}
+
+/** An object with these names; what is undefined is left out, and of two equal names the later one counts. */
+export function compileObject(names: readonly string[], evaluators: readonly Evaluator[]): Evaluator {
+  return frame => {
+    const object: Record<string, Value> = {}
+    for (let index = 0; index < names.length; index += 1) {
+      const value = evaluators[index]!(frame)
+      if (value !== undefined) setOwn(object, names[index] as string, value)
+    }
+    return object
+  }
+}
+
+function compileIdentifier(node: Identifier, scope: Scope): Evaluator {
+  const slot = scope.find(node.name)
+  if (slot === undefined) throw scope.unresolved(node, node.name)
+  scope.groupingAround(node.name)?.violations.push(ungrouped(node))
+  return frame => frame.values[slot]
+}
+
+function compileMember(node: Member, scope: Scope): Evaluator {
+  const { name } = node
+  const object = compilePathObject(node, scope)
+  return frame => ownProperty(object(frame), name)
+}
+
+function compileIndex(node: Index, scope: Scope): Evaluator {
+  const object = compilePathObject(node, scope)
+  const { index } = node
+  if (index.kind === 'literal' && typeof index.value === 'string') {
+    const name = index.value
+    return frame => ownProperty(object(frame), name)
+  }
+  const evaluateIndex = compileExpression(index, scope)
+  return frame => {
+    const key = evaluateIndex(frame)
+    if (typeof key === 'string') return ownProperty(object(frame), key)
+    return typeof key === 'number' ? elementAt(object(frame), key) : undefined
+  }
+}
+
+/**
+ * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what was noted for
+ * its beginning (`s`) is replaced by the longer path (`s.score`).
+ */
+function compilePathObject(node: Member | Index, scope: Scope): Evaluator {
+  const { grouping } = scope
+  if (grouping === undefined) return compileExpression(node.object, scope)
+  const known = grouping.violations.length
+  const object = compileExpression(node.object, scope)
+  const violation = grouping.violations[known]
+  if (violation !== undefined && violation.span?.start === node.span.start) {
+    grouping.violations[known] = ungrouped(node)
+  }
+  return object
+}
+
+function ungrouped(node: Expression) {
+  const reference = printExpression(node)
+  return {
+    code: 'SC2102',
+    message:
+      `Property reference '${reference}' is invalid in the select list because it is not contained in either an ` +
+      'aggregate function or the GROUP BY clause.',
+    span: node.span,
+  }
+}
+
+/** Long lists of literals become a set, so that IN costs the same however many there are. */
+function compileIn({ not, operand, items }: In, scope: Scope): Evaluator {
+  const evaluate = compileExpression(operand, scope)
+  const literals = new Set<Value>()
+  const others: Evaluator[] = []
+  for (const item of items) {
+    if (item.kind === 'literal') literals.add(item.value)
+    else others.push(compileExpression(item, scope))
+  }
+  return frame => {
+    const value = evaluate(frame)
+    if (value === undefined) return undefined
+    const isAmong =
+      (isPrimitive(value) && literals.has(value)) || others.some(other => equalValues(value, other(frame)))
+    return isAmong !== not
+  }
+}
+
+function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope: Scope): Evaluator {
+  const evaluate = compileExpression(operand, scope)
+  const evaluatePattern = compileExpression(pattern, scope)
+  return frame => {
+    const text = evaluate(frame)
+    const source = evaluatePattern(frame)
+    if (typeof text !== 'string' || typeof source !== 'string') return undefined
+    const key = `LIKE ${escapeCharacter ?? ''} ${source}`
+    const matches = frame.context.remembered(key, () => compileLike(source, escapeCharacter))
+    return matches(text, steps => frame.context.budget.chargeSteps(steps)) !== not
+  }
+}
+
+function compileCall(node: Call, scope: Scope): Evaluator {
+  if (node.isUserDefined) {
+    const values = compileAll(node.arguments, scope)
+    return frame =>
+      frame.context.callUserDefined(
+        node.name,
+        values.map(value => value(frame)),
+      )
+  }
+  const found = findFunction(node.name)
+  if (found === undefined) {
+    const span = { start: node.span.start, end: node.span.start + node.name.length }
+    throw scope.error({ span }, 'SC2005', `'${node.name}' is not a recognized built-in function name.`)
+  }
+  if (found.isRefused) {
+    throw new RequestError('unsupported', `The function ${node.name.toUpperCase()} is not supported yet.`)
+  }
+  checkArity(node, scope)
+  if (isAggregate(node.name)) return compileAggregate(node, scope)
+  const values = compileAll(node.arguments, scope)
+  const { evaluate } = found
+  const [first, second] = values
+  const call = (given: readonly Value[], { context }: Frame) => {
+    context.budget.chargeCall()
+    return evaluate(given, context)
+  }
+  if (values.length === 1) return frame => call([first!(frame)], frame)
+  if (values.length === 2) return frame => call([first!(frame), second!(frame)], frame)
+  return frame =>
+    call(
+      values.map(value => value(frame)),
+      frame,
+    )
+}
+
+function checkArity(node: Call, scope: Scope): void {
+  const { argumentsMin, argumentsMax } = findFunction(node.name)!
+  const count = node.arguments.length
+  if (count >= argumentsMin && count <= argumentsMax) return
+  const wanted =
+    argumentsMax === Number.POSITIVE_INFINITY
+      ? `at least ${argumentsMin}`
+      : argumentsMin === argumentsMax
+        ? `${argumentsMin}`
+        : `${argumentsMin} to ${argumentsMax}`
+  throw scope.error(node, 'SC2050', `The ${node.name.toUpperCase()} function requires ${wanted} argument(s).`)
+}
+
+/** The call becomes a slot that the grouping fills; its argument is evaluated row by row, outside the grouped list. */
+function compileAggregate(node: Call, scope: Scope): Evaluator {
+  const { grouping } = scope
+  const [argument] = node.arguments as [Expression]
+  if (containsAggregateOrSubquery(argument)) {
+    const message = 'Cannot perform an aggregate function on an expression containing an aggregate or a subquery.'
+    throw scope.error(node, 'SC2101', message)
+  }
+  if (grouping === undefined) {
+    throw scope.error(node, 'SC2101', `The aggregate function ${node.name} is allowed in the select list only.`)
+  }
+  const slot = scope.allocate()
+  grouping.aggregates.push({
+    name: node.name.toUpperCase(),
+    argument: compileExpression(argument, scope.rowScope()),
+    slot,
+  })
+  return frame => frame.values[slot]
+}
+
+function containsAggregateOrSubquery(node: Expression): boolean {
+  return contains(node, found => !isExpression(found) || isAggregateCall(found))
+}
+
+function compileSubquery({ form, query }: Subquery, scope: Scope): Evaluator {
+  return consumeSubquery(form, scope.compilation.compileSubquery(withForm(form, query), scope))
+}
+
+/** `ALL(… WHERE f)` asks whether there is no row with NOT f. */
+function withForm(form: Subquery['form'], query: Subquery['query']): Subquery['query'] {
+  if (form !== 'ALL') return query
+  const { span } = query
+  const filter: Expression = query.where ?? { kind: 'literal', value: true, span }
+  return { ...query, where: { kind: 'unary', operator: 'NOT', operand: filter, span } }
+}

@@ -1,0 +1,55 @@
+/**
+ * What the operators do with two values, in one table.
+ *
+ * The rule behind all of them: an operand of a type the operator does not know makes the result undefined. Equality
+ * knows all types: values of different types are different, and only undefined has no answer.
+ */
+
+import type { BinaryOperator, UnaryOperator } from '../syntax/ast.ts'
+import { comparePrimitives, equalValues } from '../values/compare.ts'
+import { joinStrings } from '../values/strings.ts'
+import { finite, type Value } from '../values/value.ts'
+
+export type BinaryFunction = (left: Value, right: Value) => Value
+
+function onNumbers(operation: (left: number, right: number) => number): BinaryFunction {
+  return (left, right) =>
+    typeof left === 'number' && typeof right === 'number' ? finite(operation(left, right)) : undefined
+}
+
+function onOrder(holds: (order: number) => boolean): BinaryFunction {
+  return (left, right) => {
+    const order = comparePrimitives(left, right)
+    return order === undefined ? undefined : holds(order)
+  }
+}
+
+export const binaryFunctions: Readonly<Record<BinaryOperator, BinaryFunction>> = {
+  '*': onNumbers((left, right) => left * right),
+  '/': onNumbers((left, right) => left / right),
+  '%': onNumbers((left, right) => left % right),
+  '+': onNumbers((left, right) => left + right),
+  '-': onNumbers((left, right) => left - right),
+  // JavaScript's bitwise operators convert to 32 bits exactly as the language asks.
+  '&': onNumbers((left, right) => left & right),
+  '|': onNumbers((left, right) => left | right),
+  '^': onNumbers((left, right) => left ^ right),
+  '<<': onNumbers((left, right) => left << right),
+  '>>': onNumbers((left, right) => left >> right),
+  '>>>': onNumbers((left, right) => left >>> right),
+  '||': (left, right) =>
+    typeof left === 'string' && typeof right === 'string' ? joinStrings([left, right]) : undefined,
+  '=': (left, right) => (left === undefined || right === undefined ? undefined : equalValues(left, right)),
+  '!=': (left, right) => (left === undefined || right === undefined ? undefined : !equalValues(left, right)),
+  '<': onOrder(order => order < 0),
+  '<=': onOrder(order => order <= 0),
+  '>': onOrder(order => order > 0),
+  '>=': onOrder(order => order >= 0),
+}
+
+export const unaryFunctions: Readonly<Record<UnaryOperator, (operand: Value) => Value>> = {
+  '-': operand => (typeof operand === 'number' ? -operand : undefined),
+  '+': operand => (typeof operand === 'number' ? operand : undefined),
+  '~': operand => (typeof operand === 'number' ? ~operand : undefined),
+  NOT: operand => (typeof operand === 'boolean' ? !operand : undefined),
+}

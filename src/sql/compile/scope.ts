@@ -1,0 +1,93 @@
+/**
+ * Names to slots while compiling: which alias is meant, and where its value will stand.
+ *
+ * All scopes of one query share one numbering, so that a correlated subquery reads its outer rows from the same frame.
+ */
+
+import type { Expression, Query } from '../syntax/ast.ts'
+import { type Diagnostic, QueryError } from '../syntax/diagnostic.ts'
+import type { Frame } from '../values/run-context.ts'
+import type { Value } from '../values/value.ts'
+
+export type Evaluator = (frame: Frame) => Value
+
+/** A select that can be run on the current frame: calls `row` with each result until it answers false. */
+export type SubqueryRunner = (frame: Frame, row: (value: Value) => boolean) => void
+
+/** What all scopes of one query share. */
+export interface Compilation {
+  readonly text: string
+  slots: number
+  /** Compiles a query inside a scope. It comes from above, because expressions and queries contain each other. */
+  readonly compileSubquery: (query: Query, scope: Scope) => SubqueryRunner
+}
+
+/** An aggregate of a select list: where its argument comes from and where its result goes. */
+export interface AggregateUse {
+  readonly name: string
+  readonly argument: Evaluator
+  readonly slot: number
+}
+
+/** Present while the select list of a grouped query is compiled: only aggregates and group keys may be read there. */
+export interface Grouping {
+  readonly keys: readonly { readonly expression: Expression; readonly slot: number }[]
+  readonly aggregates: AggregateUse[]
+  readonly violations: Diagnostic[]
+}
+
+export class Scope {
+  readonly compilation: Compilation
+  readonly grouping: Grouping | undefined
+  readonly #parent: Scope | undefined
+  readonly #slots = new Map<string, number>()
+
+  constructor(compilation: Compilation, parent?: Scope, grouping?: Grouping) {
+    this.compilation = compilation
+    this.#parent = parent
+    this.grouping = grouping
+  }
+
+  allocate(): number {
+    const slot = this.compilation.slots
+    this.compilation.slots += 1
+    return slot
+  }
+
+  define(name: string): number {
+    const slot = this.allocate()
+    this.#slots.set(name, slot)
+    return slot
+  }
+
+  defineAt(name: string, slot: number): void {
+    this.#slots.set(name, slot)
+  }
+
+  definesItself(name: string): boolean {
+    return this.#slots.has(name)
+  }
+
+  find(name: string): number | undefined {
+    return this.#slots.get(name) ?? this.#parent?.find(name)
+  }
+
+  /** The grouped select list that stands between here and the row the name belongs to, if there is one. */
+  groupingAround(name: string): Grouping | undefined {
+    if (this.#slots.has(name)) return undefined
+    return this.grouping ?? this.#parent?.groupingAround(name)
+  }
+
+  /** Where single rows are seen: what the argument of an aggregate is compiled in. */
+  rowScope(): Scope {
+    return this.grouping === undefined || this.#parent === undefined ? this : this.#parent.rowScope()
+  }
+
+  error(node: Pick<Expression, 'span'>, code: string, message: string): QueryError {
+    return new QueryError('malformed', this.compilation.text, [{ code, message, span: node.span }])
+  }
+
+  unresolved(node: Pick<Expression, 'span'>, name: string): QueryError {
+    return this.error(node, 'SC2001', `Identifier '${name}' could not be resolved.`)
+  }
+}

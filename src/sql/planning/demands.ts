@@ -1,0 +1,176 @@
+/**
+ * The part of a query that an index can answer.
+ *
+ * Looked at are the terms of the outermost AND: comparisons of a path with a literal or a parameter, BETWEEN, IN, STARTSWITH,
+ * IS_DEFINED and ARRAY_CONTAINS. Everything else is left to the filter, which runs over what the index finds in any case.
+ */
+
+import { indexBoundsMax } from '../../base/limits.ts'
+import { anyElement, type IndexPath } from '../../document/index-definition.ts'
+import type { KeyBound } from '../../document/ordered-key.ts'
+import { isSamePath } from '../../query/choose-index.ts'
+import type { Demand, Demands } from '../../query/demands.ts'
+import { aliasOf } from '../syntax/alias.ts'
+import type { BinaryOperator, Expression, Query } from '../syntax/ast.ts'
+import type { Value } from '../values/value.ts'
+
+type Parameters = ReadonlyMap<string, Value>
+
+export function demandsOf(query: Query, parameters: Parameters): Demands {
+  const alias = containerAlias(query)
+  if (alias === undefined) return { demands: [], order: [], isWholeFilter: query.where === undefined }
+  const terms = termsOf(query.where)
+  const found = terms.map(term => demandOf(term, alias, parameters))
+  const demands = merge(found.filter(demand => demand !== undefined))
+  return {
+    demands,
+    order: orderOf(query, alias),
+    isWholeFilter: found.every(demand => demand !== undefined) && query.sources.length === 1,
+  }
+}
+
+/** The name under which the query knows the item; undefined when FROM begins inside it or elsewhere. */
+function containerAlias({ sources }: Query): string | undefined {
+  const [source] = sources
+  if (source === undefined || source.iterates || source.collection.kind !== 'path') return undefined
+  return source.collection.expression.kind === 'identifier' ? aliasOf(source) : undefined
+}
+
+function termsOf(where: Expression | undefined): readonly Expression[] {
+  if (where === undefined) return []
+  return where.kind === 'logical' && where.operator === 'AND' ? where.operands : [where]
+}
+
+function demandOf(term: Expression, alias: string, parameters: Parameters): Demand | undefined {
+  switch (term.kind) {
+    case 'binary':
+      return comparison(term.operator, term.left, term.right, alias, parameters)
+    case 'between': {
+      const min = constantOf(term.low, parameters)
+      const max = constantOf(term.high, parameters)
+      const path = pathOf(term.operand, alias)
+      if (term.not || path === undefined || !isRangeEnd(min) || !isRangeEnd(max) || typeof min !== typeof max)
+        return undefined
+      return { path, bounds: [{ min, minInclusive: true, max, maxInclusive: true }] }
+    }
+    case 'in': {
+      const path = pathOf(term.operand, alias)
+      if (term.not || path === undefined || term.items.length > indexBoundsMax) return undefined
+      const values = term.items.map(item => constantOf(item, parameters))
+      if (values.some(value => value === undefined)) return undefined
+      return { path, bounds: values.map(equals => ({ equals })) }
+    }
+    case 'call':
+      return term.isUserDefined ? undefined : calls[term.name.toUpperCase()]?.(term.arguments, alias, parameters)
+    default:
+      return undefined
+  }
+}
+
+type CallDemand = (values: readonly Expression[], alias: string, parameters: Parameters) => Demand | undefined
+
+const calls: Readonly<Record<string, CallDemand>> = {
+  STARTSWITH: ([subject, prefix, ignoresCase], alias, parameters) => {
+    const path = pathOf(subject, alias)
+    const startsWith = constantOf(prefix, parameters)
+    const isExactCase = ignoresCase === undefined || constantOf(ignoresCase, parameters) === false
+    return path !== undefined && typeof startsWith === 'string' && isExactCase
+      ? { path, bounds: [{ startsWith }] }
+      : undefined
+  },
+  IS_DEFINED: ([subject], alias) => {
+    const path = pathOf(subject, alias)
+    return path === undefined ? undefined : { path, bounds: [{ defined: true }] }
+  },
+  ARRAY_CONTAINS: ([subject, element, isPartial], alias, parameters) => {
+    const path = pathOf(subject, alias)
+    const equals = constantOf(element, parameters)
+    return path === undefined || equals === undefined || isPartial !== undefined
+      ? undefined
+      : { path: [...path, anyElement], bounds: [{ equals }] }
+  },
+}
+
+const flipped: Partial<Record<BinaryOperator, BinaryOperator>> = {
+  '=': '=',
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+}
+
+function comparison(
+  operator: BinaryOperator,
+  left: Expression,
+  right: Expression,
+  alias: string,
+  parameters: Parameters,
+): Demand | undefined {
+  const leftPath = pathOf(left, alias)
+  const path = leftPath ?? pathOf(right, alias)
+  const value = constantOf(leftPath === undefined ? left : right, parameters)
+  const read = leftPath === undefined ? flipped[operator] : operator
+  if (path === undefined || value === undefined || read === undefined) return undefined
+  if (read === '=') return { path, bounds: [{ equals: value }] }
+  if (!isRangeEnd(value)) return undefined
+  if (read === '<' || read === '<=') return { path, bounds: [{ max: value, maxInclusive: read === '<=' }] }
+  if (read === '>' || read === '>=') return { path, bounds: [{ min: value, minInclusive: read === '>=' }] }
+  return undefined
+}
+
+function isRangeEnd(value: Value): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** `c.a.b` and `c["a"].b`: names from the item down. The item itself is no path. */
+function pathOf(expression: Expression | undefined, alias: string): IndexPath | undefined {
+  const names: string[] = []
+  let node = expression
+  while (node?.kind === 'member' || node?.kind === 'index') {
+    if (node.kind === 'member') names.unshift(node.name)
+    else if (node.index.kind === 'literal' && typeof node.index.value === 'string') names.unshift(node.index.value)
+    else return undefined
+    node = node.object
+  }
+  return node?.kind === 'identifier' && node.name === alias && names.length > 0 ? names : undefined
+}
+
+function constantOf(expression: Expression | undefined, parameters: Parameters): Value {
+  if (expression?.kind === 'literal') return expression.value
+  if (expression?.kind === 'parameter') return parameters.get(expression.name)
+  if (expression?.kind === 'unary' && expression.operator === '-' && expression.operand.kind === 'literal') {
+    const { value } = expression.operand
+    return typeof value === 'number' ? -value : undefined
+  }
+  return undefined
+}
+
+/** A lower and an upper end for one path make one range. */
+function merge(demands: readonly Demand[]): Demand[] {
+  const merged: Demand[] = []
+  for (const demand of demands) {
+    const at = merged.findIndex(other => isSamePath(other.path, demand.path) && joined(other, demand) !== undefined)
+    if (at === -1) merged.push(demand)
+    else merged[at] = joined(merged[at]!, demand)!
+  }
+  return merged
+}
+
+function joined(left: Demand, right: Demand): Demand | undefined {
+  const [a, b] = [left.bounds, right.bounds].map(bounds => (bounds.length === 1 ? bounds[0] : undefined))
+  if (a === undefined || b === undefined) return undefined
+  const isLower = (bound: KeyBound<unknown>) => 'min' in bound && !('max' in bound)
+  const isUpper = (bound: KeyBound<unknown>) => 'max' in bound && !('min' in bound)
+  const [low, high] = isLower(a) && isUpper(b) ? [a, b] : isUpper(a) && isLower(b) ? [b, a] : []
+  if (low === undefined || high === undefined || !('min' in low) || !('max' in high)) return undefined
+  return typeof low.min === typeof high.max ? { path: left.path, bounds: [{ ...low, ...high }] } : undefined
+}
+
+function orderOf({ orderBy }: Query, alias: string): Demands['order'] {
+  if (orderBy === undefined || orderBy.isRank) return []
+  const order = orderBy.items.map(({ expression, direction }) => ({
+    path: pathOf(expression, alias),
+    isDescending: direction === 'DESC',
+  }))
+  return order.every(({ path }) => path !== undefined) ? (order as Demands['order']) : []
+}

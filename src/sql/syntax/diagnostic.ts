@@ -1,0 +1,56 @@
+/**
+ * What is wrong with a query and where: errors in the form the service reports them.
+ *
+ * The message is the JSON text the service puts into its 400 answers; clients print it, some parse it. Positions are
+ * offsets in UTF-16 units, as the service counts; line and column are there for people.
+ */
+
+import { RequestError, type RequestErrorKind } from '../../base/error.ts'
+
+/** A half-open range of the query text. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Diagnostic {
+  /** SC1001 and its relatives. A few old ones of the service are numbers without prefix. */
+  readonly code: string | number
+  readonly message: string
+  readonly span?: Span
+}
+
+export class QueryError extends RequestError {
+  readonly diagnostics: readonly Diagnostic[]
+  /** Of the first diagnostic, counted from 1; 0 when it has no place in the text. */
+  readonly line: number
+  readonly column: number
+
+  constructor(kind: RequestErrorKind, text: string, diagnostics: readonly Diagnostic[]) {
+    super(kind, toServiceJson(diagnostics))
+    this.diagnostics = diagnostics
+    const span = diagnostics[0]?.span
+    this.line = span === undefined ? 0 : lineAt(text, span.start)
+    this.column = span === undefined ? 0 : span.start - text.lastIndexOf('\n', span.start - 1)
+  }
+}
+
+/** An error quotes names from the query; a query of half a megabyte should not come back as an error of that size. */
+const diagnosticsMax = 20
+const messageCharsMax = 500
+
+function toServiceJson(diagnostics: readonly Diagnostic[]): string {
+  const errors = diagnostics.slice(0, diagnosticsMax).map(({ code, message, span }) => ({
+    severity: 'Error',
+    ...(span === undefined ? {} : { location: { start: span.start, end: span.end } }),
+    code,
+    message: message.length > messageCharsMax ? `${message.slice(0, messageCharsMax)}…` : message,
+  }))
+  return JSON.stringify({ errors })
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line += 1
+  return line
+}

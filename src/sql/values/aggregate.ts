@@ -1,0 +1,101 @@
+/**
+ * Aggregates: accumulators that take one value per row.
+ *
+ * Undefined is never counted. Beyond that each has its own way with values it cannot use:
+ *
+ *   COUNT     counts what is defined                      0 of nothing
+ *   COUNTIF   counts what is true                         0 of nothing
+ *   SUM       undefined once it met a non-number          0 of nothing
+ *   AVG       undefined once it met a non-number          undefined of nothing
+ *   MIN, MAX  undefined once it met an array or object    undefined of nothing
+ *   MAKELIST  everything, in order; MAKESET without duplicates; both an empty array of nothing
+ */
+
+import { canonicalKey, compareValues } from './compare.ts'
+import type { MemoryLease } from './run-context.ts'
+import { finite, isPrimitive, type Value } from './value.ts'
+
+export interface Accumulator {
+  add(value: Value): void
+  result(): Value
+}
+
+const accumulators: Readonly<Record<string, (memory: MemoryLease) => Accumulator>> = {
+  COUNT: () => countWhere(() => true),
+  COUNTIF: () => countWhere(value => value === true),
+  SUM: () => sumThen(sum => sum),
+  AVG: () => sumThen((sum, count) => (count === 0 ? undefined : sum / count)),
+  MIN: () => extreme(order => order < 0),
+  MAX: () => extreme(order => order > 0),
+  MAKELIST: memory => collect(memory, () => true),
+  MAKESET: memory => {
+    const seen = new Set<string>()
+    return collect(memory, value => {
+      const key = canonicalKey(value)
+      return !seen.has(key) && seen.add(key) !== undefined
+    })
+  },
+}
+
+export function isAggregate(name: string): boolean {
+  return Object.hasOwn(accumulators, name.toUpperCase())
+}
+
+export const aggregateNames: readonly string[] = Object.keys(accumulators)
+
+export function startAggregate(name: string, memory: MemoryLease): Accumulator {
+  return accumulators[name]!(memory)
+}
+
+function countWhere(counts: (value: Value) => boolean): Accumulator {
+  let count = 0
+  return {
+    add: value => {
+      if (value !== undefined && counts(value)) count += 1
+    },
+    result: () => count,
+  }
+}
+
+function sumThen(finish: (sum: number, count: number) => number | undefined): Accumulator {
+  let sum = 0
+  let count = 0
+  let isNumeric = true
+  return {
+    add: value => {
+      if (value === undefined) return
+      if (typeof value === 'number') sum += value
+      else isNumeric = false
+      count += 1
+    },
+    result: () => {
+      const finished = isNumeric ? finish(sum, count) : undefined
+      return finished === undefined ? undefined : finite(finished)
+    },
+  }
+}
+
+function extreme(isBetter: (order: number) => boolean): Accumulator {
+  let best: Value
+  let isComparable = true
+  return {
+    add: value => {
+      if (value === undefined) return
+      if (!isPrimitive(value)) isComparable = false
+      else if (best === undefined || isBetter(compareValues(value, best))) best = value
+    },
+    result: () => (isComparable ? best : undefined),
+  }
+}
+
+function collect(memory: MemoryLease, takes: (value: Value) => boolean): Accumulator {
+  const values: Value[] = []
+  return {
+    add: value => {
+      if (value === undefined || !takes(value)) return
+      memory.chargeValue(value)
+      values.push(value)
+    },
+    result: () => values,
+  }
+}

@@ -1,0 +1,48 @@
+/** LIKE: the two-pointer matcher against the obvious one, and its speed where the obvious one explodes. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { machine } from '../../base/clock.ts'
+import { compileLike } from './like.ts'
+
+/** Tries every way a `%` could match. */
+function matchesByTrying(text: readonly string[], pattern: readonly string[]): boolean {
+  const [first, ...rest] = pattern
+  if (first === undefined) return text.length === 0
+  if (first === '%') return text.some((_, at) => matchesByTrying(text.slice(at), rest)) || matchesByTrying([], rest)
+  return text.length > 0 && (first === '_' || first === text[0]) && matchesByTrying(text.slice(1), rest)
+}
+
+test('it matches what trying every way would match', () => {
+  const letters = fc.array(fc.constantFrom('a', 'b', '😀'), { maxLength: 8 })
+  const pattern = fc.array(fc.constantFrom('a', 'b', '😀', '%', '_'), { maxLength: 6 })
+  fc.assert(
+    fc.property(letters, pattern, (text, parts) => {
+      assert.equal(compileLike(parts.join(''), undefined)(text.join('')), matchesByTrying(text, parts))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('many wildcards do not make it slow', () => {
+  const start = machine.monotonicMs()
+  const matches = compileLike(`${'%a'.repeat(50)}%b`, undefined)
+  assert.equal(matches('a'.repeat(20_000)), false)
+  assert.ok(machine.monotonicMs() - start < 500)
+})
+
+test('a set knows ranges, single characters and their opposite', () => {
+  const matches = (text: string, pattern: string) => compileLike(pattern, undefined)(text)
+  assert.ok(matches('x5', '[xyz][0-9]'))
+  assert.ok(!matches('x5', '[^xyz][0-9]'))
+  assert.ok(matches('-', '[a-]'))
+  assert.ok(!matches('', '[a]'))
+})
+
+test('the escape character takes the meaning from the next one', () => {
+  assert.ok(compileLike('100!%', '!')('100%'))
+  assert.ok(!compileLike('100!%', '!')('1000'))
+  assert.ok(compileLike('a!!b', '!')('a!b'))
+  assert.ok(compileLike('ab!', '!')('ab!'))
+})

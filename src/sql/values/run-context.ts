@@ -1,0 +1,159 @@
+/** What one run of a query has at hand beside the rows: parameters, the moment, the host's hooks, and its budgets. */
+
+import { machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import {
+  queryGroupsMax,
+  queryItemMsMax,
+  queryJoinRowsMax,
+  queryMemoryBytesMax,
+  queryPatternsMax,
+  queryStepsMax,
+  querySubqueryRowsMax,
+} from '../../base/limits.ts'
+import { approximateBytes, type Value } from './value.ts'
+
+export interface RunOptions {
+  /** By name with its sign, as in the request: `@id`. */
+  readonly parameters?: ReadonlyMap<string, Value>
+  /** Milliseconds since 1970: what GETCURRENTTIMESTAMP answers. One moment for the whole run. */
+  readonly momentMs: number
+  /** Where RAND takes its numbers from, at least 0 and below 1. */
+  readonly random?: () => number
+  /** How `udf.name(…)` is answered; without it, user-defined functions are refused. */
+  readonly callUserDefined?: (name: string, values: readonly Value[]) => Value
+}
+
+export class RunContext {
+  readonly parameters: ReadonlyMap<string, Value>
+  readonly momentMs: number
+  readonly random: () => number
+  readonly callUserDefined: (name: string, values: readonly Value[]) => Value
+  readonly budget = new Budget()
+  readonly #patterns = new Map<string, unknown>()
+
+  constructor(options: RunOptions) {
+    this.parameters = options.parameters ?? new Map()
+    this.momentMs = options.momentMs
+    this.random = options.random ?? Math.random
+    this.callUserDefined = options.callUserDefined ?? refuseUserDefined
+  }
+
+  /** Makes what is costly to make and mostly the same for every row, such as a compiled pattern, once per key. */
+  remembered<T>(key: string, make: () => T): T {
+    const known = this.#patterns.get(key)
+    if (known !== undefined) return known as T
+    const made = make()
+    if (this.#patterns.size >= queryPatternsMax) this.#patterns.clear()
+    this.#patterns.set(key, made)
+    return made
+  }
+}
+
+function refuseUserDefined(name: string): Value {
+  throw new RequestError('unsupported', `User-defined functions are not supported: udf.${name}.`)
+}
+
+/** The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered when compiling. */
+export interface Frame {
+  readonly values: Value[]
+  readonly context: RunContext
+}
+
+/** Bounds what a single query may cost. Rows are counted per item, memory for the whole run. */
+export class Budget {
+  #joinRows = 0
+  #subqueryRows = 0
+  #steps = 0
+  #calls = 0
+  #startMs: number | undefined
+  #memoryBytes = 0
+
+  startItem(): void {
+    this.#joinRows = 0
+    this.#subqueryRows = 0
+    this.#steps = 0
+    this.#startMs = undefined
+  }
+
+  /** A function is called: each may take its time with a large value, and a query can name thousands of them. */
+  chargeCall(): void {
+    this.#calls += 1
+    if (this.#calls % 32 === 0) this.checkTime()
+  }
+
+  checkTime(): void {
+    this.#startMs ??= machine.monotonicMs()
+    if (machine.monotonicMs() - this.#startMs > queryItemMsMax) {
+      throw over(`The query works for more than ${queryItemMsMax} milliseconds on one item.`)
+    }
+  }
+
+  /** What is neither rows nor linear in the size of a value. */
+  chargeSteps(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > queryStepsMax) throw over(`The query takes more than ${queryStepsMax} steps for one item.`)
+  }
+
+  chargeJoinRow(): void {
+    this.#joinRows += 1
+    if (this.#joinRows > queryJoinRowsMax) {
+      throw over(`The JOINs of the query make more than ${queryJoinRowsMax} rows of one item.`)
+    }
+  }
+
+  chargeSubqueryRow(): void {
+    this.#subqueryRows += 1
+    if (this.#subqueryRows > querySubqueryRowsMax) {
+      throw over(`The subqueries of the query make more than ${querySubqueryRowsMax} rows of one item.`)
+    }
+  }
+
+  chargeGroup(groups: number): void {
+    if (groups > queryGroupsMax) throw over(`The query has more than ${queryGroupsMax} groups.`)
+  }
+
+  chargeMemory(bytes: number): void {
+    this.#memoryBytes += bytes
+    if (this.#memoryBytes > queryMemoryBytesMax) {
+      throw over(
+        `Sorting, grouping or removing duplicates needs more than ${queryMemoryBytesMax} bytes of memory. ` +
+          'Narrow the filter, select less, or ask for fewer rows with TOP or LIMIT.',
+      )
+    }
+  }
+}
+
+/** The part of the memory one select holds. A subquery gives its part back before the next item comes. */
+export class MemoryLease {
+  readonly #budget: Budget
+  #bytes = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  charge(bytes: number): void {
+    this.#bytes += bytes
+    this.#budget.chargeMemory(bytes)
+  }
+
+  /** Answers how much it was, for whoever releases the value before the lease ends. */
+  chargeValue(value: Value): number {
+    const bytes = approximateBytes(value, queryMemoryBytesMax) + 64
+    this.charge(bytes)
+    return bytes
+  }
+
+  release(bytes: number): void {
+    this.charge(-bytes)
+  }
+
+  end(): void {
+    this.release(this.#bytes)
+  }
+}
+
+function over(message: string): RequestError {
+  return new RequestError('malformed', message)
+}

@@ -1,0 +1,24 @@
+/** Making strings within bounds: a query of a few words must not be able to fill the memory. */
+
+import { RequestError } from '../../base/error.ts'
+import { queryStringCharsMax } from '../../base/limits.ts'
+import { split } from './search.ts'
+
+export function joinStrings(parts: readonly string[], separator = ''): string {
+  let length = separator.length * Math.max(0, parts.length - 1)
+  for (const part of parts) length += part.length
+  checkLength(length)
+  return parts.join(separator)
+}
+
+export function replaceAll(text: string, searched: string, replacement: string): string {
+  const parts = split(text, searched)
+  checkLength(text.length + (parts.length - 1) * (replacement.length - searched.length))
+  return parts.join(replacement)
+}
+
+export function checkLength(length: number): void {
+  if (length > queryStringCharsMax) {
+    throw new RequestError('malformed', `The query makes a string longer than ${queryStringCharsMax} characters.`)
+  }
+}

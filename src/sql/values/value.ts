@@ -1,0 +1,103 @@
+/**
+ * The values of the query language: JSON and undefined.
+ *
+ * Objects come from JSON.parse and hold whatever names users chose, `__proto__` and `constructor` included. They are read
+ * through `ownProperty` and written through `setOwn`, never by plain indexing.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import { nestingDepthMax, queryRowBytesMax } from '../../base/limits.ts'
+
+export type Value = undefined | null | boolean | number | string | readonly Value[] | ObjectValue
+
+export interface ObjectValue {
+  readonly [name: string]: Value
+}
+
+export function isArray(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+export function isObject(value: Value): value is ObjectValue {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isPrimitive(value: Value): value is null | boolean | number | string {
+  return value !== undefined && (value === null || typeof value !== 'object')
+}
+
+export function ownProperty(value: Value, name: string): Value {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+export function elementAt(value: Value, index: number): Value {
+  return isArray(value) && Number.isInteger(index) ? value[index] : undefined
+}
+
+/** Assigning `__proto__` would change the object's prototype; every other name is safe. */
+export function setOwn(object: Record<string, Value>, name: string, value: Value): void {
+  if (name === '__proto__') {
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  } else {
+    object[name] = value
+  }
+}
+
+/** A number that JSON can carry, or undefined: dividing by zero has no answer. */
+export function finite(value: number): Value {
+  return Number.isFinite(value) ? value : undefined
+}
+
+/**
+ * About how many bytes the value takes as JSON, counting no further than `bytesMax`.
+ *
+ * The early end matters more than the number: a query can build values that share parts (`[x, x]` of `[y, y]` of …) and
+ * are small in memory and astronomical when written out.
+ */
+export function approximateBytes(value: Value, bytesMax: number): number {
+  let bytes = 0
+  const open: Value[] = [value]
+  while (open.length > 0 && bytes <= bytesMax) {
+    const next = open.pop()
+    if (typeof next === 'string') bytes += next.length + 3
+    else if (typeof next !== 'object' || next === null) bytes += 8
+    else if (isArray(next)) {
+      bytes += 2 + next.length
+      if (bytes <= bytesMax) for (const element of next) open.push(element)
+    } else {
+      for (const name of Object.keys(next)) {
+        bytes += name.length + 4
+        open.push((next as ObjectValue)[name])
+      }
+      bytes += 2
+    }
+  }
+  return bytes
+}
+
+/**
+ * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through here
+ * before it is given a name or a place, so that sharing can double it only a few times.
+ */
+export function checkSize(value: Value): void {
+  if (typeof value !== 'object' || value === null) return
+  if (approximateBytes(value, queryRowBytesMax) > queryRowBytesMax) {
+    throw new RequestError('malformed', `The query makes a value larger than ${queryRowBytesMax} bytes.`)
+  }
+}
+
+/** Refuses values that recursive functions could not walk. Items are checked when they are written, parameters here. */
+export function checkNesting(value: Value, what: string): void {
+  let level: readonly Value[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > nestingDepthMax) {
+      throw new RequestError('malformed', `${what} is nested deeper than ${nestingDepthMax} levels.`)
+    }
+    const below: Value[] = []
+    for (const node of level) {
+      if (typeof node !== 'object' || node === null) continue
+      for (const child of Object.values(node)) if (typeof child === 'object') below.push(child)
+    }
+    level = below
+  }
+}
