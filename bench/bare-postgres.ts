@@ -1,8 +1,8 @@
 /** What PostgreSQL does with nothing in between: the `pg` client and one plain statement for each thing that is compared. */
 
 import { Client, type ClientConfig, Pool } from 'pg'
+import { postgresPoolMax, postgresReadersMax } from '../src/adapters/postgres/connection/connections.ts'
 import { readStatement } from '../src/adapters/postgres/reading/point-reads.ts'
-import { postgresPoolMax, postgresReadersMax } from '../src/base/limits.ts'
 
 /** A row as plain as it can be, with the indexes that expiry and the change order need. */
 const tables = `

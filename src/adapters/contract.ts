@@ -6,22 +6,12 @@
 import type { EpochSeconds } from '../base/clock.ts'
 import { assert, InvariantError, MayflyError } from '../base/error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import type {
-  Answer,
-  ChangeRange,
-  ContainerReader,
-  ContainerRecord,
-  IndexRange,
-  ItemKey,
-  ItemWrite,
-  Living,
-  PageSize,
-  ScanRange,
-  Step,
-  Store,
-  StoredItem,
-  Viewpoint,
-} from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey, StoredItem } from '../store/item.ts'
+import type { Living, Viewpoint } from '../store/policy.ts'
+import type { Store } from '../store/port.ts'
+import type { Answer, ChangeRange, ContainerReader, IndexRange, PageSize, ScanRange } from '../store/reading.ts'
+import type { ItemWrite, Step } from '../store/writing.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
 
 export function withContract(store: Store): Store {

@@ -6,7 +6,8 @@ import { RequestError } from '../base/error.ts'
 import { parsePartitionKeyHeader } from '../document/partition-key.ts'
 import type { Engine } from '../engine/engine.ts'
 import { wholeItemKey } from '../engine/item-key.ts'
-import type { ContainerRecord, ItemKey } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey } from '../store/item.ts'
 import { explain, forecast, preview } from '../ttl/report.ts'
 
 export interface AdminContext {

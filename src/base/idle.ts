@@ -1,7 +1,12 @@
 /** Knows when nobody wants anything: background work asks it for a moment before each bounded step. */
 
 import { machine } from './clock.ts'
-import { idleCheckMs, starvationMsMax } from './limits.ts'
+
+/** How long background work waits for an idle moment while requests keep coming before it gets one step anyway. */
+export const starvationMsMax = 50
+
+/** Long enough that a client in a tight loop would have been heard from. */
+const idleCheckMs = 5
 
 export class IdleWatch {
   readonly #activity: () => number

@@ -16,9 +16,13 @@
  */
 
 import { assert } from '../base/error.ts'
-import { partitionKeyBytesMax } from '../base/limits.ts'
 import { type Hash128, murmurBlockBytes, murmurHash32, murmurHash128 } from './murmur-hash.ts'
-import { type PartitionKeyComponent, type PartitionKeyDefinition, undefinedComponent } from './partition-key.ts'
+import {
+  type PartitionKeyComponent,
+  type PartitionKeyDefinition,
+  partitionKeyBytesMax,
+  undefinedComponent,
+} from './partition-key.ts'
 
 export interface EffectivePartitionKeyRange {
   min: string

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvariantError } from '../base/error.ts'
-import { indexEntriesPerItemMax } from '../base/limits.ts'
-import { type IndexDefinition, parseIndexPath } from './index-definition.ts'
+import { type IndexDefinition, indexEntriesPerItemMax, parseIndexPath } from './index-definition.ts'
 import { indexedValueAt, indexKeys } from './index-keys.ts'
 import { encodeKey, type KeyComponent } from './ordered-key.ts'
 

@@ -13,9 +13,9 @@
 
 import { createHash } from 'node:crypto'
 import { assert } from '../base/error.ts'
-import { indexEntriesPerItemMax, indexKeyBytesMax } from '../base/limits.ts'
 import { type Body, textOf } from './body.ts'
-import { anyElement, type IndexDefinition, type IndexPath } from './index-definition.ts'
+import { anyElement, type IndexDefinition, type IndexPath, indexEntriesPerItemMax } from './index-definition.ts'
+import { indexKeyBytesMax } from './key-bytes.ts'
 import { encodeFullKey, encodeKey, type KeyComponent } from './ordered-key.ts'
 
 export interface IndexKeys {

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvariantError } from '../base/error.ts'
-import { indexKeyBytesMax, nestingDepthMax, queryDepthMax } from '../base/limits.ts'
+import { nestingDepthMax, queryDepthMax } from '../base/limits.ts'
 import { comparePrimitives, compareValues, equalValues } from '../sql/values/compare.ts'
 import { setOwn, type Value } from '../sql/values/value.ts'
+import { indexKeyBytesMax } from './key-bytes.ts'
 import {
   encodeFullKey,
   encodeKey,

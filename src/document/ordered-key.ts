@@ -22,8 +22,8 @@
  */
 
 import { assert, RequestError } from '../base/error.ts'
-import { indexKeyBytesMax, nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
-import { type Ends, type KeyRange, mirrored, rangeBehind, successor } from './key-bytes.ts'
+import { nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
+import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from './key-bytes.ts'
 
 export interface KeyComponent {
   readonly value: unknown

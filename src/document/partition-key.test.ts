@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { extractPartitionKeys } from '../../node_modules/@azure/cosmos/dist/esm/extractPartitionKey.js'
 import { InvariantError } from '../base/error.ts'
-import { partitionKeyBytesMax } from '../base/limits.ts'
 import {
   canonicalPartitionKey,
   extractPartitionKey,
   type PartitionKeyComponent,
   parsePartitionKeyHeader,
   parsePartitionKeyPath,
+  partitionKeyBytesMax,
   partitionKeysEqual,
   undefinedComponent,
 } from './partition-key.ts'

@@ -9,7 +9,12 @@
  */
 
 import { assert, RequestError } from '../base/error.ts'
-import { partitionKeyBytesMax, partitionKeyLevelsMax } from '../base/limits.ts'
+
+/** The service's limit for a partition key value, in bytes of UTF-8. */
+export const partitionKeyBytesMax = 2048
+
+/** A hierarchical partition key has at most three levels. */
+export const partitionKeyLevelsMax = 3
 
 /** The component of an item that has no value there; the SDKs call it None. */
 export const undefinedComponent: unique symbol = Symbol('undefined partition key component')

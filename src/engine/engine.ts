@@ -8,29 +8,16 @@
 import { RequestError } from '../base/error.ts'
 import { newResourceNumber } from '../base/identifier.ts'
 import { IdleWatch } from '../base/idle.ts'
-import { partitionsMax, partitionThroughputMax, throughputDefault } from '../base/limits.ts'
+import { partitionsMax, throughputDefault } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Encoding } from '../document/body.ts'
 import type { PageRunner } from '../query/page-task.ts'
-import type {
-  ChangeRange,
-  ChangesAnswer,
-  ContainerChange,
-  ContainerDraft,
-  ContainerRecord,
-  DatabaseRecord,
-  ItemKey,
-  ItemWrite,
-  LogAnswer,
-  PageSize,
-  ScanRange,
-  Step,
-  Store,
-  StoredItem,
-  Throughput,
-  TransactAnswer,
-} from '../store/port.ts'
+import type { ContainerChange, ContainerDraft, ContainerRecord, DatabaseRecord, Throughput } from '../store/catalog.ts'
+import type { ItemKey, StoredItem } from '../store/item.ts'
+import type { Store } from '../store/port.ts'
+import type { ChangeRange, ChangesAnswer, LogAnswer, PageSize, ScanRange } from '../store/reading.ts'
+import type { ItemWrite, Step, TransactAnswer } from '../store/writing.ts'
 import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { Purger } from '../ttl/purger.ts'
 import { type TtlStatus, ttlStatus } from '../ttl/report.ts'
@@ -39,6 +26,9 @@ import { Ledger, ruPerSecond } from '../units/ledger.ts'
 import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
 import { type ItemQuery, type QueriedPage, type QueryPageRequest, queryPage } from './query.ts'
 import { isSurelyLong } from './where-to-run.ts'
+
+/** One physical partition serves at most this much (the service's documented limit). */
+const partitionThroughputMax = 10_000
 
 export interface EngineOptions {
   readonly store: Store

@@ -10,21 +10,34 @@
 
 import { machine } from '../base/clock.ts'
 import type { IdleWatch } from '../base/idle.ts'
-import {
-  adaptiveIndexesMax,
-  adaptiveIndexRowsMin,
-  adaptiveScansMin,
-  adaptiveUnusedWritesMin,
-  adaptiveWishesMax,
-  indexBuildRowsMax,
-  indexBuildWaitMsMax,
-  promisedIndexesMax,
-} from '../base/limits.ts'
+import { indexBuildRowsMax } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
-import type { ContainerRecord, Store } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { Store } from '../store/port.ts'
 import { LargePartitions } from './large-partitions.ts'
+
+/** Below this many items a scan is as good as an index. */
+export const adaptiveIndexRowsMin = 2000
+
+/** An index is made when scans that it would have avoided have read so many times the container: building costs about five. */
+export const adaptiveScansMin = 5
+
+/** Paths of one container whose scans are counted. Applications ask for few; a client that makes paths up must not fill memory. */
+export const adaptiveWishesMax = 64
+
+/** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
+const adaptiveIndexesMax = 4
+
+/** The same where somebody asked that everything be indexed and writes pay for it, as they do in MongoDB. */
+const promisedIndexesMax = 16
+
+/** An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last use. */
+export const adaptiveUnusedWritesMin = 10_000
+
+/** A build waits less than a purge: queries scan until it is done. A million items take two minutes beside steady requests. */
+const indexBuildWaitMsMax = 10
 
 interface Wish {
   readonly component: IndexComponent

@@ -3,7 +3,8 @@
 import { RequestError } from '../base/error.ts'
 import { effectivePartitionKey } from '../document/effective-partition-key.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../document/partition-key.ts'
-import type { ContainerRecord, ItemKey } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey } from '../store/item.ts'
 
 /** Of somebody who names an item freely: the whole partition key must be there. */
 export function wholeItemKey(

@@ -4,8 +4,10 @@
  * It is a memory and no promise: a partition that has shrunk is read through its index, which is no worse than before.
  */
 
-import { largePartitionsMax } from '../base/limits.ts'
-import type { ContainerRecord } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+
+/** Large partition keys that are remembered; names of them, a megabyte at most in ordinary use. */
+const largePartitionsMax = 10_000
 
 export class LargePartitions {
   readonly #known = new Set<string>()

@@ -13,7 +13,7 @@
 import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { inlineSlicesMax, pagePlansMax, scanItemsMax } from '../base/limits.ts'
+import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
@@ -29,9 +29,18 @@ import {
 } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, type Source, type SourcePlan, sourceOf } from '../query/source.ts'
-import type { ContainerReader, ContainerRecord, IndexRecord, ScanRange, Store, Viewpoint } from '../store/port.ts'
+import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
+import type { Viewpoint } from '../store/policy.ts'
+import type { Store } from '../store/port.ts'
+import type { ContainerReader, ScanRange } from '../store/reading.ts'
 import type { IndexKeeper } from './index-keeper.ts'
 import type { Work } from './where-to-run.ts'
+
+/** Slices after which a page that began there is made by the query thread instead. */
+const inlineSlicesMax = 2
+
+/** How often a page is planned anew because indexes came or went meanwhile, before it is made where nothing can change. */
+const pagePlansMax = 3
 
 /** A query as its language understood it. */
 export interface ItemQuery {

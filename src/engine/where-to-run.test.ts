@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inlineRowsMax, sliceRowsMax } from '../base/limits.ts'
+import { sliceRowsMax } from '../base/limits.ts'
 import { demandsOf } from '../sql/planning/demands.ts'
 import { prepareQuery } from '../sql/prepare.ts'
 import { createProgram } from '../sql/program.ts'
-import { isSurelyLong, type Work } from './where-to-run.ts'
+import { inlineRowsMax, isSurelyLong, type Work } from './where-to-run.ts'
 
 const scan: Work['plan'] = { source: { kind: 'scan' }, count: undefined }
 const index: Work['plan'] = {

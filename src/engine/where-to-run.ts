@@ -6,11 +6,14 @@
  * large a partition is) begins here, and goes when its first slices were not enough; those are lost then.
  */
 
-import { inlineRowsMax, sliceRowsMax } from '../base/limits.ts'
+import { sliceRowsMax } from '../base/limits.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Demands } from '../query/demands.ts'
 import type { PagePlan } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
+
+/** Rows of a container up to which a scan stays on the thread that answers everybody: about a millisecond. */
+export const inlineRowsMax = 500
 
 export interface Work {
   readonly plan: PagePlan

@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream'
-import { mongoMessageBytesMax, mongoStrangerMessageBytesMax, mongoWaitingMessagesMax } from '../base/limits.ts'
+import { MiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import { asMongoError, errorAnswer, noCircumstances } from './answers/error-map.ts'
@@ -17,9 +17,15 @@ import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
 import type { Client } from './session/client.ts'
 import { type Compressor, opCompressed, pack, unpack } from './wire/compression.ts'
-import { FrameReader, FramingError } from './wire/frame.ts'
+import { FrameReader, FramingError, mongoMessageBytesMax } from './wire/frame.ts'
 import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire/op-msg.ts'
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
+
+/** A message before login is a greeting or a step of the login; a stranger shall not make us hold more. */
+const mongoStrangerMessageBytesMax = 1 * MiB
+
+/** Messages of one connection that wait for their turn. Drivers send one at a time; whoever sends more waits in the socket. */
+const mongoWaitingMessagesMax = 64
 
 const room = Buffer.alloc(answerStart)
 

@@ -3,7 +3,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, machine } from '../base/clock.ts'
-import { mongoHousekeepingMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Connection } from './connection.ts'
@@ -19,6 +18,9 @@ import type { MongoService, MongoSettings } from './service/service.ts'
 import { Client } from './session/client.ts'
 import { Accounts } from './session/scram.ts'
 import { Sessions } from './session/sessions.ts'
+
+/** How often idle cursors and sessions are looked for. */
+const mongoHousekeepingMs = 60_000
 
 export interface MongoOptions {
   readonly engine: Engine

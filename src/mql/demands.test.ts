@@ -23,7 +23,7 @@ import {
 import { encodeDocument } from '../document/bson/writer.ts'
 import { chooseIndex } from '../query/choose-index.ts'
 import { tieOf } from '../query/place.ts'
-import type { IndexRecord } from '../store/port.ts'
+import type { IndexRecord } from '../store/catalog.ts'
 import { demandsOf } from './demands.ts'
 import { compileFilter, type Matcher } from './filter/match.ts'
 import { partialFilter } from './filter/partial-index.ts'

@@ -8,7 +8,6 @@
  * nothing that an index could use. Paths with numbers in them are not looked at: a number can be a field or a place.
  */
 
-import { indexBoundsMax } from '../base/limits.ts'
 import { isArrayIndex } from '../document/bson/dotted-path.ts'
 import { bsonKeyRange } from '../document/bson/key-range.ts'
 import { isNaNValue, isNumeric } from '../document/bson/number.ts'
@@ -18,6 +17,7 @@ import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
 import { isSamePath } from '../query/choose-index.ts'
 import type { Demand, Demands } from '../query/demands.ts'
+import { indexBoundsMax } from '../query/demands.ts'
 import type { Condition, Filter } from './filter/filter.ts'
 import { mayUseIndex } from './filter/partial-index.ts'
 import { isPrefixOnly, prefixOf } from './filter/regex.ts'

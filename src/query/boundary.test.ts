@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { placeBytesMax } from '../base/limits.ts'
-import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
+import { Boundary, type PlacePosition, placeBytesMax, positionBehind } from './boundary.ts'
 import { tieOf } from './place.ts'
 import type { PlacedRow } from './top-rows.ts'
 

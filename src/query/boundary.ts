@@ -8,9 +8,14 @@
  */
 
 import { hash } from 'node:crypto'
-import { placeBytesMax } from '../base/limits.ts'
 import { identityBytes } from './place.ts'
 import type { PlacedRow } from './top-rows.ts'
+
+/**
+ * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients refuse answers
+ * with more than 16 KB of headers.
+ */
+export const placeBytesMax = 384
 
 export interface PlacePosition {
   /** In the order of places: behind this one, in base64. */

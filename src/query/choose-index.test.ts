@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
 import { indexKeys } from '../document/index-keys.ts'
 import type { KeyBound } from '../document/ordered-key.ts'
-import type { IndexRecord } from '../store/port.ts'
+import type { IndexRecord } from '../store/catalog.ts'
 import { ascendingFirst, chooseIndex, describeIndex, type IndexChoice, wishedIndex } from './choose-index.ts'
 import type { Demands } from './demands.ts'
 

@@ -9,7 +9,7 @@
 
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
 import { keyRange as jsonKeyRange, type KeyBound, type KeyComponent, type KeyRangeOf } from '../document/ordered-key.ts'
-import type { IndexRecord } from '../store/port.ts'
+import type { IndexRecord } from '../store/catalog.ts'
 import type { Demand, Demands } from './demands.ts'
 
 export interface IndexChoice {

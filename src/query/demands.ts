@@ -2,7 +2,10 @@
 
 import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
-import type { IndexRecord } from '../store/port.ts'
+import type { IndexRecord } from '../store/catalog.ts'
+
+/** Values of an IN that are looked up in an index one by one; more are left to the filter. */
+export const indexBoundsMax = 256
 
 /** The value at the path satisfies one of the bounds. */
 export interface Demand {

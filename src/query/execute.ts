@@ -8,13 +8,16 @@
  */
 
 import { machine } from '../base/clock.ts'
-import { queryPageMsMax, querySliceMsMax, scanItemsMax } from '../base/limits.ts'
+import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { type Body, documentOf } from '../document/body.ts'
-import type { Viewpoint } from '../store/port.ts'
+import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { Source, SourceBatch, SourcePosition } from './source.ts'
 import { type PlacedRow, TopRows } from './top-rows.ts'
+
+/** After this a page that goes on in source order is given back as it is; the service does so after five seconds. */
+const queryPageMsMax = 2000
 
 /** Where a result goes on. It is JSON and travels in continuation tokens. */
 export interface PagePosition extends PlacePosition {

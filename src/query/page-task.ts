@@ -5,7 +5,9 @@
  * do (`PageRunner`). Both run what is here.
  */
 
-import type { ContainerReader, IndexRange, IndexRecord, ScanRange, Viewpoint } from '../store/port.ts'
+import type { IndexRecord } from '../store/catalog.ts'
+import type { Viewpoint } from '../store/policy.ts'
+import type { ContainerReader, IndexRange, ScanRange } from '../store/reading.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'

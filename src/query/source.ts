@@ -2,15 +2,9 @@
 
 import { scanBytesMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import type {
-  ContainerReader,
-  IndexPosition,
-  IndexRange,
-  ItemKey,
-  ScanRange,
-  StoredItem,
-  Viewpoint,
-} from '../store/port.ts'
+import type { ItemKey, StoredItem } from '../store/item.ts'
+import type { Viewpoint } from '../store/policy.ts'
+import type { ContainerReader, IndexPosition, IndexRange, ScanRange } from '../store/reading.ts'
 import { splitPlace } from './place.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */

@@ -6,9 +6,12 @@
  * the assignment shows in the service's errors, columns included, and therefore here.
  */
 
-import { scriptErrorCharsMax } from '../base/limits.ts'
+import { KiB } from '../base/limits.ts'
 import type { EngineContext, GuestFunction, UncaughtError } from './engine.ts'
 import type { ThrownError } from './guest/thrown-error.ts'
+
+/** How much of an error that a script throws is passed on. */
+const scriptErrorCharsMax = 8 * KiB
 
 const opening = '(function __docDbMain() { var fn = '
 

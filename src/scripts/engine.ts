@@ -19,7 +19,16 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core'
-import { scriptMemoryBytesMax, scriptStackBytesMax } from '../base/limits.ts'
+import { KiB, MiB } from '../base/limits.ts'
+
+/**
+ * The memory of a thread that runs scripts, all in all. QuickJS counts 8 bytes per allocation when it runs as WebAssembly and lets a
+ * script pass 600 MB under a limit of 64, so that the bound is the size of the WebAssembly memory itself.
+ */
+const scriptMemoryBytesMax = 64 * MiB
+
+/** Recursion in a script ends here. The thread's own stack must be far larger, or the engine dies of what it should refuse. */
+const scriptStackBytesMax = 256 * KiB
 
 declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => never }
 

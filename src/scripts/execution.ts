@@ -5,15 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { machine } from '../base/clock.ts'
-import {
-  scriptAcceptShare,
-  scriptCallCharsMax,
-  scriptCallsSentMax,
-  scriptCallsWaitingCharsMax,
-  scriptCallsWaitingMax,
-  scriptLogEncodedCharsMax,
-  scriptWritesMax,
-} from '../base/limits.ts'
+import { KiB, MiB } from '../base/limits.ts'
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
 import { type Engine, type EngineContext, type GuestFunction, UncaughtError } from './engine.ts'
 import { scriptText } from './guest/texts.ts'
@@ -21,6 +13,25 @@ import type { HostCall } from './host.ts'
 import { toHostCall } from './host-call.ts'
 import { compileErrorNumber } from './script-error.ts'
 import type { RunEnd, RunMessage, ToThread } from './thread-messages.ts'
+
+/** The part of that time in which a script's calls are accepted; the rest is there to end in good order. */
+const scriptAcceptShare = 0.8
+
+/** The text of one call of a script: an item, or a query. */
+const scriptCallCharsMax = 4 * MiB
+
+/** Calls a script may have made without an answer, and their characters. More are not accepted. */
+const scriptCallsWaitingMax = 10_000
+const scriptCallsWaitingCharsMax = 16 * MiB
+
+/** Of these, how many are sent to the server's thread before the first is answered: it hears all that have arrived in one turn. */
+export const scriptCallsSentMax = 100
+
+/** The log of a script travels in a header, and clients refuse answers with more than 16 KB of headers. */
+const scriptLogEncodedCharsMax = 8 * KiB
+
+/** Writes of one run that are accepted: all of them are one commit, and 5,000 held the event loop for 55 to 103 ms. */
+export const scriptWritesMax = 2000
 
 const reading: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
 

@@ -1,11 +1,16 @@
 /** The user-defined functions of one page of a query, in their thread: compiled when first called, then called row by row. */
 
-import { functionStepsMax } from '../base/limits.ts'
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
 import { type Engine, type EngineContext, type GuestFunction, stepsPerQuestion, UncaughtError } from './engine.ts'
 import type { FromFunctionThread, ToFunctionThread } from './function-messages.ts'
 import { functionsText } from './guest/texts.ts'
 import { compileErrorNumber } from './script-error.ts'
+
+/**
+ * Turns of loops and calls of functions in one call of a user-defined function: about 10 milliseconds. Counted, because a time would end
+ * harmless functions on a busy machine.
+ */
+const functionStepsMax = 1_000_000
 
 export class FunctionContext {
   readonly #context: EngineContext

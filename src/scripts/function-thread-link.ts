@@ -3,9 +3,11 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
 import { machine } from '../base/clock.ts'
 import { InvariantError } from '../base/error.ts'
-import { functionStarvedMsMax } from '../base/limits.ts'
 import { type FromFunctionThread, type FunctionThreadData, type ToFunctionThread, turn } from './function-messages.ts'
 import { startThread } from './start-thread.ts'
+
+/** A thread that gets no processor time is waited for up to here. */
+const functionStarvedMsMax = 1000
 
 export class FunctionThreadLink {
   readonly #thread: Worker

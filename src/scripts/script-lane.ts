@@ -7,11 +7,16 @@
 import type { Worker } from 'node:worker_threads'
 import { machine } from '../base/clock.ts'
 import { InvariantError } from '../base/error.ts'
-import { scriptKillMsMax, scriptSliceMsMax } from '../base/limits.ts'
 import type { HostCall, ScriptHost } from './host.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 import { startThread } from './start-thread.ts'
 import type { FromThread, RunEnd, RunMessage, ToThread } from './thread-messages.ts'
+
+/** A script that hears of its end but does not come to it is ended with its thread: one call of a built-in can take seconds. */
+const scriptKillMsMax = 250
+
+/** How long the calls of a script may hold the event loop before others get a turn: thousands of them can wait. */
+export const scriptSliceMsMax = 2
 
 export type RunDone = RunEnd & { readonly kind: 'done' }
 

@@ -3,10 +3,10 @@ import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
 import { machine } from '../base/clock.ts'
 import { CapacityError, InvariantError } from '../base/error.ts'
-import { scriptResponseCharsMax, scriptWritesMax } from '../base/limits.ts'
+import { scriptWritesMax } from './execution.ts'
 import type { HostAnswer, HostCall, ScriptHost } from './host.ts'
 import { ScriptError } from './script-error.ts'
-import { ScriptRunner } from './script-runner.ts'
+import { ScriptRunner, scriptResponseCharsMax } from './script-runner.ts'
 
 const runner = new ScriptRunner()
 after(() => runner[Symbol.asyncDispose]())

@@ -6,11 +6,21 @@
  */
 
 import { CapacityError } from '../base/error.ts'
-import { scriptMsMax, scriptResponseCharsMax, scriptRunsWaitingMax, scriptThreadsMax } from '../base/limits.ts'
+import { MiB } from '../base/limits.ts'
 import type { Links } from './guest/collection.ts'
 import type { GuestSettings } from './guest/script.ts'
 import type { ScriptHost } from './host.ts'
 import { type RunDone, ScriptLane } from './script-lane.ts'
+
+/** The service gives a stored procedure or trigger five seconds. */
+const scriptMsMax = 5000
+
+/** What a script may send back: as much as a page. The service's limit is the same, in characters. */
+export const scriptResponseCharsMax = 4 * MiB
+
+/** Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait for one. */
+export const scriptThreadsMax = 2
+const scriptRunsWaitingMax = 256
 
 export interface ScriptRun {
   /** The script's name, for its stack traces. */

@@ -1,7 +1,8 @@
 /** Starts a thread for code that nobody vouches for: with a stack the engine needs, and without the process's environment. */
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
-import { scriptThreadStackMb } from '../base/limits.ts'
+
+const scriptThreadStackMb = 16
 
 /** What the thread keeps outside the engine: texts on their way in and out, a few at a time. */
 const heapMb = 128

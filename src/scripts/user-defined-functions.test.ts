@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { CapacityError, RequestError } from '../base/error.ts'
-import { functionSessionsMax, itemBytesMax, nestingDepthMax } from '../base/limits.ts'
+import { itemBytesMax, nestingDepthMax } from '../base/limits.ts'
 import { ScriptError } from './script-error.ts'
-import { type FunctionValue, UserDefinedFunctions } from './user-defined-functions.ts'
+import { type FunctionValue, functionSessionsMax, UserDefinedFunctions } from './user-defined-functions.ts'
 
 const functions = new UserDefinedFunctions()
 after(() => functions[Symbol.asyncDispose]())

@@ -9,16 +9,21 @@
 
 import { machine } from '../base/clock.ts'
 import { CapacityError, RequestError } from '../base/error.ts'
-import {
-  functionCharsPerMs,
-  functionKillMsMax,
-  functionPageMsMax,
-  functionSessionsMax,
-  itemBytesMax,
-  nestingDepthMax,
-} from '../base/limits.ts'
+import { itemBytesMax, KiB, nestingDepthMax } from '../base/limits.ts'
 import { FunctionThreadLink } from './function-thread-link.ts'
 import { ScriptError, timeOver } from './script-error.ts'
+
+/** Whoever evaluates a query waits so long for a function, and as long again if it is at work; then its thread is ended. */
+const functionKillMsMax = 25
+
+/** Longer by what the engine needs to read the arguments: it reads and writes 15 KB of JSON per millisecond. */
+const functionCharsPerMs = 8 * KiB
+
+/** User-defined functions in one page of a query, all calls together: the service's five seconds. */
+const functionPageMsMax = 5000
+
+/** Pages with user-defined functions at the same time. Each has a context of 300 KB in the one thread. */
+export const functionSessionsMax = 64
 
 /** As in the query language: JSON, and undefined. */
 export type FunctionValue =

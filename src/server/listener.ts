@@ -10,10 +10,17 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { drainMsMax, headerBytesMax, headersTimeoutMs, keepAliveMs, requestTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from './certificate.ts'
-import { FastLane, type FastLaneOptions } from './http/fast-lane.ts'
+import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
+import { headerBytesMax } from './http/request-parser.ts'
+
+/** A request whose headers have not arrived by then is cut (slow-loris); the same for its body. */
+export const headersTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+
+/** How long a stopping server waits for requests under way. */
+export const drainMsMax = 10_000
 
 export interface ListenerOptions {
   readonly host: string

@@ -2,7 +2,6 @@
 
 import { openSqliteSource, openSqliteTarget } from '../adapters/sqlite/transfer.ts'
 import { RequestError } from '../base/error.ts'
-import { transferItemsMax } from '../base/limits.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import {
   Checksum,
@@ -12,6 +11,9 @@ import {
   type TransferSource,
   type TransferTarget,
 } from '../store/transfer.ts'
+
+/** Items that are moved from one store to another at a time: what a transfer that is broken off has to do again. */
+const transferItemsMax = 500
 
 export interface MigrationProgress {
   readonly phase: 'copying' | 'comparing'

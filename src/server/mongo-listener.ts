@@ -8,12 +8,11 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
-import { drainMsMax, headersTimeoutMs } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import type { Certificate } from './certificate.ts'
 import { readCopies } from './http/shared-read-buffer.ts'
-import { explainListenError, type Listener } from './listener.ts'
+import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
 
 export interface MongoListenerOptions {
   readonly host: string

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { RequestError } from '../base/error.ts'
-import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
-import { PreparedQueries, prepareQuery, toParameters } from './prepare.ts'
+import { PreparedQueries, preparedQueriesMax, preparedQueryCharsMax, prepareQuery, toParameters } from './prepare.ts'
 import { runQueryOver } from './run.ts'
 
 describe('prepared queries', () => {

@@ -5,7 +5,7 @@
  */
 
 import { RequestError } from '../base/error.ts'
-import { preparedQueriesMax, preparedQueryCharsMax } from '../base/limits.ts'
+import { KiB } from '../base/limits.ts'
 import type { CompiledSelect } from './compile/compiled.ts'
 import { compileSelect } from './compile/select.ts'
 import type { Parameter, Query } from './syntax/ast.ts'
@@ -13,6 +13,12 @@ import { QueryError } from './syntax/diagnostic.ts'
 import { parseQuery } from './syntax/parser.ts'
 import { isExpression, visit } from './syntax/walk.ts'
 import { checkNesting, type Value } from './values/value.ts'
+
+/** Prepared queries kept by text. Applications use few texts and many parameters. */
+export const preparedQueriesMax = 256
+
+/** Texts longer than this are prepared anew each time, so that the kept ones never hold more than a few megabytes. */
+export const preparedQueryCharsMax = 16 * KiB
 
 export interface PreparedQuery {
   readonly text: string

@@ -5,12 +5,12 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { queryGroupsMax } from '../base/limits.ts'
 import { itemSlot } from './compile/compiled.ts'
 import { rowOrder } from './compile/row-sorter.ts'
 import { prepareQuery } from './prepare.ts'
 import { createFrame, QueryRun, runQuery, runQueryOver } from './run.ts'
 import { compareValues } from './values/compare.ts'
+import { queryGroupsMax } from './values/run-context.ts'
 import type { Value } from './values/value.ts'
 
 const options = { momentMs: 0 }

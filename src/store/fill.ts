@@ -2,7 +2,7 @@
 
 import { assert } from '../base/error.ts'
 import type { Body } from '../document/body.ts'
-import type { Draft, Stamp } from './port.ts'
+import type { Draft, Stamp } from './item.ts'
 
 export function fill(draft: Draft, stamp: Stamp): Body {
   if (draft instanceof Uint8Array) return draft

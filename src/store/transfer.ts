@@ -7,7 +7,9 @@
 
 import { createHash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
-import type { ContainerRecord, DatabaseRecord, ItemKey, LogEntry, ScannedItem } from './port.ts'
+import type { ContainerRecord, DatabaseRecord } from './catalog.ts'
+import type { ItemKey, ScannedItem } from './item.ts'
+import type { LogEntry } from './reading.ts'
 
 export interface StoredContainer extends ContainerRecord {
   /** No version above this was ever given in it, nor a number to an entry of its log. */

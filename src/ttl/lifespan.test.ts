@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toEpochSeconds } from '../base/clock.ts'
 import { InvariantError, RequestError } from '../base/error.ts'
-import { neverDeadline, type TtlPolicy } from '../store/port.ts'
+import { neverDeadline, type TtlPolicy } from '../store/policy.ts'
 import { changeDefault, invalidTtlText, isTtl, newPolicy, ownDeadline, parseItemTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 

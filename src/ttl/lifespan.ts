@@ -23,8 +23,10 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { assert, RequestError } from '../base/error.ts'
-import { ttlSecondsMax } from '../base/limits.ts'
-import { neverDeadline, type TtlPolicy } from '../store/port.ts'
+import { neverDeadline, type TtlPolicy } from '../store/policy.ts'
+
+/** Time to live is an int32 number of seconds. */
+export const ttlSecondsMax = 2_147_483_647
 
 /** No item is as old as this: a mark that condemns nobody. */
 const beforeAllTime = -1

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toEpochSeconds } from '../base/clock.ts'
-import { neverDeadline } from '../store/port.ts'
+import { neverDeadline } from '../store/policy.ts'
 import { isAlive, livingAt } from './living.ts'
 
 describe('the thresholds of a moment', () => {

@@ -10,7 +10,7 @@
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
-import type { Living, TtlPolicy } from '../store/port.ts'
+import type { Living, TtlPolicy } from '../store/policy.ts'
 
 export function livingAt(policy: TtlPolicy, moment: EpochSeconds): Living {
   const { defaultTtl, inheritedDeadAt, ownDeadAt } = policy

@@ -7,7 +7,8 @@
  */
 
 import { sweepRowsMax } from '../base/limits.ts'
-import type { ContainerRecord, Store } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { Store } from '../store/port.ts'
 
 /** `store` must be an object whose methods need no `this`, as `withContract` makes it. */
 export function withPromptDeaths(store: Store): Store {

@@ -12,13 +12,14 @@ import {
   setDefault,
 } from '../../test/simulation/fixture.ts'
 import { machine } from '../base/clock.ts'
-import { IdleWatch } from '../base/idle.ts'
-import { purgeIntervalMs, starvationMsMax, sweepRowsMax } from '../base/limits.ts'
+import { IdleWatch, starvationMsMax } from '../base/idle.ts'
+import { sweepRowsMax } from '../base/limits.ts'
 import { type Log, silentLog } from '../base/log.ts'
-import type { ContainerRecord, Store } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
 import { Ledger } from '../units/ledger.ts'
-import { Purger } from './purger.ts'
+import { Purger, purgeIntervalMs } from './purger.ts'
 
 interface Sweep {
   readonly id: string

@@ -15,12 +15,16 @@
 
 import { machine } from '../base/clock.ts'
 import type { IdleWatch } from '../base/idle.ts'
-import { purgeIntervalMs, sweepRowsMax } from '../base/limits.ts'
+import { sweepRowsMax } from '../base/limits.ts'
 import type { Log } from '../base/log.ts'
-import type { ContainerRecord, Store } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
 import type { Ledger } from '../units/ledger.ts'
 import { livingAt } from './living.ts'
+
+/** How often the purger looks for work when nothing else wakes it. */
+export const purgeIntervalMs = 1000
 
 export interface PurgerOptions {
   readonly store: Store

@@ -13,7 +13,7 @@ import {
   setDefault,
   start,
 } from '../../test/simulation/fixture.ts'
-import type { ContainerRecord } from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
 import { type Explanation, explain, forecast, preview, ttlStatus } from './report.ts'
 
 async function fresh(defaultTtl: number | null) {

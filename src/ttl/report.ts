@@ -2,19 +2,16 @@
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import { forecastBucketsMax } from '../base/limits.ts'
-import {
-  type Cohort,
-  type ContainerRecord,
-  type ItemKey,
-  type Living,
-  neverDeadline,
-  type Store,
-  type StoredItem,
-  type TtlPolicy,
-} from '../store/port.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey, StoredItem } from '../store/item.ts'
+import { type Living, neverDeadline, type TtlPolicy } from '../store/policy.ts'
+import type { Store } from '../store/port.ts'
+import type { Cohort } from '../store/reading.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
+
+/** Buckets of an expiry forecast. */
+const forecastBucketsMax = 1000
 
 export interface TtlStatus {
   readonly defaultTtl: number | null

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toEpochSeconds } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
-import type { ContainerRecord, DatabaseRecord, Throughput } from '../store/port.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../store/catalog.ts'
 import { Ledger, ruPerSecond } from './ledger.ts'
 
 const manual = (ruPerSecond: number): Throughput => ({ kind: 'manual', ruPerSecond })

@@ -2,7 +2,7 @@
 
 import { CapacityError } from '../base/error.ts'
 import { throughputDefault } from '../base/limits.ts'
-import type { ContainerRecord, Throughput } from '../store/port.ts'
+import type { ContainerRecord, Throughput } from '../store/catalog.ts'
 import { Budget } from './budget.ts'
 
 export class Ledger {

@@ -7,15 +7,11 @@ import { textOf } from '../../src/document/body.ts'
 import { anyElement, type IndexComponent } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
 import { etagForm, etagOf, itemRid, itemRidForm } from '../../src/nosql/http/resource-id.ts'
-import type {
-  ContainerRecord,
-  IndexPosition,
-  IndexRange,
-  ItemKey,
-  ItemWrite,
-  StampGap,
-  Store,
-} from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { ItemKey, StampGap } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { IndexPosition, IndexRange } from '../../src/store/reading.ts'
+import type { ItemWrite } from '../../src/store/writing.ts'
 import { faultyProxy } from '../support/faulty-proxy.ts'
 import { forgetfulProxy } from '../support/forgetful-proxy.ts'
 import { put } from '../support/item-write.ts'

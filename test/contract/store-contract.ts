@@ -8,7 +8,10 @@ import { type Body, textOf } from '../../src/document/body.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
 import { keyRange } from '../../src/document/ordered-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
-import type { ContainerRecord, Draft, ItemKey, ItemWrite, ScannedItem, Store } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { Draft, ItemKey, ScannedItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { ItemWrite } from '../../src/store/writing.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
 /** Opens the store, and the same one again if it outlives closing; the clock is the caller's. */

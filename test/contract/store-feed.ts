@@ -2,7 +2,9 @@
 
 import { RequestError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { ContainerRecord, ItemKey, Store } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { ItemKey } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
 import type { Change, Feed } from '../support/feed-check.ts'
 import { put } from '../support/item-write.ts'
 import { keyOf } from './store-contract.ts'

@@ -3,13 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Container } from '@azure/cosmos'
-import {
-  queryGroupsMax,
-  queryJoinRowsMax,
-  queryStepsMax,
-  queryTextBytesMax,
-  queryTokensMax,
-} from '../../src/base/limits.ts'
+import { queryStepsMax } from '../../src/base/limits.ts'
+import { queryTextBytesMax } from '../../src/sql/syntax/parser.ts'
+import { queryTokensMax } from '../../src/sql/syntax/token-stream.ts'
+import { queryGroupsMax, queryJoinRowsMax } from '../../src/sql/values/run-context.ts'
 import type { RawAnswer } from '../support/signed-request.ts'
 import { pathOf, startServer } from '../support/start-server.ts'
 import { ask, type Headers, sendQuery } from './ask.ts'

@@ -25,7 +25,8 @@ import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import type { Value } from '../../src/sql/values/value.ts'
-import type { ContainerRecord, ScanRange } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { ScanRange } from '../../src/store/reading.ts'
 
 export const start = 1_000_000
 

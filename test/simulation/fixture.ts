@@ -3,7 +3,10 @@
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { type Clock, ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
-import type { ContainerRecord, Draft, ItemKey, Store, Throughput, WriteAnswer } from '../../src/store/port.ts'
+import type { ContainerRecord, Throughput } from '../../src/store/catalog.ts'
+import type { Draft, ItemKey } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { WriteAnswer } from '../../src/store/writing.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
 export const start = 1_000_000

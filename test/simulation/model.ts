@@ -5,7 +5,9 @@
  * default, at the last second that default held (or now), its time had come.
  */
 
-import type { ItemKey, ItemWrite, PageSize, ScanRange, StoredItem, WriteAnswer } from '../../src/store/port.ts'
+import type { ItemKey, StoredItem } from '../../src/store/item.ts'
+import type { PageSize, ScanRange } from '../../src/store/reading.ts'
+import type { ItemWrite, WriteAnswer } from '../../src/store/writing.ts'
 
 export interface ModelItem extends Omit<StoredItem, 'deadline'> {
   readonly key: ItemKey

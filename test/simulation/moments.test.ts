@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { groupTurnsMax } from '../../src/adapters/sqlite/turns.ts'
 import { type Clock, toEpochSeconds } from '../../src/base/clock.ts'
-import { groupTurnsMax, groupWritesMax, sliceRowsMax } from '../../src/base/limits.ts'
-import type { WriteAnswer } from '../../src/store/port.ts'
+import { groupWritesMax, sliceRowsMax } from '../../src/base/limits.ts'
+import type { WriteAnswer } from '../../src/store/writing.ts'
 import { keyNamed, makeContainer, manualClock, openStore, put, putMany, setDefault, start } from './fixture.ts'
 
 class RestlessClock implements Clock {

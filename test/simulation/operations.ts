@@ -1,7 +1,7 @@
 /** What may happen to a container, as plain data: fast-check makes it, shrinks it and prints it. */
 
 import fc from 'fast-check'
-import { ttlSecondsMax } from '../../src/base/limits.ts'
+import { ttlSecondsMax } from '../../src/ttl/lifespan.ts'
 
 /** Which version a conditional write names: the key's newest, also when that item is dead; its oldest; or none that is. */
 export type Condition = 'none' | 'newest' | 'oldest' | 'unknown'

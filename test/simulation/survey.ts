@@ -1,7 +1,8 @@
 /** What an operator can ask about a container, counted again by hand from the rows that are there. */
 
 import assert from 'node:assert/strict'
-import type { Store, StoredItem } from '../../src/store/port.ts'
+import type { StoredItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
 import { explain, forecast, preview, ttlStatus } from '../../src/ttl/report.ts'
 import { nameOf } from './model.ts'
 import type { Operation } from './operations.ts'

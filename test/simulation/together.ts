@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import type { EpochSeconds } from '../../src/base/clock.ts'
-import type { ContainerRecord, ItemWrite, TtlPolicy, WriteAnswer } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { TtlPolicy } from '../../src/store/policy.ts'
+import type { ItemWrite, WriteAnswer } from '../../src/store/writing.ts'
 
 type Written = { readonly write: ItemWrite; readonly answer: WriteAnswer }
 type Changed = { readonly defaultTtl: number | null; readonly record: ContainerRecord }

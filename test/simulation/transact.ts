@@ -1,7 +1,9 @@
 /** Transactions in the simulation: several writes of which all happen or none, over one bucket or several. */
 
 import assert from 'node:assert/strict'
-import type { ItemWrite, Step, StepAnswer, Store, StoredItem, TransactAnswer } from '../../src/store/port.ts'
+import type { StoredItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { ItemWrite, Step, StepAnswer, TransactAnswer } from '../../src/store/writing.ts'
 import type { Write } from './operations.ts'
 import type { World } from './world.ts'
 

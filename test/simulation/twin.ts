@@ -8,7 +8,11 @@
 import assert from 'node:assert/strict'
 import type { EpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { Answer, ContainerRecord, ItemWrite, Store, StoredItem } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { StoredItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { Answer } from '../../src/store/reading.ts'
+import type { ItemWrite } from '../../src/store/writing.ts'
 import { openStore } from './fixture.ts'
 
 type Numbered = Pick<StoredItem, 'sequence' | 'version'>

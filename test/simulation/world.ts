@@ -9,15 +9,11 @@
 import assert from 'node:assert/strict'
 import { type Clock, type EpochSeconds, SystemClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
-import type {
-  ContainerRecord,
-  ItemKey,
-  ItemWrite,
-  ScanRange,
-  Store,
-  StoredItem,
-  WriteAnswer,
-} from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { ItemKey, StoredItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { ScanRange } from '../../src/store/reading.ts'
+import type { ItemWrite, WriteAnswer } from '../../src/store/writing.ts'
 import { draftOf, makeContainer, setDefault } from './fixture.ts'
 import { changeIndexes, changeIndexesInVain, scanIndexes } from './indexes.ts'
 import { Model, type ModelItem, nameOf } from './model.ts'

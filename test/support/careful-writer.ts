@@ -6,7 +6,10 @@
 import assert from 'node:assert/strict'
 import { CapacityError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
-import type { ContainerRecord, ItemKey, ItemWrite, Store, StoredItem } from '../../src/store/port.ts'
+import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { ItemKey, StoredItem } from '../../src/store/item.ts'
+import type { Store } from '../../src/store/port.ts'
+import type { ItemWrite } from '../../src/store/writing.ts'
 import { put } from './item-write.ts'
 
 const kinds = ['create', 'upsert', 'replace', 'replace', 'delete', 'transact'] as const

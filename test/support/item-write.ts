@@ -1,6 +1,7 @@
 /** Writes of small items, for tests of stores. */
 
-import type { ItemKey, ItemWrite, StampGap } from '../../src/store/port.ts'
+import type { ItemKey, StampGap } from '../../src/store/item.ts'
+import type { ItemWrite } from '../../src/store/writing.ts'
 
 const version: StampGap = { name: 'version', print: String, form: { before: '', number: 'decimal' } }
 

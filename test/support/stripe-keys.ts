@@ -1,7 +1,7 @@
 /** Keys of different buckets that a gateway to PostgreSQL writes together. */
 
 import { firstOfStripe } from '../../src/adapters/postgres/rows/keys.ts'
-import type { ItemKey } from '../../src/store/port.ts'
+import type { ItemKey } from '../../src/store/item.ts'
 import { keyOf } from '../contract/store-contract.ts'
 
 export const bucketIn = ({ epk }: ItemKey) => Number.parseInt(epk.slice(0, 2), 16)

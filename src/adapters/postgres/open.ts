@@ -4,18 +4,12 @@ import { randomUUID } from 'node:crypto'
 import type { Clock, EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
-import type {
-  ChangeRange,
-  ContainerRecord,
-  IndexRange,
-  ItemKey,
-  ItemWrite,
-  PageSize,
-  ScanRange,
-  Step,
-  Store,
-  Viewpoint,
-} from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { Viewpoint } from '../../store/policy.ts'
+import type { Store } from '../../store/port.ts'
+import type { ChangeRange, IndexRange, PageSize, ScanRange } from '../../store/reading.ts'
+import type { ItemWrite, Step } from '../../store/writing.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
 import { isDistributed } from './connection/citus.ts'

@@ -1,11 +1,11 @@
 /** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
 
 import { randomInt } from 'node:crypto'
-import type { Census, Cohort, ContainerRecord } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { Census, Cohort } from '../../store/reading.ts'
 import type { Connections } from './connection/connections.ts'
-import { gone } from './connection/errors.ts'
+import { gone, required } from './connection/errors.ts'
 import type { Moments } from './connection/moments.ts'
-import { required } from './reading/items.ts'
 import type { Views } from './reading/views.ts'
 import { bucketCount } from './rows/keys.ts'
 import { rowsAt } from './sql/sweep-function.ts'

@@ -7,7 +7,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
-import type { ScannedItem } from '../../store/port.ts'
+import type { ScannedItem } from '../../store/item.ts'
 import {
   type Contents,
   fingerprintOf,

@@ -19,7 +19,7 @@ import type {
   DatabaseRecord,
   IndexDraft,
   IndexRecord,
-} from '../../store/port.ts'
+} from '../../store/catalog.ts'
 import { ContainerChanges } from './changes.ts'
 import { ContainerEntries } from './entries.ts'
 import type { IndexFindings } from './index-findings.ts'

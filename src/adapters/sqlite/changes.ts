@@ -8,7 +8,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
-import type { Living, PageSize, ScannedItem, ScanRange } from '../../store/port.ts'
+import type { ScannedItem } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
+import type { PageSize, ScanRange } from '../../store/reading.ts'
 import { itemTable } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
 

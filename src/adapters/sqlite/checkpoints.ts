@@ -8,9 +8,14 @@
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { checkpointOwnPagesMax, checkpointPages } from '../../base/limits.ts'
 import { dataFile } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
+
+/** Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail (max 9 ms measured). */
+export const checkpointPages = 1000
+
+/** More of them than this are left to another thread: 100 take about a millisecond. */
+const checkpointOwnPagesMax = 4 * checkpointPages
 
 const carryOverSql = 'PRAGMA wal_checkpoint(PASSIVE)'
 

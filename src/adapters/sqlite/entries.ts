@@ -8,22 +8,21 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
-import { indexRangeBytesMax, indexRangeRowsMax, sliceRowsMax } from '../../base/limits.ts'
+import { MiB, sliceRowsMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../../document/index-keys.ts'
-import type {
-  IndexPosition,
-  IndexRange,
-  IndexRecord,
-  ItemKey,
-  Living,
-  PageSize,
-  ScannedItem,
-} from '../../store/port.ts'
+import type { IndexRecord } from '../../store/catalog.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
+import type { IndexPosition, IndexRange, PageSize } from '../../store/reading.ts'
 import { find, type IndexFindings, noFindings } from './index-findings.ts'
 import { entryTable, itemTable } from './schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
+
+/** What the query thread reads, encodes and sorts at a time for an index: half a second, and 20 MB with its keys. */
+const indexRangeRowsMax = 100_000
+const indexRangeBytesMax = 16 * MiB
 
 export interface IndexSlice {
   readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type IndexComponent, parseIndexPath, type Uniqueness } from '../../document/index-definition.ts'
-import type { IndexRecord } from '../../store/port.ts'
+import type { IndexRecord } from '../../store/catalog.ts'
 
 interface IndexRow {
   number: number

@@ -3,18 +3,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
 import { fill } from '../../store/fill.ts'
-import type {
-  ContainerRecord,
-  ItemChange,
-  ItemKey,
-  Living,
-  PageSize,
-  ScannedItem,
-  ScanRange,
-  StoredItem,
-  WriteAnswer,
-} from '../../store/port.ts'
+import type { ItemKey, ScannedItem, StoredItem } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
+import type { PageSize, ScanRange } from '../../store/reading.ts'
+import type { ItemChange, WriteAnswer } from '../../store/writing.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { isAlive } from '../../ttl/living.ts'
 import type { BodyChange } from './entries.ts'

@@ -9,7 +9,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
-import type { ChangePosition, ChangeRange, LogAnswer, LogEntry, PageSize } from '../../store/port.ts'
+import type { ChangePosition, ChangeRange, LogAnswer, LogEntry, PageSize } from '../../store/reading.ts'
 import { logNumber } from './positions.ts'
 
 export type LogDraft = Omit<LogEntry, 'position'>

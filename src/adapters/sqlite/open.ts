@@ -8,26 +8,20 @@ import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { Living, View, Viewpoint } from '../../store/policy.ts'
+import type { Store } from '../../store/port.ts'
 import type {
   ChangeRange,
   ChangesAnswer,
-  ContainerRecord,
   IndexRange,
-  ItemChange,
-  ItemKey,
-  ItemWrite,
-  Living,
   LogAnswer,
   PageSize,
   ScanAnswer,
   ScanRange,
-  Step,
-  StepAnswer,
-  Store,
-  TransactAnswer,
-  View,
-  Viewpoint,
-} from '../../store/port.ts'
+} from '../../store/reading.ts'
+import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
 import { Catalog, type OpenContainer } from './catalog.ts'
 import { type CarryOver, Checkpoints } from './checkpoints.ts'

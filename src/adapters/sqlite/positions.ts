@@ -7,7 +7,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import type { ChangePosition } from '../../store/port.ts'
+import type { ChangePosition } from '../../store/reading.ts'
 
 export function changeNumber(position: ChangePosition): number {
   return plain(position) ?? Math.min(...partsOf(position).map(part => (part === '' ? 0 : Number.parseInt(part, 36))))

@@ -4,7 +4,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
-import type { Census, Cohort, ItemKey, Living } from '../../store/port.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
+import type { Census, Cohort } from '../../store/reading.ts'
 import { entryTable, itemTable } from './schema.ts'
 
 type Lifespan = Cohort['lifespan']

@@ -8,7 +8,9 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body, Encoding } from '../../document/body.ts'
-import type { ItemKey, Living, PageSize, ScannedItem } from '../../store/port.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
+import type { PageSize } from '../../store/reading.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
 
 type Head = readonly [

@@ -9,25 +9,23 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import { querySnapshotsMax, sliceRowsMax, snapshotContainersMax } from '../../base/limits.ts'
+import { sliceRowsMax } from '../../base/limits.ts'
 import type { Encoding } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
+import type { IndexRecord } from '../../store/catalog.ts'
+import type { ItemKey, ScannedItem, StoredItem } from '../../store/item.ts'
+import type { Viewpoint } from '../../store/policy.ts'
 import type {
   Census,
   ContainerReader,
   IndexRange,
-  IndexRecord,
   IndexScanAnswer,
-  ItemKey,
   PageSize,
   ReadAnswer,
   RowsAnswer,
   ScanAnswer,
-  ScannedItem,
   ScanRange,
-  StoredItem,
-  Viewpoint,
-} from '../../store/port.ts'
+} from '../../store/reading.ts'
 import { livingAt } from '../../ttl/living.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
@@ -36,6 +34,12 @@ import { ContainerItems } from './items.ts'
 import { ContainerPurge } from './purge.ts'
 import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
+
+/** Pages that the query thread makes at the same time, by turns. Each has a connection, with a cache of its own. */
+const querySnapshotsMax = 8
+
+/** Containers whose statements a connection of the query thread keeps. */
+const snapshotContainersMax = 64
 
 /** A page reads little twice; what it reads, the operating system has. */
 const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'

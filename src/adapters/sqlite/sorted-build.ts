@@ -8,12 +8,18 @@
  * what is there already is right, and ignored.
  */
 
-import { indexBuildEntriesMax, indexBuildRowsMax, indexSortRowsMin } from '../../base/limits.ts'
+import { indexBuildRowsMax } from '../../base/limits.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { OpenContainer } from './catalog.ts'
 import type { ContainerEntries } from './entries.ts'
 import { addFindings, type IndexFindings } from './index-findings.ts'
 import type { SortEntries, SortedEntries } from './sorted-entries.ts'
+
+/** Below this many items an index is built item by item: that is done before another thread has begun. */
+export const indexSortRowsMin = 2000
+
+/** Sorted entries that one step of a build brings in: under a millisecond, because neighbours share pages. */
+export const indexBuildEntriesMax = 500
 
 /** What a step did; it counts when the transaction it was part of is stored. */
 interface Step {

@@ -12,7 +12,9 @@ import { RequestError } from '../../base/error.ts'
 import type { Body, Encoding } from '../../document/body.ts'
 import { printIndexPath } from '../../document/index-definition.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
-import type { DatabaseRecord, ItemKey, Living, ScannedItem } from '../../store/port.ts'
+import type { DatabaseRecord } from '../../store/catalog.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import type { Living } from '../../store/policy.ts'
 import {
   type Contents,
   fingerprintOf,

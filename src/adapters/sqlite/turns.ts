@@ -17,9 +17,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
-import { groupTurnsMax, groupWritesMax } from '../../base/limits.ts'
+import { groupWritesMax } from '../../base/limits.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { isFatal, translate } from './errors.ts'
+
+/** Turns of the event loop that writes wait for more to come: all of 32 clients are there by then, and beside many reads a turn is long. */
+export const groupTurnsMax = 3
 
 /** Told whether it has the transaction to itself. */
 type Work<T> = (moment: EpochSeconds, isAlone: boolean) => T

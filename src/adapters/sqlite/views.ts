@@ -5,7 +5,7 @@
  * two turns would be missing from a page whose moment it was alive at.
  */
 
-import type { Living, View, Viewpoint } from '../../store/port.ts'
+import type { Living, View, Viewpoint } from '../../store/policy.ts'
 import { livingAt } from '../../ttl/living.ts'
 
 export class Views {

@@ -10,9 +10,9 @@
  */
 
 import { assert, RequestError } from '../../base/error.ts'
-import { indexEntriesPerItemMax } from '../../base/limits.ts'
 import type { Body } from '../body.ts'
 import type { IndexDefinition } from '../index-definition.ts'
+import { indexEntriesPerItemMax } from '../index-definition.ts'
 import { type IndexKeys, type KeyMaker, wholeKey } from '../index-keys.ts'
 import { type PathPart, pathParts } from './dotted-path.ts'
 import { type KeyTuple, keyTuples } from './key-tuples.ts'

@@ -1,7 +1,6 @@
 /** Where in an index the keys of BSON values lie that satisfy a bound. (JSON's twin is in document/ordered-key.ts.) */
 
-import { indexKeyBytesMax } from '../../base/limits.ts'
-import { type Ends, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
+import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
 import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
 import { encodeFullKey, keyOfValue, keyPart } from './ordered-key.ts'
 import { bsonType, rank, rankOf } from './types.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RandomBson } from '../../../test/support/random-bson.ts'
-import { indexKeyBytesMax } from '../../base/limits.ts'
+import { indexKeyBytesMax } from '../key-bytes.ts'
 import { compareAt, compareValues } from './compare.ts'
 import { type FiniteDecimal, parseDecimal, unpackDecimal } from './decimal128.ts'
 import { decimal128, exactDecimal, isNumeric } from './number.ts'

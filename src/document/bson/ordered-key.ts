@@ -19,13 +19,14 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { bsonWriteBytesMax, indexKeyBytesMax } from '../../base/limits.ts'
+import { indexKeyBytesMax } from '../key-bytes.ts'
 import { bytesOf } from './compare.ts'
 import { compareFinite, digitsOf, type FiniteDecimal, finite, powerOfTen } from './decimal128.ts'
 import { decimalToDouble, exactDecimal, toDecimal } from './number.ts'
 import { bsonType, rank, rankOf } from './types.ts'
 import { type NumericValue, type Value, valueAt } from './value.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
+import { bsonWriteBytesMax } from './writer.ts'
 
 /** A value where it lies. */
 export interface KeyPart {

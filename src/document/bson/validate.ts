@@ -7,9 +7,12 @@
 
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'
-import { bsonCommandDepthMax, bsonDepthMax } from '../../base/limits.ts'
 import { bsonType } from './types.ts'
 import { int32At } from './view.ts'
+
+/** MongoDB documents at most 100 levels of nesting for stored documents, and its commands carry up to 180. */
+export const bsonDepthMax = 100
+export const bsonCommandDepthMax = 180
 
 /** The bytes are no BSON. (Of the kind `malformed`; a class of its own, since MongoDB has a code for it.) */
 export class MalformedBson extends RequestError {

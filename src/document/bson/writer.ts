@@ -1,9 +1,18 @@
 /** Writes BSON: values, fields, and parts of other documents copied as they are. */
 
 import { RequestError } from '../../base/error.ts'
-import { bsonWriteBytesMax, bsonWriteDepthMax } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
+
+/** What expressions and updates build nests deeper than what may be stored before it is refused; no walk may recurse further. */
+export const bsonWriteDepthMax = 200
+
+/** MongoDB's own limit for a buffer; a document is refused far earlier, by `bsonBytesMax`. */
+export const bsonWriteBytesMax = 64 * MiB
+
+/** MongoDB's limit for one document. */
+export const bsonBytesMax = 16 * MiB
 
 /**
  *   const writer = new BsonWriter()

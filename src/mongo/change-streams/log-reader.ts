@@ -1,11 +1,14 @@
 /** Reads the logs of several collections as one, in the order of time. */
 
 import { RequestError } from '../../base/error.ts'
-import { mongoEventsMax, pageBytesMax } from '../../base/limits.ts'
+import { pageBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ChangePosition, LogEntry } from '../../store/port.ts'
+import type { ChangePosition, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
+
+/** Events read at a time from one log. */
+const mongoEventsMax = 500
 
 export interface Found {
   readonly collection: Collection

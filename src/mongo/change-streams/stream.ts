@@ -6,11 +6,10 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { mongoChangePollMs } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
-import type { ChangePosition, LogEntry } from '../../store/port.ts'
+import type { ChangePosition, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionsOf, findCollection, keepLog } from '../collections/collections.ts'
 import { mark, type Scope } from '../collections/watched-collections.ts'
@@ -21,6 +20,9 @@ import { catalogEvent, changeEvent } from './event.ts'
 import { readLogs } from './log-reader.ts'
 import type { StreamOptions } from './options.ts'
 import { tokenOf } from './token.ts'
+
+/** How long a change stream sleeps when it is not woken: purges and other gateways change things unheard. */
+const mongoChangePollMs = 100
 
 export interface StreamRequest {
   readonly scope: Scope

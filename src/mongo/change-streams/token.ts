@@ -6,12 +6,15 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { mongoTokenBytesMax } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
-import type { ChangePosition } from '../../store/port.ts'
+import type { ChangePosition } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
+
+/** A resume token has a position for each collection that its stream watches. */
+const mongoTokenBytesMax = 1 * MiB
 
 export interface Place {
   /** By the number of the container. */

@@ -1,11 +1,14 @@
 /** How many documents a collection has, exactly, and how large they are, about. */
 
-import { mongoSizeSampleMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ItemKey } from '../../store/port.ts'
+import type { ItemKey } from '../../store/item.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from './collections.ts'
+
+/** Documents from which the size of a collection is estimated. */
+const mongoSizeSampleMax = 100
 
 export interface Measure {
   /** Living documents. */

@@ -1,12 +1,12 @@
 /** Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and the other way round. */
 
 import { RequestError } from '../../base/error.ts'
-import { mongoChangeLogSeconds } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ContainerRecord, DatabaseRecord, ItemKey } from '../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import { type IndexSpec, modifiedField, storedIndexSpec } from '../index-specs/index-spec.ts'
@@ -14,6 +14,9 @@ import { isSystemCollection, type Namespace, nameOf } from '../requests/namespac
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
 import { isWatched } from './watched-collections.ts'
+
+/** For how long a collection that somebody watches remembers its changes: a stream that was away longer begins anew. */
+const mongoChangeLogSeconds = 24 * 3600
 
 /** An index as it was declared, and the store's index that serves it. */
 export interface CollectionIndex extends IndexSpec {

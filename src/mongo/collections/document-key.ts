@@ -8,7 +8,6 @@
  */
 
 import { hash } from 'node:crypto'
-import { mongoIdKeyBytesMax } from '../../base/limits.ts'
 import { exactInteger, isNumeric } from '../../document/bson/number.ts'
 import { encodeFullKey, keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -20,8 +19,11 @@ import {
   type PartitionKeyDefinition,
   undefinedComponent,
 } from '../../document/partition-key.ts'
-import type { ItemKey } from '../../store/port.ts'
+import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
+
+/** An `_id` is part of an index; a longer one stands there with its beginning and a digest. */
+export const mongoIdKeyBytesMax = 384
 
 /** The item id of an `_id` that lies in bytes. */
 export function itemId(bytes: Uint8Array, type: number, start: number): string {

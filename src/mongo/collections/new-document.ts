@@ -1,10 +1,9 @@
 /** A document on its way in: checked, with its `_id` in front. */
 
-import { bsonBytesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { validateDocument, WantedFields } from '../../document/bson/validate.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
-import { BsonWriter } from '../../document/bson/writer.ts'
+import { BsonWriter, bsonBytesMax } from '../../document/bson/writer.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { itemId } from './document-key.ts'
 import { newObjectId } from './object-id.ts'

@@ -1,6 +1,6 @@
 /** count and distinct. */
 
-import { mongoDistinctBytesMax } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -13,6 +13,9 @@ import { countDocuments, matchingDocuments } from '../find/documents.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Call, Command } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
+
+/** The values of a `distinct` come in one document. */
+const mongoDistinctBytesMax = 16 * MiB
 
 async function count(call: Call): Promise<Fields> {
   const { args, service, isInTransaction } = call

@@ -1,11 +1,11 @@
 /** getMore and killCursors. */
 
-import { mongoBatchBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import type { Call, Command } from '../service/command.ts'
 import type { Cursor } from '../service/cursors.ts'
+import { mongoBatchBytesMax } from '../service/cursors.ts'
 
 async function getMore(call: Call): Promise<Fields> {
   const { service, args, operation } = call

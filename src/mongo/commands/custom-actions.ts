@@ -7,7 +7,7 @@ import {
   throughputMin,
   throughputStep,
 } from '../../base/limits.ts'
-import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { tokenOf } from '../change-streams/token.ts'

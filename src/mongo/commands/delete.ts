@@ -1,7 +1,6 @@
 /** delete: removes one or all documents that satisfy a filter. */
 
-import { bsonCommandDepthMax } from '../../base/limits.ts'
-import { validateDocument } from '../../document/bson/validate.ts'
+import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'

@@ -2,9 +2,10 @@
 
 import { arch, cpus, hostname, type as osType, platform, release, totalmem } from 'node:os'
 import { machine } from '../../base/clock.ts'
-import { bsonBytesMax, purgeIntervalMs } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { date, double } from '../../document/bson/value.ts'
+import { bsonBytesMax } from '../../document/bson/writer.ts'
+import { purgeIntervalMs } from '../../ttl/purger.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'

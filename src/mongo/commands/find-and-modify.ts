@@ -1,6 +1,5 @@
 /** findAndModify: changes one document and answers with it, as it was or as it is. */
 
-import { mongoRacesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
@@ -25,7 +24,7 @@ import {
 import type { StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
 import { insertUpserted } from '../write/upsert.ts'
-import { inTurn, retryRecord, statementNumbers } from '../write/write-command.ts'
+import { inTurn, mongoRacesMax, retryRecord, statementNumbers } from '../write/write-command.ts'
 
 interface Modification {
   readonly filter: BsonDocument

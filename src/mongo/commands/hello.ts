@@ -1,13 +1,16 @@
 /** hello and isMaster: the greeting in which a client learns what it talks to. We are a replica set of one. */
 
 import { machine } from '../../base/clock.ts'
-import { bsonBytesMax, mongoMessageBytesMax, mongoSessionMinutes, mongoWriteBatchMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { date, objectId } from '../../document/bson/value.ts'
+import { bsonBytesMax } from '../../document/bson/writer.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import type { Call, Command } from '../service/command.ts'
+import { mongoSessionMinutes } from '../session/retry-record.ts'
 import { mechanisms } from '../session/scram.ts'
 import { compressors } from '../wire/compression.ts'
+import { mongoMessageBytesMax } from '../wire/frame.ts'
+import { mongoWriteBatchMax } from '../write/write-command.ts'
 import { startLogin } from './login.ts'
 
 /** What Cosmos calls it. */

@@ -1,6 +1,6 @@
 /** insert: new documents, many in one transaction of the store. */
 
-import { groupBytesMax, mongoWriteStepsMax } from '../../base/limits.ts'
+import { groupBytesMax } from '../../base/limits.ts'
 import type { Fields } from '../answers/fields.ts'
 import { type Collection, findOrCreateCollection } from '../collections/collections.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
@@ -8,6 +8,7 @@ import { newDocument } from '../collections/new-document.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Call, Command } from '../service/command.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
+import { mongoWriteStepsMax } from '../write/document-updates.ts'
 import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../write/document-writes.ts'
 import {
   inTurn,

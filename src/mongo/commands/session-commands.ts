@@ -1,10 +1,10 @@
 /** startSession, endSessions and their kin. A session needs none of them: it begins when it is used. */
 
 import { randomUUID } from 'node:crypto'
-import { mongoSessionMinutes } from '../../base/limits.ts'
 import { binary } from '../../document/bson/value.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Call, Command } from '../service/command.ts'
+import { mongoSessionMinutes } from '../session/retry-record.ts'
 
 function startSession({ service }: Call): Fields {
   const id = binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), 4)

@@ -1,7 +1,8 @@
 /** commitTransaction and abortTransaction. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import type { ItemChange, Step, StoredItem } from '../../store/port.ts'
+import type { StoredItem } from '../../store/item.ts'
+import type { ItemChange, Step } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'

@@ -1,9 +1,8 @@
 /** update: changes one or all documents that satisfy a filter, or makes one. */
 
 import type { RequestError } from '../../base/error.ts'
-import { bsonCommandDepthMax, mongoRacesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import { validateDocument } from '../../document/bson/validate.ts'
+import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
@@ -22,6 +21,7 @@ import { insertUpserted } from '../write/upsert.ts'
 import {
   inTurn,
   isStatementError,
+  mongoRacesMax,
   retryRecord,
   type StatementError,
   statementDocuments,

@@ -1,6 +1,6 @@
 /** Documents as a stream for pipelines: what a find gives, a page at a time, as far as somebody wants more. */
 
-import { mongoPageDocumentsMax, pageBytesMax } from '../../base/limits.ts'
+import { pageBytesMax } from '../../base/limits.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { ByteStream, FindRequest } from '../../mql/stages/stage.ts'
@@ -9,7 +9,7 @@ import type { Namespace } from '../requests/namespace.ts'
 import type { Call } from '../service/command.ts'
 import type { Fetching } from '../service/cursors.ts'
 import { compileFindSort } from '../service/query-language.ts'
-import { documentSource } from './documents.ts'
+import { documentSource, mongoPageDocumentsMax } from './documents.ts'
 
 /**
  * How much to read ahead. Documents that wait in a stream while nobody asks may die there, so at first no more are read than

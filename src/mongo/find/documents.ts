@@ -5,7 +5,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { mongoPageDocumentsMax, pageBytesMax } from '../../base/limits.ts'
+import { pageBytesMax } from '../../base/limits.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import type { ItemQuery } from '../../engine/query.ts'
 import { demandsOf } from '../../mql/demands.ts'
@@ -16,7 +16,8 @@ import { chooseIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import type { Program } from '../../query/program.ts'
-import type { IndexRecord, ItemKey } from '../../store/port.ts'
+import type { IndexRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { Call } from '../service/command.ts'
@@ -24,6 +25,9 @@ import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './id-order-scan.ts'
 import { keysWithin, rangeWithin, wholeCollection } from './partition-of-filter.ts'
+
+/** Documents asked for at once while a batch is put together. */
+export const mongoPageDocumentsMax = 10_000
 
 /** A cursor over what a query finds. */
 export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {

@@ -5,7 +5,6 @@
  * Of very long values only the beginning decides where a document lies. Who meets one must sort.
  */
 
-import { mongoIdKeyBytesMax } from '../../base/limits.ts'
 import { bytesOf } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { int32At } from '../../document/bson/view.ts'
@@ -15,9 +14,9 @@ import type { FindQuery } from '../../mql/program.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
-import type { ScanRange } from '../../store/port.ts'
+import type { ScanRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
-import { itemId } from '../collections/document-key.ts'
+import { itemId, mongoIdKeyBytesMax } from '../collections/document-key.ts'
 import { partitionWithin } from './partition-of-filter.ts'
 
 export interface KeyOrder {

@@ -1,12 +1,14 @@
 /** Filters that name documents by their `_id`: they are read by key, without a search. */
 
-import { mongoIdsMax } from '../../base/limits.ts'
 import { bytesOf } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { endOfValue } from '../../document/bson/view.ts'
 import type { Filter } from '../../mql/filter/filter.ts'
 import { itemId } from '../collections/document-key.ts'
+
+/** Values of `_id` that a filter may name to be read one by one; a search serves more of them better. */
+const mongoIdsMax = 1000
 
 /** The item ids of a filter that lets through nothing but documents with certain values of `_id`, in key order. */
 export function namedIds(filter: Filter): readonly string[] | undefined {

@@ -1,9 +1,9 @@
 /** Index specifications: what users may ask for, checked and made normal, and how two of them get in each other's way. */
 
-import { ttlSecondsMax } from '../../base/limits.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { ttlSecondsMax } from '../../ttl/lifespan.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type FieldValue } from '../answers/fields.ts'
 import { numberOf } from '../requests/arguments.ts'

@@ -10,15 +10,19 @@
  * What was dead stays dead. A rewriting that was cut off is taken up again when the server starts.
  */
 
-import { mongoRewriteBatchMax, scanBytesMax } from '../../base/limits.ts'
+import { scanBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ItemKey, ScannedItem, Step } from '../../store/port.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import type { Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { StoredDefinition, StoredIndex } from '../collections/collection-definition.ts'
 import { type Collection, type CollectionIndex, collectionOf, isLifespanRule } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { encodeSpec, type IndexSpec, modifiedField } from '../index-specs/index-spec.ts'
 import type { MongoSettings } from '../service/service.ts'
+
+/** Documents whose ends are written anew in one transaction, when a TTL index on dates is made or changed. */
+const mongoRewriteBatchMax = 100
 
 export interface IndexWithNumber {
   readonly spec: IndexSpec

@@ -1,7 +1,6 @@
 /** The collections that a pipeline reads and writes besides its own: `$lookup`, `$unionWith`, `$out`, `$merge`. */
 
 import { randomUUID } from 'node:crypto'
-import { mongoPageDocumentsMax, mongoWriteStepsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
@@ -16,10 +15,11 @@ import {
 } from '../collections/collections.ts'
 import { newDocument } from '../collections/new-document.ts'
 import { documentStream, queryOf } from '../find/document-stream.ts'
+import { mongoPageDocumentsMax } from '../find/documents.ts'
 import { createIndex } from '../indexes/create-index.ts'
 import { checkedNamespace, isSystemCollection, type Namespace, nameOf } from '../requests/namespace.ts'
 import type { Call } from '../service/command.ts'
-import { mutateOne } from '../write/document-updates.ts'
+import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
 import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 
 export function pipelineCollections(call: Call): Collections {

@@ -1,9 +1,8 @@
 /** The fields of a command, read where they lie, with MongoDB's own complaints about what is missing or of another type. */
 
-import { bsonCommandDepthMax } from '../../base/limits.ts'
 import { printDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
-import { validateDocument } from '../../document/bson/validate.ts'
+import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import { type BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { CommandError } from '../answers/command-error.ts'

@@ -1,9 +1,12 @@
 /** Names of databases and collections: which are allowed, and how a command says them. */
 
-import { mongoDatabaseNameBytesMax, mongoNamespaceBytesMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from './arguments.ts'
+
+/** MongoDB's limits for the name of a database and for `database.collection`. */
+const mongoDatabaseNameBytesMax = 63
+const mongoNamespaceBytesMax = 255
 
 export interface Namespace {
   readonly database: string

@@ -7,12 +7,20 @@
 
 import { randomBytes } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
-import { mongoBatchBytesMax, mongoCursorIdleMsMax, mongoCursorsMax, mongoFirstBatchDefault } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import type { Operation } from './operations.ts'
+
+/** A cursor that nobody asks for this long is closed, as MongoDB does; and how many may be open. */
+const mongoCursorIdleMsMax = 10 * 60 * 1000
+const mongoCursorsMax = 10_000
+
+/** Documents in the first batch of a cursor when the client does not say, and the bytes of any batch. */
+const mongoFirstBatchDefault = 101
+export const mongoBatchBytesMax = 16 * MiB
 
 /** The command that wants a batch, and pays for it. */
 export interface Fetching {

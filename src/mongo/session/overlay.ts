@@ -1,6 +1,6 @@
 /** What a transaction has written to one collection and nobody else sees yet. */
 
-import type { ItemKey } from '../../store/port.ts'
+import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
 import { itemId } from '../collections/document-key.ts'
 

@@ -6,11 +6,15 @@
  * them. There is one record for each session: a new number takes the place of the old one. It lives as long as a session.
  */
 
-import { mongoSessionMinutes } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemChange, ItemKey, Step } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { ItemChange, Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
+
+/** How long a Mongo session lives without being used, as `hello` tells drivers, and how many there may be. */
+export const mongoSessionMinutes = 30
 
 /** What one statement came to. Documents are BSON in base64. */
 export interface StatementResult {

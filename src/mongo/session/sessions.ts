@@ -6,13 +6,14 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { mongoSessionMinutes, mongoSessionsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { RequestStatistics } from './client.ts'
-import type { RetryRecord } from './retry-record.ts'
+import { mongoSessionMinutes, type RetryRecord } from './retry-record.ts'
 import type { Transaction } from './transaction.ts'
+
+const mongoSessionsMax = 100_000
 
 const idleMsMax = mongoSessionMinutes * 60_000
 /** A session moves up among the others no more often than this: every command has one. */

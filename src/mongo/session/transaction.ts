@@ -7,9 +7,11 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { mongoTransactionMsMax } from '../../base/limits.ts'
 import type { Collection } from '../collections/collections.ts'
 import { Overlay } from './overlay.ts'
+
+/** MongoDB's default for how long a transaction may run. */
+const mongoTransactionMsMax = 60_000
 
 export class Transaction {
   readonly number: bigint

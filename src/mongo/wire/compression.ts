@@ -2,9 +2,12 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import { mongoInlineCompressionBytesMax } from '../../base/limits.ts'
+import { KiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { FramingError, headerBytes } from './frame.ts'
+
+/** Larger messages are compressed and decompressed outside the event loop. */
+const mongoInlineCompressionBytesMax = 64 * KiB
 
 export const opCompressed = 2012
 

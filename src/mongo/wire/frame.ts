@@ -5,7 +5,11 @@
  * every chunk costs 3.6 times as much for a message of 860 KB.
  */
 
-import { mongoMessageBytesMax, mongoMessagePartsMax } from '../../base/limits.ts'
+/** MongoDB's own limits, as `hello` tells them to drivers: a message, the writes of one command. */
+export const mongoMessageBytesMax = 48_000_000
+
+/** Chunks of a message that are kept as they came before they are joined: a client may send single bytes. */
+const mongoMessagePartsMax = 1024
 
 export const headerBytes = 16
 

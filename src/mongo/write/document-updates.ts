@@ -2,7 +2,7 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { RequestError } from '../../base/error.ts'
-import { groupBytesMax, mongoRacesMax, mongoWriteStepsMax, pageBytesMax } from '../../base/limits.ts'
+import { groupBytesMax, pageBytesMax } from '../../base/limits.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
 import type { UpdateContext } from '../../mql/update/modifier.ts'
@@ -14,6 +14,10 @@ import { timestampOf } from '../service/cluster-time.ts'
 import type { Call } from '../service/command.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
+import { mongoRacesMax } from './write-command.ts'
+
+/** Writes in one transaction of the store: `insertMany` sends batches of 1,000, and one commit costs less than several. */
+export const mongoWriteStepsMax = 1000
 
 /** What is to be done to documents that a filter lets through. */
 export interface Mutation {

@@ -7,9 +7,10 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import { bsonBytesMax } from '../../base/limits.ts'
+import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { bsonIndexKeys } from '../../engine/index-keys.ts'
-import type { ItemChange, ItemKey, Step, StoredItem } from '../../store/port.ts'
+import type { ItemKey, StoredItem } from '../../store/item.ts'
+import type { ItemChange, Step } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionOf } from '../collections/collections.ts'

@@ -6,7 +6,6 @@
  */
 
 import { MayflyError } from '../../base/error.ts'
-import { mongoRacesMax, mongoWriteBatchMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { asMongoError } from '../answers/error-map.ts'
@@ -14,6 +13,11 @@ import type { Fields, FieldValue } from '../answers/fields.ts'
 import { sequenceDocuments } from '../requests/arguments.ts'
 import type { Call } from '../service/command.ts'
 import { AlreadyDone, RetryRecord, readRecord } from '../session/retry-record.ts'
+
+export const mongoWriteBatchMax = 100_000
+
+/** How often a document is looked for that others keep changing before it can be written. */
+export const mongoRacesMax = 20
 
 export interface StatementError {
   readonly index: number

@@ -5,7 +5,7 @@ import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import type { IndexRecord } from '../../store/port.ts'
+import type { IndexRecord } from '../../store/catalog.ts'
 import type { Condition, Filter } from './filter.ts'
 import { compileFilter, compileParsed } from './match.ts'
 import { parseFilter } from './parse-filter.ts'

@@ -4,8 +4,8 @@
  * Unlike in queries a number in a path is only ever the name of a field.
  */
 
-import { bsonDepthMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
+import { bsonDepthMax } from '../../document/bson/validate.ts'
 import { BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
 import { findElement } from '../../document/bson/view.ts'
 import { MongoError } from '../words/error.ts'

@@ -1,6 +1,5 @@
 /** Compiles the stages of a pipeline and of the pipelines in it. */
 
-import { pipelineDepthMax } from '../../base/limits.ts'
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import { refuse } from '../expressions/frame/define.ts'
@@ -24,6 +23,8 @@ import { limitOf, skipOf } from '../stages/window.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
 import { readStages, type StageSpec } from './stage-list.ts'
+
+const pipelineDepthMax = 20
 
 /** What a pipeline without a collection is said to run on. */
 const noCollection = '$cmd.aggregate'

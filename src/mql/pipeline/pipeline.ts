@@ -9,8 +9,8 @@
  * changes keeps its bytes. What has to wait for the last document keeps to a bound of memory, and long work gives others their turns.
  */
 
-import { bsonBytesMax } from '../../base/limits.ts'
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
+import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import { refuse } from '../expressions/frame/define.ts'
 import { type Constants, Scope } from '../expressions/frame/scope.ts'

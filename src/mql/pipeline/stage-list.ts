@@ -1,11 +1,13 @@
 /** Reads the stages of a pipeline: their names, and whether they stand where they may. */
 
-import { pipelineStagesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { refuse } from '../expressions/frame/define.ts'
 import type { SubPipelineOptions } from '../stages/stage.ts'
 import { checkWithin, firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../stages/table.ts'
+
+/** MongoDB's limits for the stages of a pipeline and for pipelines within pipelines. */
+const pipelineStagesMax = 1000
 
 export interface StageSpec {
   readonly name: string

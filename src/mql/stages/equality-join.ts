@@ -3,12 +3,13 @@
  * of the documents found that hold one of its own.
  */
 
-import { aggregationMemoryBytesMax, indexBoundsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, nullValue, type Value, valueAt } from '../../document/bson/value.ts'
-import { identityOf } from '../expressions/operators/set.ts'
+import { indexBoundsMax } from '../../query/demands.ts'
+import { identityOf } from '../expressions/values/identity.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
+import { aggregationMemoryBytesMax } from './memory.ts'
 import type { Run, Stream } from './stage.ts'
 
 export interface EqualityJoin {

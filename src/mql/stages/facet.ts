@@ -1,6 +1,5 @@
 /** `$facet`: several pipelines over the same documents, each giving an array. */
 
-import { aggregationMemoryBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
@@ -8,7 +7,7 @@ import { nameOfType, refuse } from '../expressions/frame/define.ts'
 import { shown } from '../expressions/frame/shown.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
 import { MongoError } from '../words/error.ts'
-import { Memory } from './memory.ts'
+import { aggregationMemoryBytesMax, Memory } from './memory.ts'
 import type { Batch, CompileStage, Stream, SubPipeline } from './stage.ts'
 
 /**

@@ -1,6 +1,5 @@
 /** `$lookup`: joins by equality, by a pipeline with variables, or by both. */
 
-import { aggregationMemoryBytesMax, pipelineBatchDocumentsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
@@ -12,9 +11,10 @@ import { checkedPath } from '../paths/expression-path.ts'
 import { MongoError } from '../words/error.ts'
 import { equalityJoiner, type Joined } from './equality-join.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
-import { Memory } from './memory.ts'
+import { aggregationMemoryBytesMax, Memory } from './memory.ts'
 import { withPath } from './nested-field.ts'
 import type { CompileStage, Namespace, Run, StageCompiler, SubPipeline } from './stage.ts'
+import { pipelineBatchDocumentsMax } from './stage.ts'
 
 const failedToParse = 9
 

@@ -1,7 +1,10 @@
 /** How much a stage may hold in memory. */
 
-import { aggregationMemoryBytesMax } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { MongoError } from '../words/error.ts'
+
+/** What one stage of an aggregation may hold in memory: MongoDB's limit, beyond which it writes to disk or refuses. */
+export const aggregationMemoryBytesMax = 100 * MiB
 
 const noDiskUse = 292
 

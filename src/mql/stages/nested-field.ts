@@ -4,7 +4,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { endOfName, endOfValue, findElement, int32At } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import { withField } from '../expressions/operators/object.ts'
+import { withField } from '../expressions/values/document-builder.ts'
 
 const nothing = BsonDocument.of([])
 

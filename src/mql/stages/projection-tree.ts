@@ -11,7 +11,7 @@ import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.t
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 import type { Context, Evaluate } from '../expressions/frame/scope.ts'
-import { DocumentBuilder } from '../expressions/operators/object.ts'
+import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 
 export class ProjectionNode {
   readonly included = new Set<string>()

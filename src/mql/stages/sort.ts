@@ -1,11 +1,10 @@
 /** `$sort`, with the number of documents that are wanted in the end when that is known. */
 
-import { aggregationMemoryBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { refuse } from '../expressions/frame/define.ts'
 import { compileSort, type Sort } from '../paths/sort-order.ts'
-import { refuseSortMemory } from './memory.ts'
+import { aggregationMemoryBytesMax, refuseSortMemory } from './memory.ts'
 import {
   type Batch,
   documentBytes,

@@ -6,10 +6,13 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { pipelineBatchDocumentsMax, querySliceMsMax } from '../../base/limits.ts'
+import { querySliceMsMax } from '../../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { type Compiler, Context, type Scope } from '../expressions/frame/scope.ts'
+
+/** Documents that go from one stage of a pipeline to the next at a time. */
+export const pipelineBatchDocumentsMax = 250
 
 export type Batch = readonly BsonDocument[]
 export type Stream = AsyncIterable<Batch>

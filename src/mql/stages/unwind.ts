@@ -1,12 +1,12 @@
 /** `$unwind`: one document for every element of an array. */
 
-import { pipelineBatchDocumentsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int64, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { atPath, withPath } from './nested-field.ts'
 import type { CompileStage } from './stage.ts'
+import { pipelineBatchDocumentsMax } from './stage.ts'
 
 interface Options {
   readonly path: readonly string[]

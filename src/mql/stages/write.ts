@@ -5,7 +5,7 @@ import { type BsonArray, BsonDocument, string, type Value } from '../../document
 import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
 import { Context } from '../expressions/frame/scope.ts'
 import { checkVariableName } from '../expressions/frame/variable-name.ts'
-import { DocumentBuilder } from '../expressions/operators/object.ts'
+import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import {
   type Batch,

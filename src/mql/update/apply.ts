@@ -5,7 +5,6 @@
  * places, with nulls before them where there is a gap.
  */
 
-import { arrayPaddingMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { ElementCursor, int32At } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
@@ -30,6 +29,9 @@ import {
   withPosition,
 } from './modifier-tree.ts'
 import { locateRename } from './rename.ts'
+
+/** Nulls that an update puts before a new element far behind the end of an array: MongoDB's own limit, 13 MB of them. */
+const arrayPaddingMax = 1_500_000
 
 /** What an update says, compiled. */
 export interface UpdateTree {

@@ -1,8 +1,8 @@
 /** Replacing a whole document, by one that was sent or that a pipeline made: all but `_id`. */
 
-import { bsonDepthMax } from '../../base/limits.ts'
 import { compareAt } from '../../document/bson/compare.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
+import { bsonDepthMax } from '../../document/bson/validate.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'

@@ -1,8 +1,8 @@
 /** The paths of updates: `a.b`, `list.0.x`, `list.$.x`, `list.$[].x`, `list.$[name].x`. */
 
-import { bsonWriteDepthMax } from '../../base/limits.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { string } from '../../document/bson/value.ts'
+import { bsonWriteDepthMax } from '../../document/bson/writer.ts'
 import { MongoError } from '../words/error.ts'
 
 /** The parts of a path that may be updated. */

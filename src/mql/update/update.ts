@@ -8,8 +8,8 @@
  * operator touches keeps its bytes. How large the result may be is for the caller to say.
  */
 
-import { bsonDepthMax } from '../../base/limits.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
+import { bsonDepthMax } from '../../document/bson/validate.ts'
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { MongoError } from '../words/error.ts'

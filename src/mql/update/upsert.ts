@@ -1,9 +1,8 @@
 /** The document that an upsert inserts: what the filter says of it, then what the update makes of that. */
 
-import { bsonWriteDepthMax } from '../../base/limits.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { BsonDocument, type Field, string, type Value } from '../../document/bson/value.ts'
-import { encodeDocument } from '../../document/bson/writer.ts'
+import { bsonWriteDepthMax, encodeDocument } from '../../document/bson/writer.ts'
 import type { Condition, Filter } from '../filter/filter.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import { MongoError } from '../words/error.ts'

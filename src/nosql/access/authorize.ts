@@ -10,9 +10,14 @@
 
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import { rememberedDatesMax, signatureSkewMsMax } from '../../base/limits.ts'
 import { ownText } from '../../base/own-text.ts'
 import { HmacSha256 } from './hmac.ts'
+
+/** The signature of a request is valid this long before and after its date, as in the service. */
+const signatureSkewMsMax = 15 * 60 * 1000
+
+/** Dates of signatures that are known again: most of those that could be accepted. */
+const rememberedDatesMax = 1024
 
 /** What the signature speaks about. */
 export interface SignedResource {

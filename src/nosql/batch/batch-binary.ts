@@ -14,8 +14,8 @@
 import { isUtf8 } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import { invalidInputText, malformed } from '../definitions/definition-input.ts'
-import { decodeJson, parseJson } from '../items/item-body.ts'
 import type { ItemOperation } from '../items/item-operation.ts'
+import { decodeJson, parseJson } from '../json/parse-json.ts'
 import { type BatchOperation, checkCount } from './batch-request.ts'
 import type { BatchResult } from './batch-response.ts'
 

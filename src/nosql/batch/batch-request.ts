@@ -1,12 +1,13 @@
 /** The operations of a batch or bulk request, as JSON carries them. */
 
 import { RequestError } from '../../base/error.ts'
-import { batchOperationsMax } from '../../base/limits.ts'
 import { fieldOf, invalidInputText, type JsonObject, malformed } from '../definitions/definition-input.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { namesIn } from '../items/item-bytes.ts'
 import type { ItemOperation } from '../items/item-operation.ts'
 import { type Found, FoundTexts, type Members, Names, scanObjects } from '../json/json-bytes.ts'
+
+const batchOperationsMax = 100
 
 /** An operation before anybody knows whether it can be done. */
 export interface BatchOperation {

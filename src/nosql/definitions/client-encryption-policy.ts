@@ -5,9 +5,9 @@
  * those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
  */
 
-import { indexPathsMax } from '../../base/limits.ts'
 import { parsePartitionKeyPath } from '../../document/partition-key.ts'
 import { fieldOf, type JsonObject, malformed, readArray, readObject, readString } from './definition-input.ts'
+import { indexPathsMax } from './policy-path.ts'
 
 export interface ClientEncryptionPolicy {
   includedPaths: ClientEncryptionPath[]

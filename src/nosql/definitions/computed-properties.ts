@@ -5,10 +5,11 @@
  * the query says is the query language's affair and is not looked at.
  */
 
-import { computedPropertiesMax } from '../../base/limits.ts'
 import { fieldOf, invalidInputText, isJsonObject, malformed } from './definition-input.ts'
 import { scanPolicyPath } from './policy-path.ts'
 import type { SpatialIndex } from './spatial-index.ts'
+
+const computedPropertiesMax = 20
 
 export interface ComputedProperty {
   name: string

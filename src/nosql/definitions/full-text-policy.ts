@@ -1,8 +1,7 @@
 /** The full text policy of a container and the full text indexes that depend on it. */
 
-import { indexPathsMax } from '../../base/limits.ts'
 import { fieldOf, malformed, readArray, readObject, readString } from './definition-input.ts'
-import { isPropertyPath } from './policy-path.ts'
+import { indexPathsMax, isPropertyPath } from './policy-path.ts'
 
 export interface FullTextPolicy {
   defaultLanguage?: string

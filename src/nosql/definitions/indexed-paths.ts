@@ -1,7 +1,7 @@
 /** What an indexing policy says about paths: which may be indexed, and which indexes it declares. */
 
 import { anyElement, type IndexComponent, type IndexPath } from '../../document/index-definition.ts'
-import type { IndexDraft } from '../../store/port.ts'
+import type { IndexDraft } from '../../store/catalog.ts'
 import type { ContainerDefinition } from './container-definition.ts'
 import type { IndexingPolicy } from './indexing-policy.ts'
 import { arrayStep, type PolicyPath, scanPolicyPath } from './policy-path.ts'

@@ -5,7 +5,6 @@
  * `/*` included. `_etag` is always excluded. There is no lazy mode any more: the service makes it consistent.
  */
 
-import { compositeIndexesMax, compositeIndexPathsMax, indexPathsMax } from '../../base/limits.ts'
 import {
   fieldOf,
   invalidInput,
@@ -17,9 +16,12 @@ import {
   show,
 } from './definition-input.ts'
 import { type FullTextIndex, parseFullTextIndexes } from './full-text-policy.ts'
-import { canonicalPath, parseIndexPath, refuseIndexPath, scanPolicyPath } from './policy-path.ts'
+import { canonicalPath, indexPathsMax, parseIndexPath, refuseIndexPath, scanPolicyPath } from './policy-path.ts'
 import { parseSpatialIndexes, type SpatialIndex } from './spatial-index.ts'
 import { parseVectorIndexes, type VectorIndex } from './vector-policy.ts'
+
+const compositeIndexesMax = 100
+const compositeIndexPathsMax = 8
 
 export interface IndexingPolicy {
   indexingMode: 'consistent' | 'none'

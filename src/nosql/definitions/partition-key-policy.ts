@@ -6,8 +6,11 @@
  * (azure-resource-manager-schemas #2172).
  */
 
-import { partitionKeyLevelsMax } from '../../base/limits.ts'
-import { type PartitionKeyDefinition, parsePartitionKeyPath } from '../../document/partition-key.ts'
+import {
+  type PartitionKeyDefinition,
+  parsePartitionKeyPath,
+  partitionKeyLevelsMax,
+} from '../../document/partition-key.ts'
 import {
   fieldOf,
   invalidInput,

@@ -7,6 +7,9 @@
 
 import { malformed } from './definition-input.ts'
 
+/** What the service allows in one container definition (its pages on limits, unique keys and computed properties). */
+export const indexPathsMax = 1500
+
 export interface PolicyPath {
   /** The property names; an array step is `arrayStep`, which no property name can equal. */
   readonly steps: readonly (string | typeof arrayStep)[]

@@ -6,8 +6,13 @@
  * path afterwards (azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase).
  */
 
-import { itemIdBytesMax, resourceIdCharsMax } from '../../base/limits.ts'
 import { invalidInputText, malformed } from './definition-input.ts'
+
+/** The service's limit for the id of an item, in bytes of UTF-8. */
+const itemIdBytesMax = 1023
+
+/** The service's limit for the ids of databases and containers, in characters. */
+const resourceIdCharsMax = 255
 
 const forbiddenInResourceId = ['/', '\\', '?', '#']
 const shownCharsMax = 64

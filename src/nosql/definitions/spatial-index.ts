@@ -1,8 +1,7 @@
 /** Spatial indexes, and how they must agree with the container's geospatial configuration. */
 
-import { indexPathsMax } from '../../base/limits.ts'
 import { fieldOf, invalidInput, malformed, readArray, readObject, readString, readWord } from './definition-input.ts'
-import { parseIndexPath } from './policy-path.ts'
+import { indexPathsMax, parseIndexPath } from './policy-path.ts'
 
 export interface SpatialIndex {
   path: string

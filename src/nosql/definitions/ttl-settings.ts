@@ -7,8 +7,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { ttlSecondsMax } from '../../base/limits.ts'
-import { invalidTtlText, isTtl } from '../../ttl/lifespan.ts'
+import { invalidTtlText, isTtl, ttlSecondsMax } from '../../ttl/lifespan.ts'
 import { malformed, show } from './definition-input.ts'
 
 /** Seconds, -1 for "on, without a default", or undefined for off. */

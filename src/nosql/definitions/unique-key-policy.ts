@@ -1,8 +1,10 @@
 /** The unique keys of a container. They are chosen once: the service has no way to change them afterwards. */
 
-import { uniqueKeyPathsMax, uniqueKeysMax } from '../../base/limits.ts'
 import { fieldOf, malformed, readArray, readObject, readString } from './definition-input.ts'
 import { arrayStep, scanPolicyPath } from './policy-path.ts'
+
+const uniqueKeysMax = 10
+const uniqueKeyPathsMax = 16
 
 export interface UniqueKeyPolicy {
   uniqueKeys: { paths: string[] }[]

@@ -7,15 +7,6 @@
 
 import { RequestError } from '../../base/error.ts'
 import {
-  flatVectorDimensionsMax,
-  indexingSearchListSizeMax,
-  indexingSearchListSizeMin,
-  indexPathsMax,
-  quantizationBytesMax,
-  vectorDimensionsMax,
-  vectorShardPathsMax,
-} from '../../base/limits.ts'
-import {
   fieldOf,
   invalidInput,
   type JsonObject,
@@ -26,7 +17,15 @@ import {
   readWord,
   show,
 } from './definition-input.ts'
-import { isPropertyPath } from './policy-path.ts'
+import { indexPathsMax, isPropertyPath } from './policy-path.ts'
+
+/** What the service allows in a vector index; a flat index takes short vectors only. */
+const vectorDimensionsMax = 4096
+const flatVectorDimensionsMax = 505
+const quantizationBytesMax = 512
+const indexingSearchListSizeMin = 25
+const indexingSearchListSizeMax = 500
+const vectorShardPathsMax = 1
 
 export interface VectorEmbeddingPolicy {
   vectorEmbeddings: VectorEmbedding[]

@@ -6,11 +6,13 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { batchBytesMax, itemBytesMax, pageBytesMax } from '../../base/limits.ts'
+import { itemBytesMax, pageBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import { type PartitionKeyComponent, partitionKeysEqual } from '../../document/partition-key.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey, Step, StepAnswer } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { Step, StepAnswer } from '../../store/writing.ts'
 import { readRu } from '../../units/cost.ts'
 import { isBinaryBatch, parseBinaryBatch, printBinaryResults } from '../batch/batch-binary.ts'
 import { type BatchOperation, parseBatch } from '../batch/batch-request.ts'
@@ -34,7 +36,7 @@ import {
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { missingBody, readItemText } from '../items/item-body.ts'
+import { readItemText } from '../items/item-body.ts'
 import {
   deleteOperation,
   type ItemOperation,
@@ -46,7 +48,10 @@ import {
 } from '../items/item-operation.ts'
 import { refusalError } from '../items/outcome-error.ts'
 import { readPatch } from '../items/patch.ts'
+import { missingBody } from '../json/parse-json.ts'
 import { physicalRange } from './item-feed.ts'
+
+const batchBytesMax = 2_202_010
 
 interface Task {
   readonly asked: BatchOperation

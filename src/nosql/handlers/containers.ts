@@ -1,7 +1,7 @@
 /** /colls: containers, their definition and their default time to live. */
 
 import { RequestError } from '../../base/error.ts'
-import type { ContainerRecord } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import {
   type ContainerDefinition,

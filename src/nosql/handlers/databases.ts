@@ -1,6 +1,6 @@
 /** /dbs: databases. */
 
-import type { DatabaseRecord } from '../../store/port.ts'
+import type { DatabaseRecord } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { readObject } from '../definitions/definition-input.ts'
 import { parseResourceId } from '../definitions/resource-name.ts'

@@ -6,7 +6,9 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
-import type { ContainerRecord, ItemKey, ScanRange } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
+import type { ScanRange } from '../../store/reading.ts'
 import {
   type ContainerView,
   namedPartitionKey,

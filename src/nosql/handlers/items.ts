@@ -5,7 +5,8 @@ import { itemBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey } from '../../store/item.ts'
 import {
   type ContainerView,
   checkPartitionKey,
@@ -16,11 +17,12 @@ import {
 import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { decodeJson, itemDraft } from '../items/item-body.ts'
+import { itemDraft } from '../items/item-body.ts'
 import { parseItem } from '../items/item-bytes.ts'
 import { patchOperation, stepOf } from '../items/item-operation.ts'
 import { refusalError } from '../items/outcome-error.ts'
 import { parsePatch } from '../items/patch.ts'
+import { decodeJson } from '../json/parse-json.ts'
 import { postBatch } from './batch.ts'
 import { planQuery, queryItems } from './query.ts'
 import { hasTriggers, writeWithTriggers } from './triggered-write.ts'

@@ -2,7 +2,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { throughputMin } from '../../base/limits.ts'
-import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { ruPerSecond } from '../../units/ledger.ts'
 import { readObject } from '../definitions/definition-input.ts'

@@ -6,14 +6,19 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { partitionDeleteItemsMax, scanBytesMax } from '../../base/limits.ts'
+import { scanBytesMax } from '../../base/limits.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
-import type { ContainerRecord, ItemKey, ScannedItem, Step } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import type { Step } from '../../store/writing.ts'
 import { deleteRu } from '../../units/cost.ts'
 import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+
+/** Items that one transaction of a delete by partition key removes: about a millisecond on the event loop. */
+const partitionDeleteItemsMax = 100
 
 export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {
   if (request.path[5] !== 'partitionkeydelete') {

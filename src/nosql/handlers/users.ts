@@ -1,7 +1,6 @@
 /** /users and their /permissions, with the tokens that permissions give. */
 
 import { machine } from '../../base/clock.ts'
-import { tokenSecondsDefault, tokenSecondsMax, tokenSecondsMin } from '../../base/limits.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { resolveAddress } from '../access/resource-address.ts'
@@ -16,6 +15,11 @@ import { outcomeError } from '../items/outcome-error.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
 import { openPermissions, openUsers, type User } from '../scripts/user-store.ts'
 import { queryDefinitions } from './query.ts'
+
+/** How long a resource token is good for, in seconds: the service's bounds, and an hour when nobody says. */
+const tokenSecondsMin = 10
+const tokenSecondsDefault = 3600
+const tokenSecondsMax = 86_400
 
 interface Permission {
   readonly id: string

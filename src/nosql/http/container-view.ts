@@ -15,7 +15,7 @@ import {
   partitionKeysEqual,
   undefinedComponent,
 } from '../../document/partition-key.ts'
-import type { ContainerRecord } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
 import { containerRid, databaseRid } from './resource-id.ts'
 import { header } from './response.ts'
 

@@ -6,7 +6,7 @@ import { definitionBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ScriptRunner } from '../../scripts/script-runner.ts'
 import type { UserDefinedFunctions } from '../../scripts/user-defined-functions.ts'
-import { decodeJson, parseJson } from '../items/item-body.ts'
+import { decodeJson, parseJson } from '../json/parse-json.ts'
 
 /** What the handlers share. */
 export interface Service {

@@ -12,7 +12,8 @@
  * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
  */
 
-import type { ContainerRecord, DatabaseRecord, StampForm } from '../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
+import type { StampForm } from '../../store/item.ts'
 
 const scratch = Buffer.alloc(16)
 

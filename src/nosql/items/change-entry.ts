@@ -9,7 +9,8 @@
  */
 
 import { textOf } from '../../document/body.ts'
-import type { ContainerRecord, LogEntry } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { LogEntry } from '../../store/reading.ts'
 
 export function printLogEntry({ partitionKey }: ContainerRecord, entry: LogEntry): string {
   const { kind, version, ts, body, previous, key } = entry

@@ -5,15 +5,14 @@
  * property. It is never printed again: printing would reorder integer-like names and lose what a double cannot hold.
  */
 
-import { isAscii, isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'
-import { nestingDepthMax } from '../../base/limits.ts'
-import type { StampGap, TextDraft } from '../../store/port.ts'
+import type { StampGap, TextDraft } from '../../store/item.ts'
 import { parseItemTtl } from '../../ttl/lifespan.ts'
 import { checkItemId } from '../definitions/resource-name.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { etagForm, etagOf, itemRid, itemRidForm } from '../http/resource-id.ts'
-import { depthOf, membersOf } from '../json/json-text.ts'
+import { membersOf } from '../json/json-text.ts'
+import { invalidJson } from '../json/parse-json.ts'
 
 export interface ItemBody {
   readonly text: string
@@ -37,44 +36,6 @@ export function readItemText(text: string, parsed: unknown, bytes: number, optio
   let hasSystemProperty = false
   for (const name of systemProperties) hasSystemProperty ||= Object.hasOwn(properties, name)
   return { text: hasSystemProperty ? withoutSystemProperties(text) : text, bytes, properties, id, ttl }
-}
-
-/** JSON of any kind, its depth bounded so that nothing that walks it later can run out of stack. */
-export function parseJson(text: string): unknown {
-  checkDepth(text)
-  return parseAnyDepth(text)
-}
-
-/** For those who mind the depth themselves. */
-export function parseAnyDepth(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new RequestError('malformed', invalidJson, { cause: error })
-  }
-}
-
-export function decodeJson(body: Buffer): string {
-  // A fourth of the time for what is most common.
-  if (isAscii(body)) return body.toString('latin1')
-  checkUtf8(body)
-  return body.toString('utf8')
-}
-
-export function checkUtf8(body: Buffer): void {
-  if (!isUtf8(body)) refuseJson()
-}
-
-export function refuseJson(): never {
-  throw new RequestError('malformed', invalidJson)
-}
-
-const invalidJson =
-  'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
-
-/** An operation of a batch that should have had an item with it. */
-export function missingBody(): RequestError {
-  return new RequestError('malformed', invalidJson)
 }
 
 /** The text with its gaps for what the store will know; `fill` in the store joins them. */
@@ -116,26 +77,6 @@ function stampsOf(view: ContainerView): TextDraft['stamps'] {
 
 function own(properties: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined
-}
-
-/** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
-function checkDepth(text: string): void {
-  if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) refuseTooDeep()
-}
-
-export function refuseTooDeep(): never {
-  throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
-}
-
-/** Text with few opening brackets cannot be deep; finding them natively is far cheaper than walking. */
-function mayBeTooDeep(text: string): boolean {
-  let found = 0
-  for (const bracket of ['{', '[']) {
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
-      if (++found > nestingDepthMax) return true
-    }
-  }
-  return false
 }
 
 /** Cuts the top-level properties that the system owns out of valid JSON text; everything else stays as it is. */

@@ -5,7 +5,9 @@
  */
 
 import { textOf } from '../../document/body.ts'
-import type { ContainerRecord, ItemChange, ItemKey, Step, StepAnswer, StoredItem } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey, StoredItem } from '../../store/item.ts'
+import type { ItemChange, Step, StepAnswer } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { type ItemBody, itemDraft } from './item-body.ts'

@@ -1,7 +1,7 @@
 /** What became of a write that the store did not do, in the service's words. */
 
 import { RequestError } from '../../base/error.ts'
-import type { StepAnswer } from '../../store/port.ts'
+import type { StepAnswer } from '../../store/writing.ts'
 
 const outcomes = {
   exists: ['already_exists', 'Entity with the specified id already exists in the system.'],

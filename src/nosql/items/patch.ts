@@ -14,11 +14,15 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { nestingDepthMax, patchOperationsMax } from '../../base/limits.ts'
+import { nestingDepthMax } from '../../base/limits.ts'
 import { fieldOf, invalidInputText, isJsonObject, malformed } from '../definitions/definition-input.ts'
 import { depthOf } from '../json/json-text.ts'
 import { JsonTree } from '../json/json-tree.ts'
-import { parseJson, systemProperties } from './item-body.ts'
+import { parseJson } from '../json/parse-json.ts'
+import { systemProperties } from './item-body.ts'
+
+/** The service's limits for one partial update and for one batch; the .NET SDK fills bulk requests up to these bytes. */
+const patchOperationsMax = 10
 
 const kinds = ['add', 'set', 'replace', 'remove', 'incr', 'move'] as const
 

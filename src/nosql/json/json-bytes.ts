@@ -7,7 +7,7 @@
 
 import { isAscii } from 'node:buffer'
 import { nestingDepthMax } from '../../base/limits.ts'
-import { checkUtf8, refuseJson, refuseTooDeep } from '../items/item-body.ts'
+import { checkUtf8, refuseJson, refuseTooDeep } from './parse-json.ts'
 
 /** Where a value ends, or why it has no end. */
 type End = number

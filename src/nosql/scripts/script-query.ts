@@ -18,7 +18,7 @@ import { pageRu } from '../../units/cost.ts'
 import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { malformed, readObject, readString } from '../definitions/definition-input.ts'
 import { isPathIndexed } from '../definitions/indexed-paths.ts'
-import { parseJson } from '../items/item-body.ts'
+import { parseJson } from '../json/parse-json.ts'
 import type { ScriptTransaction } from './script-transaction.ts'
 
 const queries = new PreparedQueries()

@@ -1,14 +1,16 @@
 /** Runs scripts over one partition key until what they did can be written, or they fail. */
 
 import { CapacityError } from '../../base/error.ts'
-import { scriptAttemptsMax } from '../../base/limits.ts'
 import type { PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { ScriptRun } from '../../scripts/script-runner.ts'
-import type { StoredItem } from '../../store/port.ts'
+import type { StoredItem } from '../../store/item.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import type { NosqlRequest, Service } from '../http/request.ts'
 import { scriptHost } from './script-host.ts'
 import { ScriptTransaction } from './script-transaction.ts'
+
+/** How often a script is run because somebody else changed what it read or wrote in the meantime. */
+const scriptAttemptsMax = 5
 
 export interface Committed<T> {
   readonly result: T

@@ -11,18 +11,24 @@
 import { randomInt } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import { itemBytesMax, scanBytesMax, scanItemsMax, scriptWritesCharsMax } from '../../base/limits.ts'
+import { itemBytesMax, MiB, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ItemChange, ItemKey, ScanRange, Step, StoredItem, Viewpoint } from '../../store/port.ts'
+import type { ItemKey, StoredItem } from '../../store/item.ts'
+import type { Viewpoint } from '../../store/policy.ts'
+import type { ScanRange } from '../../store/reading.ts'
+import type { ItemChange, Step } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import { type ContainerView, checkPartitionKey } from '../http/container-view.ts'
 import { etagOf, itemNames, itemRid } from '../http/resource-id.ts'
 import { type ItemBody, itemDraft } from '../items/item-body.ts'
 import { outcomeError, refusalError } from '../items/outcome-error.ts'
+
+/** What one run of a script may hold back until it ends, in characters of items: as much again as it may have waiting. */
+const scriptWritesCharsMax = 32 * MiB
 
 /** An item as the script sees it. */
 export interface SeenItem {

@@ -11,7 +11,8 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { ContainerRecord, ItemKey, StoredItem, TextDraft } from '../../store/port.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ItemKey, StoredItem, TextDraft } from '../../store/item.ts'
 import { etagOf } from '../http/resource-id.ts'
 import { outcomeError, refusalError } from '../items/outcome-error.ts'
 

@@ -1,7 +1,7 @@
 /** Where the users of a database and their permissions are kept. */
 
 import type { Engine } from '../../engine/engine.ts'
-import type { DatabaseRecord } from '../../store/port.ts'
+import type { DatabaseRecord } from '../../store/catalog.ts'
 import { databaseRid, permissionRid, userRid } from '../http/resource-id.ts'
 import { hasSystemResources, SystemResources } from './system-resources.ts'
 

@@ -9,12 +9,17 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { machine } from '../../base/clock.ts'
-import { bodyArrivalMsMax, keepAliveMs } from '../../base/limits.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { HttpAnswer } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 import { readInPlace } from './shared-read-buffer.ts'
+
+/** A body that has not arrived by then is left to node:http, which watches over slow connections. */
+export const bodyArrivalMsMax = 1000
+
+/** Clients keep connections for minutes; one that is closed just as it is reused costs them a retry. */
+export const keepAliveMs = 65_000
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer

@@ -8,8 +8,14 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { headerBytesMax, rememberedNamesMax, requestBytesMax } from '../../base/limits.ts'
+import { KiB, requestBytesMax } from '../../base/limits.ts'
 import { ownText } from '../../base/own-text.ts'
+
+/** Bytes of headers a request may have: node's default, stated. */
+export const headerBytesMax = 16 * KiB
+
+/** Names of headers that are known again. All SDKs together send fewer; further ones are understood as well, and looked at each time. */
+const rememberedNamesMax = 256
 
 export interface PlainRequest {
   readonly method: string

@@ -1,7 +1,6 @@
 /** Queries to compiled pieces (compiled.ts): the one place that knows how the clauses depend on each other. */
 
 import { RequestError } from '../../base/error.ts'
-import { queryGroupKeysMax } from '../../base/limits.ts'
 import { namesOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
 import { QueryError } from '../syntax/diagnostic.ts'
@@ -11,6 +10,9 @@ import { compileAll, compileExpression, compileObject } from './evaluate.ts'
 import { RowPipeline } from './row-pipeline.ts'
 import { type Compilation, type Evaluator, type Grouping, Scope } from './scope.ts'
 import { compileSources } from './source.ts'
+
+/** Keys of one GROUP BY. Every part of the select list is compared with each of them. */
+const queryGroupKeysMax = 64
 
 export function compileSelect(query: Query, text: string): CompiledSelect {
   const compilation: Compilation = {

@@ -1,7 +1,6 @@
 /** FROM and JOIN: how one item becomes rows. */
 
 import { RequestError } from '../../base/error.ts'
-import { queryJoinsMax } from '../../base/limits.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { Collection, Query, Source } from '../syntax/ast.ts'
 import type { Frame } from '../values/run-context.ts'
@@ -9,6 +8,9 @@ import { isArray, type Value } from '../values/value.ts'
 import type { RowBinder } from './compiled.ts'
 import { compileExpression } from './evaluate.ts'
 import { type Evaluator, Scope } from './scope.ts'
+
+/** The service's documented limit for JOINs in one query. */
+const queryJoinsMax = 10
 
 /**
  * Compiles the sources of a query and defines their aliases in its scope. The first source of the outermost query is

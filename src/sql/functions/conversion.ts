@@ -1,8 +1,8 @@
 /** Between strings and other values, by way of JSON. What is not written as JSON is undefined. */
 
-import { nestingDepthMax, queryStringCharsMax } from '../../base/limits.ts'
+import { nestingDepthMax } from '../../base/limits.ts'
 import { type TypeName, typeOf } from '../values/compare.ts'
-import { checkLength } from '../values/strings.ts'
+import { checkLength, queryStringCharsMax } from '../values/strings.ts'
 import { approximateBytes, type Value } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
 

@@ -2,11 +2,13 @@
  * String functions. Positions and lengths count UTF-16 units, as the service's own offline engine does.
  */
 
-import { replicateCharsMax } from '../../base/limits.ts'
 import { indexOf, lastIndexOf, split } from '../values/search.ts'
 import { joinStrings, replaceAll } from '../values/strings.ts'
 import type { Value } from '../values/value.ts'
 import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onString, onTwoStrings } from './define.ts'
+
+/** The service's documented limit for the result of REPLICATE. */
+const replicateCharsMax = 10_000
 
 /** A comparison of two strings with an optional third argument that makes it blind to case. */
 function comparison(holds: (text: string, other: string) => boolean): BuiltIn {

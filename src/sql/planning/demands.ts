@@ -5,11 +5,11 @@
  * IS_DEFINED and ARRAY_CONTAINS. Everything else is left to the filter, which runs over what the index finds in any case.
  */
 
-import { indexBoundsMax } from '../../base/limits.ts'
 import { anyElement, type IndexPath } from '../../document/index-definition.ts'
 import type { KeyBound } from '../../document/ordered-key.ts'
 import { isSamePath } from '../../query/choose-index.ts'
 import type { Demand, Demands } from '../../query/demands.ts'
+import { indexBoundsMax } from '../../query/demands.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { BinaryOperator, Expression, Query } from '../syntax/ast.ts'
 import type { Value } from '../values/value.ts'

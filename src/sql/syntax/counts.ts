@@ -1,9 +1,11 @@
 /** TOP, OFFSET and LIMIT: their numbers, from the text or from parameters, as one window of row positions. */
 
 import { RequestError } from '../../base/error.ts'
-import { queryCountMax } from '../../base/limits.ts'
 import type { Value } from '../values/value.ts'
 import type { Count, Query } from './ast.ts'
+
+/** TOP, OFFSET and LIMIT are unsigned 32-bit numbers in the service. */
+const queryCountMax = 4_294_967_295
 
 export type CountClause = 'TOP' | 'OFFSET' | 'LIMIT'
 

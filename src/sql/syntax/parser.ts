@@ -1,11 +1,14 @@
 /** Query text to syntax tree: the clauses. Expressions are read in parse-expression.ts. */
 
 import { RequestError } from '../../base/error.ts'
-import { queryDepthMax, queryTextBytesMax } from '../../base/limits.ts'
+import { KiB, queryDepthMax } from '../../base/limits.ts'
 import type { Collection, Count, Expression, OrderBy, OrderItem, Query, SelectItem, Selection, Source } from './ast.ts'
 import { ExpressionParser } from './parse-expression.ts'
 import { spanOf, tooDeep } from './token-stream.ts'
 import { checkDepth } from './walk.ts'
+
+/** The service's limit for the text of a query. Everything the parser does is linear in it. */
+export const queryTextBytesMax = 512 * KiB
 
 export function parseQuery(text: string): Query {
   if (Buffer.byteLength(text) > queryTextBytesMax) {

@@ -2,16 +2,23 @@
 
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import {
-  queryGroupsMax,
-  queryItemMsMax,
-  queryJoinRowsMax,
-  queryMemoryBytesMax,
-  queryPatternsMax,
-  queryStepsMax,
-  querySubqueryRowsMax,
-} from '../../base/limits.ts'
+import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
 import { approximateBytes, type Value } from './value.ts'
+
+/** Rows one item may become through JOINs. Three arrays of a hundred make a million; a larger product is a mistake. */
+export const queryJoinRowsMax = 1_000_000
+
+/** Steps one item may cost in its subqueries, for the same reason: correlated subqueries multiply as JOINs do. */
+const querySubqueryRowsMax = 5_000_000
+
+/** Groups of a GROUP BY; each holds its accumulators. */
+export const queryGroupsMax = 100_000
+
+/** How long the functions of a query may work on one item. What has no better bound has this one; the service's is per page. */
+const queryItemMsMax = 5000
+
+/** Compiled regular expressions kept during one run of a query; patterns that come from data could be endless. */
+const queryPatternsMax = 64
 
 export interface RunOptions {
   /** By name with its sign, as in the request: `@id`. */

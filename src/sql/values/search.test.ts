@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { searchProductMax } from '../../base/limits.ts'
-import { indexOf, lastIndexOf, split } from './search.ts'
+import { indexOf, lastIndexOf, searchProductMax, split } from './search.ts'
 
 /** Few letters, so that parts occur and overlap; padded beyond what the engine's search is trusted with. */
 const word = fc.string({ unit: fc.constantFrom('a', 'b', '\ud83d\ude00'), maxLength: 12 })

@@ -6,7 +6,8 @@
  * the lengths allow that, Knuth, Morris and Pratt search instead.
  */
 
-import { searchProductMax } from '../../base/limits.ts'
+/** Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten milliseconds at worst. */
+export const searchProductMax = 2 ** 26
 
 export function indexOf(text: string, part: string, from = 0): number {
   if (isCheap(text, part)) return text.indexOf(part, from)

@@ -1,8 +1,11 @@
 /** Making strings within bounds: a query of a few words must not be able to fill the memory. */
 
 import { RequestError } from '../../base/error.ts'
-import { queryStringCharsMax } from '../../base/limits.ts'
+import { MiB } from '../../base/limits.ts'
 import { split } from './search.ts'
+
+/** A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no longer. */
+export const queryStringCharsMax = 2 * MiB
 
 export function joinStrings(parts: readonly string[], separator = ''): string {
   let length = separator.length * Math.max(0, parts.length - 1)

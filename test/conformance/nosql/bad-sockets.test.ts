@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import test from 'node:test'
 import { machine } from '../../../src/base/clock.ts'
-import { bodyArrivalMsMax } from '../../../src/base/limits.ts'
+import { bodyArrivalMsMax } from '../../../src/server/http/fast-lane.ts'
 import { signature } from '../../support/signed-request.ts'
 import { pathOf, startServer } from '../../support/start-server.ts'
 

@@ -1,6 +1,6 @@
 /** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
 
-import type { ContainerRecord, IndexRecord } from '../../../store/port.ts'
+import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
 import type { Session } from '../connection/connections.ts'
 import { type IndexFindings, isNothing } from '../rows/entry-keys.ts'
 import { toContainer, toDatabase, toIndex } from '../rows/records.ts'

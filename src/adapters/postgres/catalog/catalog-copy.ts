@@ -12,11 +12,14 @@
  */
 
 import { machine } from '../../../base/clock.ts'
-import { postgresLeaseMs, postgresSignOnMs } from '../../../base/limits.ts'
 import type { MaybePromise } from '../../../base/maybe-promise.ts'
-import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../../../store/catalog.ts'
 import { type Connections, snapshot } from '../connection/connections.ts'
 import { type ContainerRow, type IndexRow, indexText, toContainer, toDatabase, toIndex } from '../rows/records.ts'
+import { postgresSignOnMs } from '../sql/schema.ts'
+
+/** How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog take that much longer. */
+const postgresLeaseMs = 50
 
 export interface KnownIndexes {
   /** Counts their changes. */

@@ -19,7 +19,7 @@ import type {
   DatabaseDraft,
   DatabaseRecord,
   IndexDraft,
-} from '../../../store/port.ts'
+} from '../../../store/catalog.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type Session } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'

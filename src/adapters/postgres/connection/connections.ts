@@ -7,17 +7,23 @@
 
 import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
 import { CapacityError, RequestError } from '../../../base/error.ts'
-import {
-  postgresConnectionsAskedMax,
-  postgresConnectMsMax,
-  postgresIdleTransactionMsMax,
-  postgresPoolMax,
-  postgresReadersMax,
-  postgresRetryMs,
-  postgresStatementMsMax,
-} from '../../../base/limits.ts'
-import { Attempts } from './attempts.ts'
+import { Attempts, postgresRetryMs } from './attempts.ts'
 import { isConflict, isCrowded, isLost, translate } from './errors.ts'
+
+/** Connections of a gateway to PostgreSQL: pipelined ones for point reads, and a pool for what takes longer. */
+export const postgresReadersMax = 2
+export const postgresPoolMax = 10
+
+/** PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a bucket. */
+const postgresStatementMsMax = 10_000
+
+/** A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session after this. */
+const postgresIdleTransactionMsMax = 2000
+
+const postgresConnectMsMax = 5000
+
+/** How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to give theirs back. */
+const postgresConnectionsAskedMax = 9
 
 /** Parsed and planned once for each connection. */
 export interface Statement {

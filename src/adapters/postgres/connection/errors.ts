@@ -1,9 +1,8 @@
 /** PostgreSQL's error codes to our error kinds. */
 
 import { CapacityError, MayflyError, RequestError } from '../../../base/error.ts'
-import { postgresRetryMs } from '../../../base/limits.ts'
-import type { ContainerRecord } from '../../../store/port.ts'
-import { refusedState } from '../sql/write-rows.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import { postgresRetryMs } from './attempts.ts'
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const code = {
@@ -120,4 +119,14 @@ export function translate(error: unknown): Error {
     default:
       return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+/** The SQLSTATE of what the function raises; no code of PostgreSQL begins so. The detail says what it was. */
+export const refusedState = 'MF001'
+
+/** The row that is there as long as the container is. */
+export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
+  const [first] = rows
+  if (first === undefined) throw gone(container)
+  return first
 }

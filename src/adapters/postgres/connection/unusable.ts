@@ -1,10 +1,12 @@
 /** Why a PostgreSQL cannot be used: found out before anything is made there, and said so that whoever started us can act on it. */
 
 import { MayflyError, RequestError } from '../../../base/error.ts'
-import { postgresVersionMin } from '../../../base/limits.ts'
 import { objectionToNode } from './citus.ts'
 import type { Session } from './connections.ts'
 import { codeOf, isLost, translate } from './errors.ts'
+
+/** The oldest PostgreSQL that is still maintained; nothing here is tried with older ones. */
+const postgresVersionMin = 140_000
 
 interface Facts {
   version: number

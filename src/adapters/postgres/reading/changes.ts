@@ -7,29 +7,14 @@
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
-import type {
-  ChangePosition,
-  ChangeRange,
-  ChangesAnswer,
-  ContainerRecord,
-  PageSize,
-  ScanRange,
-} from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ChangePosition, ChangeRange, ChangesAnswer, PageSize, ScanRange } from '../../../store/reading.ts'
 import type { Connections, Session, Statement } from '../connection/connections.ts'
+import { required } from '../connection/errors.ts'
 import { bucketCount, bucketOf, pkColumn } from '../rows/keys.ts'
 import { parsePosition, printPosition } from '../rows/positions.ts'
 import { changeOrder, isAlive } from '../sql/predicates.ts'
-import {
-  type ItemRow,
-  isCut,
-  itemColumns,
-  newestSql,
-  type PageRow,
-  pageSql,
-  required,
-  scannedItem,
-  thresholds,
-} from './items.ts'
+import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, scannedItem, thresholds } from './items.ts'
 import type { Views } from './views.ts'
 
 /**

@@ -7,24 +7,20 @@
 
 import { CapacityError } from '../../../base/error.ts'
 import type { KeyMaker } from '../../../document/index-keys.ts'
-import type {
-  ContainerRecord,
-  IndexPosition,
-  IndexRange,
-  IndexScanAnswer,
-  PageSize,
-  ScannedItem,
-  Viewpoint,
-} from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ScannedItem } from '../../../store/item.ts'
+import type { Viewpoint } from '../../../store/policy.ts'
+import type { IndexPosition, IndexRange, IndexScanAnswer, PageSize } from '../../../store/reading.ts'
 import { bump, noteFindings, touchIndexes } from '../catalog/catalog-changes.ts'
 import type { CatalogCopy } from '../catalog/catalog-copy.ts'
+import { lockBuckets } from '../connection/bucket-locks.ts'
 import type { Connections, Session } from '../connection/connections.ts'
+import { required } from '../connection/errors.ts'
 import { entriesOf, noFindings } from '../rows/entry-keys.ts'
 import { bucketOf, pkColumn } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf, type IndexRow, toIndex } from '../rows/records.ts'
 import { isAlive } from '../sql/predicates.ts'
-import { lockBuckets } from '../writing/look.ts'
-import { type ItemRow, isCut, itemColumns, pageSql, readPage, required, scannedItem, thresholds } from './items.ts'
+import { type ItemRow, isCut, itemColumns, pageSql, readPage, scannedItem, thresholds } from './items.ts'
 import type { Views } from './views.ts'
 
 type EntryRow = ItemRow & { index_key: Buffer }

@@ -6,25 +6,17 @@
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
-import type {
-  ContainerRecord,
-  ItemKey,
-  PageSize,
-  ReadAnswer,
-  ScanAnswer,
-  ScannedItem,
-  ScanRange,
-  StoredItem,
-  Viewpoint,
-} from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ItemKey, ScannedItem, StoredItem } from '../../../store/item.ts'
+import type { Viewpoint } from '../../../store/policy.ts'
+import type { PageSize, ReadAnswer, ScanAnswer, ScanRange } from '../../../store/reading.ts'
 import { livingAt } from '../../../ttl/living.ts'
 import type { Connections, Session, Statement } from '../connection/connections.ts'
-import { gone } from '../connection/errors.ts'
+import { gone, required } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from '../rows/keys.ts'
-import { type BodyColumns, bodyOf } from '../rows/records.ts'
+import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
 import { isAlive } from '../sql/predicates.ts'
-import { policyOf } from '../writing/write-call.ts'
 import { PointReads } from './point-reads.ts'
 import type { Views } from './views.ts'
 
@@ -131,6 +123,7 @@ const reverseScanStatement = {
 }
 
 const nothing = Buffer.alloc(0)
+
 /** Ids are UTF-8, which has no such byte. */
 const behindAllIds = Buffer.of(0xff)
 
@@ -219,13 +212,6 @@ function backwards({ number, partitionKey }: ContainerRecord, range: ScanRange, 
 /** Whether there may be more behind a page. */
 export function isCut(rows: readonly PageRow<unknown>[], page: PageSize): boolean {
   return rows.length < (rows[0]?.found ?? 0) || rows.length === page.itemsMax
-}
-
-/** The row that is there as long as the container is. */
-export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
-  const [first] = rows
-  if (first === undefined) throw gone(container)
-  return first
 }
 
 export function scannedItem(row: ItemRow): ScannedItem {

@@ -7,7 +7,8 @@
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import { RequestError } from '../../../base/error.ts'
-import type { ChangeRange, ContainerRecord, LogAnswer, LogEntry, PageSize } from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ChangeRange, LogAnswer, LogEntry, PageSize } from '../../../store/reading.ts'
 import type { Connections } from '../connection/connections.ts'
 import { bucketCount, keyFromColumns, pkColumn } from '../rows/keys.ts'
 import { parsePosition, printPosition } from '../rows/positions.ts'

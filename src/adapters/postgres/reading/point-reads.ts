@@ -7,11 +7,13 @@
  */
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
-import { postgresReadsGroupedMax } from '../../../base/limits.ts'
 import type { Connections, Statement } from '../connection/connections.ts'
 import type { KeyColumns } from '../rows/keys.ts'
 import type { BodyColumns } from '../rows/records.ts'
 import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
+
+/** Point reads that share a statement. Many clients make several groups, which PostgreSQL and we work on by turns. */
+const postgresReadsGroupedMax = 16
 
 /** Where an item is, or would be. */
 export interface Place {

@@ -9,7 +9,8 @@
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
-import type { ContainerRecord, Living, View, Viewpoint } from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { Living, View, Viewpoint } from '../../../store/policy.ts'
 import { livingAt } from '../../../ttl/living.ts'
 import type { Connections } from '../connection/connections.ts'
 import { gone } from '../connection/errors.ts'

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import type { Body } from '../../../document/body.ts'
 import type { IndexDefinition, Uniqueness } from '../../../document/index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../../../document/index-keys.ts'
+import type { IndexRecord } from '../../../store/catalog.ts'
 import { fill } from '../../../store/fill.ts'
-import type { Draft, IndexRecord, Stamp } from '../../../store/port.ts'
+import type { Draft, Stamp } from '../../../store/item.ts'
 
 export interface Entry {
   readonly number: number

@@ -10,7 +10,7 @@
 
 import { createHash } from 'node:crypto'
 import type { PartitionKeyDefinition } from '../../../document/partition-key.ts'
-import type { ItemKey } from '../../../store/port.ts'
+import type { ItemKey } from '../../../store/item.ts'
 
 export const bucketCount = 64
 const bucketBits = 6

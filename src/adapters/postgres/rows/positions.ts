@@ -7,7 +7,7 @@
  */
 
 import { RequestError } from '../../../base/error.ts'
-import type { ChangePosition } from '../../../store/port.ts'
+import type { ChangePosition } from '../../../store/reading.ts'
 import { bucketCount } from './keys.ts'
 
 export function parsePosition(position: ChangePosition): number[] {

@@ -3,7 +3,8 @@
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { Body, Encoding } from '../../../document/body.ts'
 import { parseIndexPath, printIndexPath, type Uniqueness } from '../../../document/index-definition.ts'
-import type { ContainerRecord, DatabaseRecord, IndexDraft, IndexRecord } from '../../../store/port.ts'
+import type { ContainerRecord, DatabaseRecord, IndexDraft, IndexRecord } from '../../../store/catalog.ts'
+import type { TtlPolicy } from '../../../store/policy.ts'
 
 export interface DatabaseRow {
   number: number
@@ -109,4 +110,12 @@ export function toJson(value: unknown): string | null {
 
 function fromJson(text: string | null) {
   return text === null ? null : JSON.parse(text)
+}
+
+export function policyOf(row: {
+  readonly default_ttl: number | null
+  readonly inherited_dead_at: number
+  readonly own_dead_at: number
+}): TtlPolicy {
+  return { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
 }

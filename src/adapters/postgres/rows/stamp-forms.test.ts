@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { etagForm, etagOf } from '../../../nosql/http/resource-id.ts'
 import { fill } from '../../../store/fill.ts'
-import type { Draft, StampGap } from '../../../store/port.ts'
+import type { Draft, StampGap } from '../../../store/item.ts'
 import { canBeMarked, closedBody, noBody, type OpenBody, openBody, withMarks } from './stamp-forms.ts'
 
 test('a draft is taken apart into pieces and forms, or not at all', () => {

@@ -10,7 +10,7 @@
  */
 
 import type { Body } from '../../../document/body.ts'
-import type { Draft, StampForm, StampName } from '../../../store/port.ts'
+import type { Draft, StampForm, StampName } from '../../../store/item.ts'
 
 function code({ number, bytesBefore = '' }: StampForm): string {
   return { decimal: 'd', hexadecimal: 'x', base64: `b${bytesBefore}` }[number]

@@ -16,11 +16,13 @@
  */
 
 import { RequestError } from '../../../base/error.ts'
-import { postgresSignOnMs } from '../../../base/limits.ts'
 import { distribute, hasWorkers, isDistributed } from '../connection/citus.ts'
 import type { Session } from '../connection/connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
+
+/** How often a gateway says that it is there; one that has been silent for three times as long counts as gone. */
+export const postgresSignOnMs = 10_000
 
 export const migrations: readonly string[] = [
   `

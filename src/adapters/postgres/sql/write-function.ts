@@ -18,9 +18,12 @@
  * expected is not so any more). Where all or nothing is asked for, anything but success is raised, and undoes the transaction.
  */
 
-import { postgresLockMsMax } from '../../../base/limits.ts'
+import { refusedState } from '../connection/errors.ts'
 import { inheritedAfter, ownAfter } from './predicates.ts'
-import { laneStep, livingHolder, refusedState, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
+import { laneStep, livingHolder, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
+
+/** How long the writes to several buckets wait for one of them, before each goes on by itself: longer than a group takes. */
+const postgresLockMsMax = 20
 
 /** Any number, the same in every gateway. */
 export const clockLock = 0x6d617967

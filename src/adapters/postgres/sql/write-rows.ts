@@ -4,25 +4,29 @@
  * the function, because a call of its own costs as much as a statement.
  */
 
+import { refusedState } from '../connection/errors.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { isAlive } from './predicates.ts'
 
-/** The SQLSTATE of what the function raises; no code of PostgreSQL begins so. The detail says what it was. */
-export const refusedState = 'MF001'
-
 const never = Number.MAX_SAFE_INTEGER
+
 const alive = (row: string) => isAlive(row, 'inherited_after', 'own_after')
+
 const atKey = (row: string) =>
   `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epks[k] AND ${row}.pk = pks[k] AND ${row}.id = ids[k]`
+
 /** Under the lock of the bucket the row stays where it was found. */
 const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here`
+
 /** An entry with the key of entry `e` whose item is alive. */
 export const livingHolder = (where: string) => `
         1 FROM mayfly.entries n JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
           AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
         WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
+
 const logColumns =
   'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
+
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
 /** `here`: where the item stands that was found at the key, alive or dead; without one it is NULL, and so is what was found of it. */
@@ -32,6 +36,7 @@ export const rowVariables = `here tid; here_sequence bigint; here_version bigint
 /** Stamps as text: stamp-forms.ts. Not `CASE form WHEN`, which Citus prints wrong beside a column. */
 const print = (form: string, value: string) => `CASE WHEN ${form} = 'd' THEN ${value}::text
   WHEN ${form} = 'x' THEN lpad(to_hex(${value}), greatest(12, length(to_hex(${value}))), '0') ELSE mayfly.print(${form}, ${value}) END`
+
 const withSequence = (sequence: string) => `replace(body_, chr(1), coalesce(${print('sequence_form', sequence)}, ''))`
 
 /** Makes the item, but for its sequence. */
@@ -50,6 +55,7 @@ const insertItem = (sequence: string) => `
         INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
           VALUES (c_, b, epks[k], pks[k], long_pks[k], ids[k], ${sequence}, made_version, moment, at_, deadline_,
             ${withSequence(sequence)}, data_)`
+
 const madeColumns = 'version = made_version, ts = moment, at = at_, deadline = deadline_, bytes = data_'
 
 /**

@@ -1,14 +1,16 @@
 /** What the steps of a transaction find: the buckets they are about, with the rows of their keys. */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
-import type { ContainerRecord, ItemKey, Step, StoredItem } from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ItemKey, StoredItem } from '../../../store/item.ts'
+import type { Step } from '../../../store/writing.ts'
+import { lockBuckets } from '../connection/bucket-locks.ts'
 import { type Session, snapshot } from '../connection/connections.ts'
-import { required } from '../reading/items.ts'
+import { required } from '../connection/errors.ts'
 import { bucketOf, keyColumns } from '../rows/keys.ts'
-import { type BodyColumns, bodyOf } from '../rows/records.ts'
+import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
 import { type FoundBucket, nameOf } from './steps.ts'
-import { policyOf } from './write-call.ts'
 
 /** A bucket that steps are about, and their keys in it. */
 export interface Place {
@@ -52,7 +54,9 @@ interface LookRow extends BodyColumns {
 
 const containerColumns = `k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
       c.log_seconds IS NOT NULL AS is_logged`
+
 const itemColumns = 'n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+
 const itemsJoin = `
     CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
     LEFT JOIN LATERAL (
@@ -74,6 +78,7 @@ const containerStatement = {
   text: `
     SELECT ${containerColumns} FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
 }
+
 const itemsStatement = {
   name: 'look_at_items',
   text: `SELECT ${itemColumns} FROM mayfly.counters n ${itemsJoin} WHERE n.container = $1 AND n.bucket = $2`,
@@ -100,17 +105,6 @@ export async function findBuckets(
     return found
   }
   return places.length === 1 ? findAll() : snapshot(session, findAll)
-}
-
-/** Not async: who sends it with others must hear of its failure first, and only then of theirs that follow from it. */
-export function lockBuckets(
-  session: Session,
-  places: readonly { readonly container: number; readonly bucket: number }[],
-): Promise<unknown> {
-  return session.query('SELECT mayfly.lock_buckets($1, $2)', [
-    places.map(({ container }) => container),
-    places.map(({ bucket }) => bucket),
-  ])
 }
 
 async function find(session: Session, place: Place): Promise<FoundBucket> {

@@ -8,15 +8,9 @@
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import { RequestError } from '../../../base/error.ts'
-import type {
-  ItemChange,
-  ItemKey,
-  Step,
-  StepAnswer,
-  StoredItem,
-  TransactAnswer,
-  TtlPolicy,
-} from '../../../store/port.ts'
+import type { ItemKey, StoredItem } from '../../../store/item.ts'
+import type { TtlPolicy } from '../../../store/policy.ts'
+import type { ItemChange, Step, StepAnswer, TransactAnswer } from '../../../store/writing.ts'
 import { isAlive, livingAt } from '../../../ttl/living.ts'
 import { versionOf } from '../rows/keys.ts'
 import { contentOf } from './write-call.ts'

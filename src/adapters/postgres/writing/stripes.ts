@@ -7,7 +7,8 @@
  */
 
 import type { PoolClient } from 'pg'
-import type { ContainerRecord, ItemWrite, WriteAnswer } from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { ItemWrite, WriteAnswer } from '../../../store/writing.ts'
 import type { Connections } from '../connection/connections.ts'
 import { bucketCount, firstOfStripe } from '../rows/keys.ts'
 

@@ -13,30 +13,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PoolClient } from 'pg'
 import { assert, CapacityError } from '../../../base/error.ts'
-import { postgresRacesMax } from '../../../base/limits.ts'
 import type { KeyMaker } from '../../../document/index-keys.ts'
-import type {
-  ContainerRecord,
-  ItemWrite,
-  Step,
-  StepAnswer,
-  TransactAnswer,
-  TtlPolicy,
-  WriteAnswer,
-} from '../../../store/port.ts'
+import type { ContainerRecord } from '../../../store/catalog.ts'
+import type { TtlPolicy } from '../../../store/policy.ts'
+import type { ItemWrite, Step, StepAnswer, TransactAnswer, WriteAnswer } from '../../../store/writing.ts'
 import { newPolicy } from '../../../ttl/lifespan.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { noteAllFindings } from '../catalog/catalog-changes.ts'
 import { Attempts } from '../connection/attempts.ts'
+import { lockBuckets } from '../connection/bucket-locks.ts'
 import { abandon, type Connections, pipelined } from '../connection/connections.ts'
 import { gone, isConflict, isLost, refusalOf, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { entriesOf, type IndexFindings, isNothing, noFindings } from '../rows/entry-keys.ts'
 import { closedBody } from '../rows/stamp-forms.ts'
 import type { Fences } from './fences.ts'
-import { findBuckets, lockBuckets, type Place, placesOf } from './look.ts'
+import { findBuckets, type Place, placesOf } from './look.ts'
 import { type Decided, type FoundBucket, Overlay } from './steps.ts'
 import { type Call, deletion, instruction, outcomes, writeQuery } from './write-call.ts'
+
+/** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
+const postgresRacesMax = 3
 
 export interface TransactionParts {
   readonly connections: Connections

@@ -3,7 +3,9 @@
 import { type EpochSeconds, toEpochSeconds } from '../../../base/clock.ts'
 import { assert } from '../../../base/error.ts'
 import { fill } from '../../../store/fill.ts'
-import type { ItemChange, ItemKey, StoredItem, TtlPolicy, WriteAnswer } from '../../../store/port.ts'
+import type { ItemKey, StoredItem } from '../../../store/item.ts'
+import type { TtlPolicy } from '../../../store/policy.ts'
+import type { ItemChange, WriteAnswer } from '../../../store/writing.ts'
 import { ownDeadline } from '../../../ttl/lifespan.ts'
 import { parseNumbers, type Statement } from '../connection/connections.ts'
 import type { Entry } from '../rows/entry-keys.ts'
@@ -65,6 +67,7 @@ export const outcomes: Readonly<Record<string, WriteAnswer['outcome']>> = {
 const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', upsert: 'u', delete: 'd' }
 
 const parameters = 30
+
 const writeStatement: Statement = {
   name: 'write',
   text: `SELECT mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')}) AS answer`,
@@ -125,14 +128,6 @@ export function writeQuery(call: Call): Statement & { values: unknown[] } {
 /** To PostgreSQL an element of no array is the same as one that is null, and no array costs both sides nothing. */
 function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | null {
   return list.every(each => each === null) ? null : list
-}
-
-export function policyOf(row: {
-  readonly default_ttl: number | null
-  readonly inherited_dead_at: number
-  readonly own_dead_at: number
-}): TtlPolicy {
-  return { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at }
 }
 
 /** As PostgreSQL prints a row. Columns of their own would have to be described and read one by one, in every answer. */

@@ -1,6 +1,6 @@
 /** Ways to define operators: by the number of their arguments or by the names of them, and what they ask of values. */
 
-import { expressionArrayElementsMax, expressionStringCharsMax } from '../../../base/limits.ts'
+import { MiB } from '../../../base/limits.ts'
 import { exactInteger, int32Max, int32Min, isNumeric, isZeroValue } from '../../../document/bson/number.ts'
 import { bsonType, typeName } from '../../../document/bson/types.ts'
 import {
@@ -13,6 +13,13 @@ import {
 } from '../../../document/bson/value.ts'
 import { MongoError } from '../../words/error.ts'
 import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
+import { shown } from './shown.ts'
+
+/** Elements of an array made by an expression. What is larger could not be stored, because an element takes 8 bytes and more. */
+export const expressionArrayElementsMax = 2_000_000
+
+/** Characters of a string made by an expression, for the same reason. */
+export const expressionStringCharsMax = 16 * MiB
 
 /** Null, undefined or missing: most operators answer null then. */
 export function isNullish(value: Value | undefined): value is EmptyValue | undefined {
@@ -142,4 +149,11 @@ export function namedArguments<Name extends string>(
 /** The compiled argument, if there is one. */
 export function optional(compiler: Compiler, spec: Value | undefined): Evaluate | undefined {
   return spec === undefined ? undefined : compiler.compile(spec)
+}
+
+export function refuseNoObject(value: Value): never {
+  return refuse(
+    40400,
+    `$mergeObjects requires object inputs, but input ${shown(value)} is of type ${nameOfType(value)}`,
+  )
 }

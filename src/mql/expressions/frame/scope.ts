@@ -5,9 +5,11 @@
  * Pipelines within pipelines take their slots from the same numbers, so that they see the variables of the outer ones.
  */
 
-import { expressionStepsMax } from '../../../base/limits.ts'
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
 import { MongoError } from '../../words/error.ts'
+
+/** Elements that expressions look at for one document: a second or so in which nobody else gets a turn. */
+const expressionStepsMax = 10_000_000
 
 /** What the system variables mean in one command. */
 export interface Constants {

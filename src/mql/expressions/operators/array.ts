@@ -1,6 +1,5 @@
 /** Operators on arrays. */
 
-import { expressionArrayElementsMax } from '../../../base/limits.ts'
 import { compareValues, equalValues } from '../../../document/bson/compare.ts'
 import { isNumeric, printNumber } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -11,6 +10,7 @@ import {
   between,
   binary,
   exactly,
+  expressionArrayElementsMax,
   int32Of,
   isNullish,
   isTrue,

@@ -1,22 +1,11 @@
 /** Operators on arrays as sets: order and repetition do not matter, and results are in the order of values. */
 
 import { compareValues } from '../../../document/bson/compare.ts'
-import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
-import { keyOfValue } from '../../../document/bson/ordered-key.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, nullValue, type Value } from '../../../document/bson/value.ts'
 import { any, array, binary, compileAll, isNullish, nameOfType, refuse } from '../frame/define.ts'
 import type { Context, OperatorFamily } from '../frame/scope.ts'
-
-/** A text that is the same for equal values. Strings and integers, which most are, need no key for that. */
-export function identityOf(value: Value): string {
-  if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
-  if (value.type === bsonType.int32) return `i${value.value}`
-  const whole = isNumeric(value) ? exactInteger(value) : undefined
-  if (whole !== undefined) return `i${whole}`
-  const key = keyOfValue(value)
-  return `k${Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')}`
-}
+import { identityOf } from '../values/identity.ts'
 
 type ValueSet = Map<string, Value>
 

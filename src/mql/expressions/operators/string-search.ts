@@ -1,10 +1,10 @@
 /** Operators that search strings, replace parts of them and trim their ends. */
 
-import { expressionStringCharsMax } from '../../../base/limits.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import {
   between,
+  expressionStringCharsMax,
   int32Of,
   isNullish,
   namedArguments,

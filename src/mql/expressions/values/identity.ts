@@ -1,0 +1,16 @@
+/** A text for each value that is the same for equal values: the key of sets, groups and joins. */
+
+import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
+import { keyOfValue } from '../../../document/bson/ordered-key.ts'
+import { bsonType } from '../../../document/bson/types.ts'
+import type { Value } from '../../../document/bson/value.ts'
+
+/** A text that is the same for equal values. Strings and integers, which most are, need no key for that. */
+export function identityOf(value: Value): string {
+  if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
+  if (value.type === bsonType.int32) return `i${value.value}`
+  const whole = isNumeric(value) ? exactInteger(value) : undefined
+  if (whole !== undefined) return `i${whole}`
+  const key = keyOfValue(value)
+  return `k${Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')}`
+}
