@@ -14,12 +14,12 @@ export interface AdminContext {
   readonly engine: Engine
   readonly clock: Clock
   /** What can be switched on the Mongo side while it runs. */
-  readonly mongoSettings: MongoSettings
+  readonly mongoSettings: AdminMongoSettings
   /** The key of a Mongo document from what a person calls it. */
   readonly documentKey: (container: ContainerRecord, id: string, partitionKey: string | null) => Promise<ItemKey>
 }
 
-export interface MongoSettings {
+export interface AdminMongoSettings {
   isDocumentTtlOn: boolean
   areExpiryEventsOn: boolean
 }
@@ -94,7 +94,7 @@ async function purge({ engine }: AdminContext, { body }: AdminCall) {
   return { removed, remaining }
 }
 
-function settingsState({ isDocumentTtlOn, areExpiryEventsOn }: MongoSettings) {
+function settingsState({ isDocumentTtlOn, areExpiryEventsOn }: AdminMongoSettings) {
   return { documentTtl: isDocumentTtlOn, expiryEvents: areExpiryEventsOn }
 }
 

@@ -2,7 +2,7 @@
 
 import type { ContainerStatus, Engine } from '../engine/engine.ts'
 
-export class Counters {
+export class RequestCounters {
   readonly #requests = new Map<number, number>()
   #chargeRu = 0
 
@@ -27,7 +27,7 @@ interface Metric {
   readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[]
 }
 
-export async function metricsText(engine: Engine, counters: Counters): Promise<string> {
+export async function metricsText(engine: Engine, counters: RequestCounters): Promise<string> {
   const containers: { labels: Record<string, string>; status: ContainerStatus }[] = []
   for (const database of await engine.databases()) {
     for (const container of await engine.store.containers(database)) {

@@ -3,17 +3,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RequestError } from '../base/error.ts'
 import { definitionBytesMax } from '../base/limits.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall } from './api.ts'
 import { publicError } from './error-map.ts'
 import { checkAdmin, checkOrigin, type GuardOptions } from './guard.ts'
-import { type Counters, metricsText } from './metrics.ts'
+import { metricsText, type RequestCounters } from './metrics.ts'
 
 export interface AdminOptions extends GuardOptions, AdminContext {
-  readonly counters: Counters
-  readonly log: Log
+  readonly counters: RequestCounters
+  readonly log: Logger
   readonly version: string
   readonly storeName: string
   readonly uptimeMs: () => number

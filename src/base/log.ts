@@ -1,10 +1,10 @@
 /** What the layers need of a logger; the composition root brings pino, tests and the library a silent one. */
 
-export interface Log {
+export interface Logger {
   error(details: object, message: string): void
   warn(details: object, message: string): void
   info(details: object, message: string): void
   debug(details: object, message: string): void
 }
 
-export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} }
+export const silentLog: Logger = { error() {}, warn() {}, info() {}, debug() {} }

@@ -15,7 +15,7 @@ export interface Shape {
   readonly polygons: readonly (readonly Ring[])[]
 }
 
-export type Reading = { readonly shape: Shape } | { readonly reason: string }
+export type ShapeReading = { readonly shape: Shape } | { readonly reason: string }
 
 const none: Shape = { points: [], lines: [], polygons: [] }
 
@@ -30,7 +30,7 @@ const readers: Readonly<Record<string, (coordinates: unknown) => Shape>> = {
   MultiPolygon: coordinates => ({ ...none, polygons: readList(coordinates, readPolygon) }),
 }
 
-export function readShape(value: unknown): Reading {
+export function readShape(value: unknown): ShapeReading {
   const type = ownProperty(value, 'type')
   if (typeof type !== 'string') return { reason: 'The input is not a GeoJSON object.' }
   const reader = Object.hasOwn(readers, type) ? readers[type] : undefined

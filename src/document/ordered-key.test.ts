@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { InvariantError } from '../base/error.ts'
 import { nestingDepthMax, queryDepthMax } from '../base/limits.ts'
 import { comparePrimitives, compareValues, equalValues } from '../sql/values/compare.ts'
-import { setOwn, type Value } from '../sql/values/value.ts'
+import { type SqlValue, setOwn } from '../sql/values/value.ts'
 import { indexKeyBytesMax } from './key-bytes.ts'
 import {
   encodeFullKey,
@@ -61,15 +61,15 @@ function randomPrimitive(textLengthMax?: number): KeyPrimitive {
   return oneOf([() => null, () => random(2) === 0, randomNumber, () => randomText(textLengthMax)])()
 }
 
-function randomObject(depth: number): Value {
-  const object: Record<string, Value> = {}
+function randomObject(depth: number): SqlValue {
+  const object: Record<string, SqlValue> = {}
   for (let left = random(4); left > 0; left -= 1) {
     setOwn(object, oneOf([...units, '', '__proto__', '0', '10', 'ab']), randomValue(depth - 1))
   }
   return object
 }
 
-function randomValue(depth = 3, textLengthMax?: number): Value {
+function randomValue(depth = 3, textLengthMax?: number): SqlValue {
   const kind = random(depth > 0 ? 10 : 7)
   if (kind === 0) return undefined
   if (kind < 7) return randomPrimitive(textLengthMax)
@@ -77,7 +77,7 @@ function randomValue(depth = 3, textLengthMax?: number): Value {
 }
 
 /** Often a near relative, because two random values mostly differ at once. */
-function relativeOf(value: Value): Value {
+function relativeOf(value: SqlValue): SqlValue {
   if (random(3) === 0) return randomValue()
   if (typeof value === 'string') {
     const at = random(value.length + 1)
@@ -85,15 +85,15 @@ function relativeOf(value: Value): Value {
   }
   if (typeof value === 'number') return random(2) === 0 ? -value : value * (1 - 2 ** -53)
   if (Array.isArray(value)) {
-    const copy = [...(value as Value[])]
+    const copy = [...(value as SqlValue[])]
     if (copy.length > 0 && random(2) === 0) copy[random(copy.length)] = randomValue(1)
     else copy.push(randomValue(1))
     return copy
   }
   if (typeof value === 'object' && value !== null) {
-    const copy: Record<string, Value> = {}
+    const copy: Record<string, SqlValue> = {}
     for (const name of Object.keys(value).reverse()) {
-      setOwn(copy, name, random(4) === 0 ? randomValue(1) : (value as Record<string, Value>)[name])
+      setOwn(copy, name, random(4) === 0 ? randomValue(1) : (value as Record<string, SqlValue>)[name])
     }
     if (random(2) === 0) setOwn(copy, oneOf(units), null)
     return copy
@@ -111,7 +111,7 @@ function expectEqual(actual: unknown, expected: unknown, describe: () => string)
   if (actual !== expected) assert.equal(actual, expected, describe())
 }
 
-function fullKey(value: Value): Uint8Array {
+function fullKey(value: SqlValue): Uint8Array {
   return encodeFullKey([{ value }])
 }
 
@@ -120,7 +120,7 @@ function isWithin(key: Uint8Array, range: { low: Uint8Array; high: Uint8Array })
 }
 
 test('the bytes are those that are documented', () => {
-  const cases: [Value, string][] = [
+  const cases: [SqlValue, string][] = [
     [undefined, '10'],
     [null, '20'],
     [false, '30'],
@@ -229,8 +229,8 @@ test('large values have whole keys', () => {
 })
 
 test('a value nested too deeply is refused, one that items and queries can build is not', () => {
-  const nested = (depth: number): Value => {
-    let value: Value = []
+  const nested = (depth: number): SqlValue => {
+    let value: SqlValue = []
     for (let left = depth - 1; left > 0; left -= 1) value = [value]
     return value
   }
@@ -240,7 +240,7 @@ test('a value nested too deeply is refused, one that items and queries can build
 })
 
 test('a value that is small in memory and astronomical when written out is refused', () => {
-  let value: Value = 'x'.repeat(1000)
+  let value: SqlValue = 'x'.repeat(1000)
   for (let level = 0; level < 40; level += 1) value = [value, value]
   assert.throws(() => fullKey(value), { name: 'RequestError', kind: 'too_large' })
   assert.equal(encodeKey([{ value }]).isCut, true)
@@ -253,7 +253,7 @@ test('what is not JSON is a mistake of the caller', () => {
 })
 
 /** A bound and what it means, said without keys. */
-function randomBound(textLengthMax?: number): { bound: KeyBound; holds: (value: Value) => boolean } {
+function randomBound(textLengthMax?: number): { bound: KeyBound; holds: (value: SqlValue) => boolean } {
   const kind = random(6)
   if (kind === 0) {
     const equals = randomValue(2, textLengthMax)
@@ -267,13 +267,13 @@ function randomBound(textLengthMax?: number): { bound: KeyBound; holds: (value: 
 
   const min = randomPrimitive(textLengthMax)
   const minInclusive = random(2) === 0
-  const isAbove = (value: Value) => satisfies(comparePrimitives(value, min), minInclusive)
+  const isAbove = (value: SqlValue) => satisfies(comparePrimitives(value, min), minInclusive)
   if (kind === 3) return { bound: { min, minInclusive }, holds: isAbove }
 
   const other = relativeOf(min)
   const max = comparePrimitives(other, min) === undefined ? min : (other as KeyPrimitive)
   const maxInclusive = random(2) === 0
-  const isBelow = (value: Value) => satisfies(comparePrimitives(max, value), maxInclusive)
+  const isBelow = (value: SqlValue) => satisfies(comparePrimitives(max, value), maxInclusive)
   if (kind === 4) return { bound: { max, maxInclusive }, holds: isBelow }
   return {
     bound: { min, minInclusive, max, maxInclusive },
@@ -286,8 +286,8 @@ function satisfies(order: number | undefined, isInclusive: boolean): boolean {
 }
 
 /** A value on, near or far from the ends of the bound. */
-function candidateFor(bound: KeyBound): Value {
-  const ends = Object.values(bound).filter(end => typeof end !== 'boolean' || !('defined' in bound)) as Value[]
+function candidateFor(bound: KeyBound): SqlValue {
+  const ends = Object.values(bound).filter(end => typeof end !== 'boolean' || !('defined' in bound)) as SqlValue[]
   const end = oneOf([...ends, undefined])
   if (typeof end === 'string' && random(2) === 0) return end + randomText(2)
   return random(3) === 0 ? end : relativeOf(end)

@@ -9,7 +9,7 @@ import { RequestError } from '../base/error.ts'
 import { newResourceNumber } from '../base/identifier.ts'
 import { IdleWatch } from '../base/idle.ts'
 import { partitionsMax, throughputDefault } from '../base/limits.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Encoding } from '../document/body.ts'
 import type { PageRunner } from '../query/page-task.ts'
@@ -35,7 +35,7 @@ export interface EngineOptions {
   readonly rateLimit: boolean
   /** Physical partitions of new containers; undefined: by throughput. */
   readonly partitions: number | undefined
-  readonly log: Log
+  readonly log: Logger
   readonly declaredIndexes: IndexKeeperOptions['declaredIndexes']
   /** Makes long pages of queries elsewhere, when that is possible. */
   readonly pageRunner?: PageRunner | undefined

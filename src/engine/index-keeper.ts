@@ -11,7 +11,7 @@
 import { machine } from '../base/clock.ts'
 import type { IdleWatch } from '../base/idle.ts'
 import { indexBuildRowsMax } from '../base/limits.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
@@ -64,7 +64,7 @@ interface Observed {
 export interface IndexKeeperOptions {
   readonly store: Store
   readonly idle: IdleWatch
-  readonly log: Log
+  readonly log: Logger
   /** What the definition of a container declares; only the edge that made it can read it. */
   readonly declaredIndexes: (definition: unknown) => readonly (readonly IndexComponent[])[]
 }
@@ -73,7 +73,7 @@ export class IndexKeeper implements AsyncDisposable {
   readonly largePartitions = new LargePartitions()
   readonly #store: Store
   readonly #idle: IdleWatch
-  readonly #log: Log
+  readonly #log: Logger
   readonly #declaredIndexes: IndexKeeperOptions['declaredIndexes']
   readonly #observed = new Map<number, Observed>()
   #work: Promise<void> = Promise.resolve()

@@ -25,10 +25,10 @@ import {
   makePage,
   type PageRunner,
   type PageTask,
-  type Statement,
+  type QueryStatement,
 } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
-import { batchSource, type Source, type SourcePlan, sourceOf } from '../query/source.ts'
+import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../query/source.ts'
 import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
@@ -49,7 +49,7 @@ export interface ItemQuery {
   /** Made for the page's moment, which is all it may know of time. */
   readonly program: (moment: EpochSeconds) => Program
   /** The same in words; undefined when it can only be run where it was made. */
-  readonly statement?: Statement | undefined
+  readonly statement?: QueryStatement | undefined
   /** Whether the container's policy lets a path be indexed. */
   readonly mayIndex: (path: IndexPath) => boolean
   /** Whether an index of the path was promised, to be made when the first query misses it. */
@@ -135,7 +135,7 @@ async function makeSomewhere(
   { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
   { range, demands, statement }: ItemQuery,
-  { program, task, partition }: { program: Program; task: PageTask; partition: Source | undefined },
+  { program, task, partition }: { program: Program; task: PageTask; partition: ItemSource | undefined },
 ): Promise<MadePage | 'stale'> {
   const reader = readerOf(store, container)
   if (runner === undefined || statement === undefined || partition !== undefined) {
@@ -202,7 +202,7 @@ async function smallPartition(
   container: ContainerRecord,
   range: ScanRange,
   at: Viewpoint,
-): Promise<Source | undefined> {
+): Promise<ItemSource | undefined> {
   if (range.pk === undefined || largePartitions.has(container, range.pk)) return undefined
   const whole = sourceOf(scan.source, readerOf(store, container), range, { isOrderFree: false })
   const partition = await whole.read(undefined, at, scanItemsMax)

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { MiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
-import { asMongoError, errorAnswer, noCircumstances } from './answers/error-map.ts'
+import { asMongoError, errorAnswer, plainErrorContext } from './answers/error-map.ts'
 import { type Fields, writeFields } from './answers/fields.ts'
 import { dispatch } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
@@ -147,7 +147,7 @@ export class Connection {
       return dispatch(this.#service, this.#client, parseOpMsg(message))
     } catch (error) {
       if (error instanceof CutConnection) throw error
-      return errorAnswer(asMongoError(error), noCircumstances)
+      return errorAnswer(asMongoError(error), plainErrorContext)
     }
   }
 

@@ -4,14 +4,14 @@ import { MayflyError } from '../base/error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { CommandError } from './answers/command-error.ts'
 import { errorCodes } from './answers/error-codes.ts'
-import { asMongoError, type Circumstances, errorAnswer } from './answers/error-map.ts'
+import { asMongoError, type ErrorContext, errorAnswer } from './answers/error-map.ts'
 import { type Fields, one } from './answers/fields.ts'
 import { documentCommands, findCommand } from './commands.ts'
 import { Arguments } from './requests/arguments.ts'
-import { type Call, type Command, genericFields } from './service/command.ts'
+import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
-import { beginStatement } from './service/statement.ts'
+import { beginTransactionState } from './service/statement.ts'
 import type { Client } from './session/client.ts'
 import type { DocumentSequence } from './wire/op-msg.ts'
 
@@ -24,7 +24,7 @@ export interface Request {
 
 /** An answer always comes, unless a fail point cuts the connection. */
 export function dispatch(service: MongoService, client: Client, request: Request): MaybePromise<Fields> {
-  let call: Call | undefined
+  let call: CommandCall | undefined
   let args: Arguments | undefined
   const fail = (error: unknown): Fields => {
     if (error instanceof CutConnection) {
@@ -58,7 +58,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
 }
 
 /** What an error means for the client, from what the command says, which may be what is wrong with it. */
-function circumstancesOf(args: Arguments | undefined): Circumstances {
+function circumstancesOf(args: Arguments | undefined): ErrorContext {
   const isInTransaction = args?.has('autocommit') ?? false
   return {
     isInTransaction,
@@ -67,7 +67,7 @@ function circumstancesOf(args: Arguments | undefined): Circumstances {
   }
 }
 
-function begin(service: MongoService, client: Client, request: Request, args: Arguments): Call {
+function begin(service: MongoService, client: Client, request: Request, args: Arguments): CommandCall {
   const command = findCommand(args.name)
   if (command === undefined) {
     throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
@@ -84,7 +84,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   checkReadConcern(args)
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid)
-  const { txnNumber, isInTransaction } = beginStatement(command, args, session)
+  const { txnNumber, isInTransaction } = beginTransactionState(command, args, session)
   const operation = service.operations.begin({
     args,
     database,
@@ -148,7 +148,7 @@ function checkFields(command: Command, args: Arguments, sequences: readonly Docu
   }
 }
 
-function end(call: Call, code: number): void {
+function end(call: CommandCall, code: number): void {
   const { service, client, session, command, operation, chargeRu } = call
   service.operations.end(operation)
   service.onAnswer(code, chargeRu)
@@ -162,6 +162,6 @@ function end(call: Call, code: number): void {
  * What drivers and shells say beside what their user asked for shall not hide what that cost: they end cursors and sessions, ask for
  * names, and mongosh looks for a collection of `admin` while its user is already typing.
  */
-function isOnDocuments({ command, database }: Call): boolean {
+function isOnDocuments({ command, database }: CommandCall): boolean {
   return database !== 'admin' && documentCommands.has(command)
 }

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, machine } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Connection } from './connection.ts'
 import { dropForgottenIndexes, finishRewriting } from './indexes/recovery.ts'
@@ -25,7 +25,7 @@ const mongoHousekeepingMs = 60_000
 export interface MongoOptions {
   readonly engine: Engine
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly key: string
   readonly version: string
   readonly settings: MongoSettings

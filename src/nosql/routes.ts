@@ -29,8 +29,8 @@ import { deleteUser, listUsers, postUser, readUser, replaceUser } from './handle
 import type { NosqlRequest } from './http/request.ts'
 import type { NosqlResponse } from './http/response.ts'
 
-export type Handler = (request: NosqlRequest) => MaybePromise<NosqlResponse>
-type Methods = { readonly [method in 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler }
+export type RouteHandler = (request: NosqlRequest) => MaybePromise<NosqlResponse>
+type Methods = { readonly [method in 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: RouteHandler }
 
 interface Resource {
   readonly within: readonly string[]
@@ -107,7 +107,7 @@ export function resourceTypeOf(path: readonly string[]): string {
   return path.length === 0 ? '' : path[path.length % 2 === 0 ? path.length - 2 : path.length - 1]!
 }
 
-export function findHandler(method: string, path: readonly string[]): Handler {
+export function findHandler(method: string, path: readonly string[]): RouteHandler {
   const type = resourceTypeOf(path)
   const resource = Object.hasOwn(resources, type) ? resources[type]! : undefined
   const depth = Math.ceil(path.length / 2) - 1

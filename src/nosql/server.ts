@@ -2,7 +2,7 @@
 
 import { MayflyError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import { andThen } from '../base/maybe-promise.ts'
 import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
@@ -16,7 +16,7 @@ import type { HttpRequest, Reply } from './http/transport.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
-  readonly log: Log
+  readonly log: Logger
   /** Told of every answer: its status and what it cost. */
   readonly onAnswer: (status: number, chargeRu: number) => void
 }

@@ -10,7 +10,7 @@ import type { Viewpoint } from '../store/policy.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'
 import { identityBytes, tieOf } from './place.ts'
 import type { Program } from './program.ts'
-import type { Source } from './source.ts'
+import type { ItemSource } from './source.ts'
 
 const moment = toEpochSeconds(1000)
 const at: Viewpoint = { moment, policy: { defaultTtl: null, inheritedDeadAt: 0, ownDeadAt: 0 } }
@@ -19,7 +19,7 @@ const at: Viewpoint = { moment, policy: { defaultTtl: null, inheritedDeadAt: 0, 
 function listSource(
   bodies: readonly (readonly unknown[])[],
   { batch = 3, isOrdered = false } = {},
-): Source & { reads: number } {
+): ItemSource & { reads: number } {
   const source = {
     reads: 0,
     read: (after: readonly (string | number)[] | undefined, from: Viewpoint, itemsMax: number) => {
@@ -78,7 +78,7 @@ function byPlace(part: Partial<Program> = {}): Program {
   }
 }
 
-function pageOf(source: Source, program: Program, rowsMax: number, position?: PagePosition): Promise<Page> {
+function pageOf(source: ItemSource, program: Program, rowsMax: number, position?: PagePosition): Promise<Page> {
   return executePage({ source, program, at, position, rowsMax, bytesMax: 1e9 })
 }
 
@@ -88,7 +88,7 @@ interface Limits {
 }
 
 /** The rows of each page. */
-async function walk(source: () => Source, program: () => Program, { rowsMax = 1000, bytesMax = 1e9 }: Limits = {}) {
+async function walk(source: () => ItemSource, program: () => Program, { rowsMax = 1000, bytesMax = 1e9 }: Limits = {}) {
   const pages: string[][] = []
   let position: PagePosition | undefined
   do {
@@ -143,7 +143,7 @@ describe('in source order', () => {
     assert.deepEqual(first.rows, texts(['a', 'b1', 'b2']))
     // The sequence of an item stays when others come between.
     const renumbered = listSource([['a'], ['new'], ['b1', 'b2', 'b3'], ['c']])
-    const source: Source = {
+    const source: ItemSource = {
       read: async (...given) => {
         const batch = await renumbered.read(...given)
         const sequences = [0, 9, 1, 2]
@@ -179,7 +179,7 @@ describe('in source order', () => {
   test('a row that is the item goes out as it is stored', async () => {
     const body = '{"b":1.0, "a":12345678901234567890}'
     const item = { sequence: 1, version: 1, ts: moment, deadline: null, body } as StoredItem
-    const source: Source = { read: () => ({ version: 3, items: [item], positionOf: () => [1], next: undefined }) }
+    const source: ItemSource = { read: () => ({ version: 3, items: [item], positionOf: () => [1], next: undefined }) }
     const whole = inSourceOrder({ accept: ({ document }, emit) => void emit(document, undefined) })
     const { rows, version, statistics } = await pageOf(source, whole, 5)
     assert.deepEqual(rows, [body])

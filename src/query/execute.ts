@@ -13,7 +13,7 @@ import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
 import type { Program } from './program.ts'
-import type { Source, SourceBatch, SourcePosition } from './source.ts'
+import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type PlacedRow, TopRows } from './top-rows.ts'
 
 /** After this a page that goes on in source order is given back as it is; the service does so after five seconds. */
@@ -32,7 +32,7 @@ export interface PagePosition extends PlacePosition {
 }
 
 export interface PageRequest {
-  readonly source: Source
+  readonly source: ItemSource
   readonly program: Program
   /** The page's one moment, and the policy of it. */
   readonly at: Viewpoint

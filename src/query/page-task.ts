@@ -12,10 +12,10 @@ import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'
 import type { Program } from './program.ts'
-import { batchSource, type Source, type SourcePlan, sourceOf } from './source.ts'
+import { batchSource, type ItemSource, type SourcePlan, sourceOf } from './source.ts'
 
 /** A query in words, from which another thread makes the program anew. */
-export interface Statement {
+export interface QueryStatement {
   readonly language: 'sql'
   readonly text: string
   readonly parameters: ReadonlyMap<string, unknown>
@@ -47,7 +47,7 @@ export interface RemotePageTask extends PageTask {
   readonly container: number
   /** `describeIndexes` of the container when the page was planned. */
   readonly indexes: string
-  readonly statement: Statement
+  readonly statement: QueryStatement
 }
 
 export interface PageRunner {
@@ -70,7 +70,7 @@ export async function makePage(
   reader: ContainerReader,
   program: Program,
   task: PageTask,
-  { source, slicesMax }: { source?: Source | undefined; slicesMax?: number | undefined } = {},
+  { source, slicesMax }: { source?: ItemSource | undefined; slicesMax?: number | undefined } = {},
 ): Promise<MadePage> {
   const { plan, range } = task
   const counted = plan.count === undefined ? undefined : await countLiving(reader, task.at, plan.count)
@@ -83,7 +83,7 @@ export async function makePage(
   return { ...(await executePage({ ...task, program, source: items, slicesMax })), isCounted: false }
 }
 
-const nothing: Source = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })
+const nothing: ItemSource = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })
 
 /** Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all. */
 async function countLiving(

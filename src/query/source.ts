@@ -23,7 +23,7 @@ export interface SourceBatch {
  * Items one batch after another. A source whose order is that of the program's places says where a place is, so that reading
  * can begin there and stop when the page is full.
  */
-export interface Source {
+export interface ItemSource {
   /** Reads items that are living from there, as many as asked for or fewer. */
   read(after: SourcePosition | undefined, at: Viewpoint, itemsMax: number): MaybePromise<SourceBatch>
   /** Only when items come in the order of places: the position just before the item of the place. */
@@ -45,7 +45,7 @@ export function sourceOf(
   range: ScanRange,
   /** Nothing depends on the order in which items come. */
   { isOrderFree }: { isOrderFree: boolean },
-): Source {
+): ItemSource {
   switch (plan.kind) {
     case 'scan':
       return isOrderFree && isWhole(range) && reader.scanRows !== undefined
@@ -59,7 +59,7 @@ export function sourceOf(
 }
 
 /** A batch that has been read already, and all there is. */
-export function batchSource(batch: SourceBatch): Source {
+export function batchSource(batch: SourceBatch): ItemSource {
   return { read: () => batch }
 }
 
@@ -85,7 +85,7 @@ function readRows(
 }
 
 /** All items of a range, in key order. */
-function scanSource(reader: ContainerReader, range: ScanRange): Source {
+function scanSource(reader: ContainerReader, range: ScanRange): ItemSource {
   return {
     read: (after, at, itemsMax) =>
       andThen(reader.scan({ ...range, after: keyOf(after), at }, { itemsMax, bytesMax: scanBytesMax }), answer => ({
@@ -98,7 +98,7 @@ function scanSource(reader: ContainerReader, range: ScanRange): Source {
 }
 
 /** Items by name, in key order: what a filter on the id asks for within one partition key. */
-function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): Source {
+function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): ItemSource {
   const ordered = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
   return {
     read: async (after, at) => {
@@ -130,7 +130,7 @@ function indexSource(
   reader: ContainerReader,
   { index, keys, isReverse, isDistinct = false, isOrdered, prefix }: Extract<SourcePlan, { kind: 'index' }>,
   within: ScanRange,
-): Source {
+): ItemSource {
   return {
     read: (after, at, itemsMax) => {
       const range = { index, keys, isReverse, isDistinct, after: entryOf(after), within: { ...within, at } }

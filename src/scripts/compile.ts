@@ -7,8 +7,8 @@
  */
 
 import { KiB } from '../base/limits.ts'
-import type { EngineContext, GuestFunction, UncaughtError } from './engine.ts'
 import type { ThrownError } from './guest/thrown-error.ts'
+import type { EngineContext, GuestFunction, UncaughtError } from './quickjs.ts'
 
 /** How much of an error that a script throws is passed on. */
 const scriptErrorCharsMax = 8 * KiB

@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto'
 import { machine } from '../base/clock.ts'
 import { KiB, MiB } from '../base/limits.ts'
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
-import { type Engine, type EngineContext, type GuestFunction, UncaughtError } from './engine.ts'
 import { scriptText } from './guest/texts.ts'
 import type { HostCall } from './host.ts'
 import { toHostCall } from './host-call.ts'
+import { type EngineContext, type GuestFunction, type ScriptEngine, UncaughtError } from './quickjs.ts'
 import { compileErrorNumber } from './script-error.ts'
 import type { RunEnd, RunMessage, ToThread } from './thread-messages.ts'
 
@@ -53,7 +53,7 @@ export class Execution {
   #isAsking = false
   #isLate = false
 
-  constructor(engine: Engine, message: RunMessage, send: (call: HostCall) => void) {
+  constructor(engine: ScriptEngine, message: RunMessage, send: (call: HostCall) => void) {
     this.#message = message
     this.#send = send
     this.#context = engine.createContext(() => this.#isOver())

@@ -1,9 +1,15 @@
 /** The user-defined functions of one page of a query, in their thread: compiled when first called, then called row by row. */
 
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
-import { type Engine, type EngineContext, type GuestFunction, stepsPerQuestion, UncaughtError } from './engine.ts'
 import type { FromFunctionThread, ToFunctionThread } from './function-messages.ts'
 import { functionsText } from './guest/texts.ts'
+import {
+  type EngineContext,
+  type GuestFunction,
+  type ScriptEngine,
+  stepsPerQuestion,
+  UncaughtError,
+} from './quickjs.ts'
 import { compileErrorNumber } from './script-error.ts'
 
 /**
@@ -19,7 +25,7 @@ export class FunctionContext {
   #steps = 0
   #isLate = false
 
-  constructor(engine: Engine, epochMs: number) {
+  constructor(engine: ScriptEngine, epochMs: number) {
     this.#context = engine.createContext(() => this.#isOver())
     const host = this.#context.createHost({ random: () => Math.random() })
     const maker = this.#context.evaluate(functionsText, guestFileName)

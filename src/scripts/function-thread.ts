@@ -1,9 +1,9 @@
 /** The thread of user-defined functions. It sleeps until a query asks, and wakes the query when it has answered. */
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { loadEngine } from './engine.ts'
 import { FunctionContext } from './function-context.ts'
 import { type FromFunctionThread, type FunctionThreadData, type ToFunctionThread, turn } from './function-messages.ts'
+import { loadEngine } from './quickjs.ts'
 
 const { port, turn: sharedTurn } = workerData as FunctionThreadData
 const turns = new Int32Array(sharedTurn)

@@ -2,8 +2,8 @@
 
 import { parentPort } from 'node:worker_threads'
 import { assert } from '../base/error.ts'
-import { loadEngine } from './engine.ts'
 import { Execution } from './execution.ts'
+import { loadEngine } from './quickjs.ts'
 import type { FromThread, RunEnd, ToThread } from './thread-messages.ts'
 
 const port = parentPort

@@ -10,7 +10,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import type { Certificate } from './certificate.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
 import { headerBytesMax } from './http/request-parser.ts'
@@ -28,7 +28,7 @@ export interface ListenerOptions {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
   readonly fastLane: Omit<FastLaneOptions, 'handOver'>
   readonly certificate: () => Promise<Certificate>
-  readonly log: Log
+  readonly log: Logger
   readonly holdsProcess: boolean
 }
 

@@ -5,8 +5,8 @@ import { RequestError } from '../base/error.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import {
   Checksum,
-  type Contents,
   type Reached,
+  type StoreContents,
   type StoredContainer,
   type TransferSource,
   type TransferTarget,
@@ -74,7 +74,7 @@ async function walk<T>(
 async function copyAll(
   source: TransferSource,
   target: TransferTarget,
-  { containers }: Contents,
+  { containers }: StoreContents,
   reached: ReadonlyMap<number, Reached>,
   onProgress: (progress: MigrationProgress) => void,
 ): Promise<void> {
@@ -108,7 +108,7 @@ async function copyAll(
 async function compareAll(
   source: TransferSource,
   target: TransferSource,
-  { containers }: Contents,
+  { containers }: StoreContents,
   onProgress: (progress: MigrationProgress) => void,
 ): Promise<MigratedContainer[]> {
   const total = 2 * totalOf(containers)

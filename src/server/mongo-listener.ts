@@ -8,7 +8,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import type { Certificate } from './certificate.ts'
 import { readCopies } from './http/shared-read-buffer.ts'
@@ -22,7 +22,7 @@ export interface MongoListenerOptions {
   /** There are collections already, and perhaps something that the last run left unfinished. */
   readonly isNeeded: boolean
   readonly certificate: () => Promise<Certificate>
-  readonly log: Log
+  readonly log: Logger
   readonly holdsProcess: boolean
 }
 

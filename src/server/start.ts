@@ -3,10 +3,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
 import { openSqlite } from '../adapters/sqlite/open.ts'
-import { Counters } from '../admin/metrics.ts'
+import { RequestCounters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import { mongoUri } from '../mongo/uri.ts'
@@ -35,7 +35,7 @@ export interface RunningServer extends AsyncDisposable {
 
 export async function startServer(
   config: Config,
-  log: Log,
+  log: Logger,
   /** Whether the open port keeps the process alive; a library must not. */
   { holdsProcess }: { holdsProcess: boolean },
 ): Promise<RunningServer> {
@@ -72,7 +72,7 @@ export async function startServer(
     declaredIndexes: declaredByDefinition,
     pageRunner: queries,
   })
-  const counters = new Counters()
+  const counters = new RequestCounters()
   const certificate = certificateSource(config.directory)
   const nosql = nosqlServer({
     engine,
@@ -166,7 +166,7 @@ async function hasCollections(store: Store): Promise<boolean> {
 }
 
 /** Only a file can be read over a second connection. */
-function queryThread({ directory, storeUrl }: Config, log: Log): QueryThread | undefined {
+function queryThread({ directory, storeUrl }: Config, log: Logger): QueryThread | undefined {
   return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log)
 }
 

@@ -12,7 +12,7 @@ import type { Parameter, Query } from './syntax/ast.ts'
 import { QueryError } from './syntax/diagnostic.ts'
 import { parseQuery } from './syntax/parser.ts'
 import { isExpression, visit } from './syntax/walk.ts'
-import { checkNesting, type Value } from './values/value.ts'
+import { checkNesting, type SqlValue } from './values/value.ts'
 
 /** Prepared queries kept by text. Applications use few texts and many parameters. */
 export const preparedQueriesMax = 256
@@ -39,7 +39,7 @@ export function prepareQuery(text: string): PreparedQuery {
 }
 
 /** Refuses a run without all its parameters, whether or not there are items for which they would matter. */
-export function checkParameters({ text, parameters }: PreparedQuery, given: ReadonlyMap<string, Value>): void {
+export function checkParameters({ text, parameters }: PreparedQuery, given: ReadonlyMap<string, SqlValue>): void {
   const missing = parameters.filter(({ name }) => !given.has(name))
   if (missing.length === 0) return
   throw new QueryError(
@@ -80,8 +80,8 @@ export class PreparedQueries {
 }
 
 /** The `parameters` of a request body, `[{"name": "@id", "value": 1}]`, by name. */
-export function toParameters(list: unknown): ReadonlyMap<string, Value> {
-  const parameters = new Map<string, Value>()
+export function toParameters(list: unknown): ReadonlyMap<string, SqlValue> {
+  const parameters = new Map<string, SqlValue>()
   if (list === undefined || list === null) return parameters
   if (!Array.isArray(list)) throw new RequestError('malformed', 'The parameters of a query must be an array.')
   for (const entry of list as unknown[]) {
@@ -89,7 +89,7 @@ export function toParameters(list: unknown): ReadonlyMap<string, Value> {
     if (typeof name !== 'string' || !name.startsWith('@')) {
       throw new RequestError('malformed', 'Every parameter of a query needs a name that begins with @.')
     }
-    const value = isRecord(entry) && Object.hasOwn(entry, 'value') ? (entry.value as Value) : undefined
+    const value = isRecord(entry) && Object.hasOwn(entry, 'value') ? (entry.value as SqlValue) : undefined
     checkNesting(value, `The parameter ${name}`)
     parameters.set(name, value)
   }

@@ -23,7 +23,7 @@ import { sameExpression } from './syntax/same-expression.ts'
 import { selectExpressions, selectedAggregates } from './syntax/select-list.ts'
 import { canonicalKey } from './values/compare.ts'
 import type { Frame, RunOptions } from './values/run-context.ts'
-import type { Value } from './values/value.ts'
+import type { SqlValue } from './values/value.ts'
 
 export function createProgram(prepared: PreparedQuery, options: RunOptions): Program {
   const { select, query } = prepared
@@ -67,7 +67,7 @@ function plain({ select }: PreparedQuery, frame: Frame): Steps {
   }
   return {
     accept: ({ document }, emit) => {
-      frame.values[itemSlot] = document as Value
+      frame.values[itemSlot] = document as SqlValue
       frame.context.budget.startItem()
       bindRows(frame, () => push(emit))
     },
@@ -91,7 +91,7 @@ function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
   return {
     accept: (item, emit) => {
       let rowOfItem = 0
-      frame.values[itemSlot] = item.document as Value
+      frame.values[itemSlot] = item.document as SqlValue
       frame.context.budget.startItem()
       bindRows(frame, () => push(item, rowOfItem++, emit))
     },
@@ -102,7 +102,7 @@ function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
 /** The run applies TOP, OFFSET and LIMIT itself: here the window is everything it gives. */
 function collected(prepared: PreparedQuery, options: RunOptions): Program {
   const { orderKeys } = prepared.select
-  const rows: { readonly row: Value; readonly orderKey: Uint8Array }[] = []
+  const rows: { readonly row: SqlValue; readonly orderKey: Uint8Array }[] = []
   let isCounted = false
   const run = new QueryRun(prepared, options, (row, keys) => {
     const components = keys.map((value, index) => ({ value, isDescending: orderKeys[index]!.isDescending }))
@@ -116,7 +116,7 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
     prefersArrival: true,
     first: 0,
     end: Number.POSITIVE_INFINITY,
-    accept: ({ document }) => run.accept(document as Value),
+    accept: ({ document }) => run.accept(document as SqlValue),
     isDone: () => run.isDone || isCounted,
     ...(countsItems(prepared) && {
       countItems: (count: number) => {
@@ -159,7 +159,7 @@ function countsItems({ query, select }: PreparedQuery): boolean {
   )
 }
 
-function countedRow(prepared: PreparedQuery, options: RunOptions, count: number): Value {
+function countedRow(prepared: PreparedQuery, options: RunOptions, count: number): SqlValue {
   const frame = createFrame(prepared, options)
   for (const { slot } of prepared.select.groups!.aggregates) frame.values[slot] = count
   return projectRow(prepared.select, frame)

@@ -11,15 +11,15 @@ import { prepareQuery } from './prepare.ts'
 import { createFrame, QueryRun, runQuery, runQueryOver } from './run.ts'
 import { compareValues } from './values/compare.ts'
 import { queryGroupsMax } from './values/run-context.ts'
-import type { Value } from './values/value.ts'
+import type { SqlValue } from './values/value.ts'
 
 const options = { momentMs: 0 }
 
-function rows(text: string, items: Iterable<Value>): Value[] {
+function rows(text: string, items: Iterable<SqlValue>): SqlValue[] {
   return runQueryOver(prepareQuery(text), options, items)
 }
 
-function* numbers(count: number): Generator<Value> {
+function* numbers(count: number): Generator<SqlValue> {
   for (let id = 0; id < count; id += 1) yield { id }
 }
 
@@ -37,7 +37,7 @@ describe('a stream of items', () => {
   test('is read no further than TOP needs, and closed', async () => {
     let read = 0
     let isClosed = false
-    async function* source(): AsyncGenerator<Value> {
+    async function* source(): AsyncGenerator<SqlValue> {
       try {
         for (const item of numbers(1000)) {
           read += 1
@@ -47,13 +47,13 @@ describe('a stream of items', () => {
         isClosed = true
       }
     }
-    const found: Value[] = []
+    const found: SqlValue[] = []
     for await (const row of runQuery(prepareQuery('SELECT TOP 3 VALUE c.id FROM c'), options, source())) found.push(row)
     assert.deepEqual({ found, read, isClosed }, { found: [0, 1, 2], read: 3, isClosed: true })
   })
 
   test('is not read at all by a query without FROM, or with TOP 0', () => {
-    const unreadable: Iterable<Value> = {
+    const unreadable: Iterable<SqlValue> = {
       [Symbol.iterator]: () => assert.fail('the items were read'),
     }
     assert.deepEqual(rows('SELECT VALUE 1', unreadable), [1])
@@ -76,7 +76,7 @@ test('the pieces can be used without the rest', () => {
   const prepared = prepareQuery('SELECT VALUE c.name FROM c WHERE c.age > 1 ORDER BY c.age DESC, c.name')
   const { bindRows, filter, orderKeys, project } = prepared.select
   const frame = createFrame(prepared, options)
-  const found: { keys: Value[]; row: Value }[] = []
+  const found: { keys: SqlValue[]; row: SqlValue }[] = []
   for (const item of [
     { name: 'b', age: 2 },
     { name: 'a', age: 2 },
@@ -100,7 +100,7 @@ describe('against plain JavaScript', () => {
   const item = fc.record(
     { a: fc.jsonValue({ maxDepth: 1 }), b: fc.integer({ min: 0, max: 3 }), c: fc.integer() },
     { requiredKeys: ['b', 'c'] },
-  ) as fc.Arbitrary<{ a?: Value; b: number; c: number }>
+  ) as fc.Arbitrary<{ a?: SqlValue; b: number; c: number }>
   const items = fc.array(item, { maxLength: 200 })
 
   test('the first rows of an order are those of the whole order', () => {
@@ -141,7 +141,7 @@ describe('against plain JavaScript', () => {
 })
 
 describe('budgets end a query with a clear error', () => {
-  const cases: readonly (readonly [string, string, () => Iterable<Value>, RegExp])[] = [
+  const cases: readonly (readonly [string, string, () => Iterable<SqlValue>, RegExp])[] = [
     [
       'a product of JOINs',
       'SELECT VALUE COUNT(1) FROM c JOIN a IN c.x JOIN b IN c.x JOIN d IN c.x',
@@ -218,8 +218,8 @@ test('long chains are compiled and run without recursion per term', () => {
 
 test('user-defined functions go through the hook', () => {
   const prepared = prepareQuery('SELECT VALUE udf.double(c.a) FROM c')
-  const called: [string, readonly Value[]][] = []
-  const callUserDefined = (name: string, values: readonly Value[]): Value => {
+  const called: [string, readonly SqlValue[]][] = []
+  const callUserDefined = (name: string, values: readonly SqlValue[]): SqlValue => {
     called.push([name, values])
     return (values[0] as number) * 2
   }

@@ -10,12 +10,12 @@ import { type CompiledSelect, itemSlot } from './compile/compiled.ts'
 import { RowPipeline, type RowSink } from './compile/row-pipeline.ts'
 import { checkParameters, type PreparedQuery } from './prepare.ts'
 import { type Frame, RunContext, type RunOptions } from './values/run-context.ts'
-import type { Value } from './values/value.ts'
+import type { SqlValue } from './values/value.ts'
 
 export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame {
   const context = new RunContext(options)
   checkParameters(prepared, context.parameters)
-  return { values: new Array<Value>(prepared.select.slotCount()).fill(undefined), context }
+  return { values: new Array<SqlValue>(prepared.select.slotCount()).fill(undefined), context }
 }
 
 /** A select and its pipeline. A query has one stage, and one more for each `FROM (SELECT …)` inside it. */
@@ -45,7 +45,7 @@ function pushRows({ select, pipeline }: Stage, frame: Frame): boolean {
 export class QueryRun {
   readonly #frame: Frame
   readonly #stages: readonly Stage[]
-  #rows: Value[] = []
+  #rows: SqlValue[] = []
 
   /** With a sink, `accept` and `finish` answer no rows: they all go there. */
   constructor(prepared: PreparedQuery, options: RunOptions, sink?: RowSink) {
@@ -65,14 +65,14 @@ export class QueryRun {
   }
 
   /** The rows that became certain with this item. */
-  accept(item: Value): Value[] {
+  accept(item: SqlValue): SqlValue[] {
     this.#frame.values[itemSlot] = item
     this.#pushItem()
     return this.#take()
   }
 
   /** The rows that waited for the last item: groups and sorted ones. */
-  finish(): Value[] {
+  finish(): SqlValue[] {
     if (!this.readsItems) this.#pushItem()
     for (const { pipeline } of this.#stages) {
       this.#frame.context.budget.startItem()
@@ -86,7 +86,7 @@ export class QueryRun {
     pushRows(this.#stages[0]!, this.#frame)
   }
 
-  #take(): Value[] {
+  #take(): SqlValue[] {
     const rows = this.#rows
     this.#rows = []
     return rows
@@ -97,8 +97,8 @@ export class QueryRun {
 export async function* runQuery(
   prepared: PreparedQuery,
   options: RunOptions,
-  items: Iterable<Value> | AsyncIterable<Value>,
-): AsyncGenerator<Value> {
+  items: Iterable<SqlValue> | AsyncIterable<SqlValue>,
+): AsyncGenerator<SqlValue> {
   const run = new QueryRun(prepared, options)
   if (!run.isDone) {
     for await (const item of items) {
@@ -110,9 +110,9 @@ export async function* runQuery(
 }
 
 /** All rows of a query over items that are already in memory. */
-export function runQueryOver(prepared: PreparedQuery, options: RunOptions, items: Iterable<Value>): Value[] {
+export function runQueryOver(prepared: PreparedQuery, options: RunOptions, items: Iterable<SqlValue>): SqlValue[] {
   const run = new QueryRun(prepared, options)
-  const rows: Value[] = []
+  const rows: SqlValue[] = []
   if (!run.isDone) {
     for (const item of items) {
       for (const row of run.accept(item)) rows.push(row)

@@ -21,7 +21,7 @@ export interface StoredContainer extends ContainerRecord {
   readonly logRows: number
 }
 
-export interface Contents {
+export interface StoreContents {
   /** The latest moment that the store has seen. */
   readonly mark: EpochSeconds
   readonly databases: readonly DatabaseRecord[]
@@ -38,7 +38,7 @@ export interface Reached {
 }
 
 export interface TransferSource extends AsyncDisposable {
-  contents(): Promise<Contents>
+  contents(): Promise<StoreContents>
   /** The next items in an order of the store's own; none when there are no more. */
   items(container: StoredContainer, after: Reached['item'], itemsMax: number): Promise<readonly ScannedItem[]>
   log(container: StoredContainer, after: Reached['entry'], entriesMax: number): Promise<readonly StoredEntry[]>
@@ -47,16 +47,16 @@ export interface TransferSource extends AsyncDisposable {
 /** What is half moved is no store yet: nothing else can open it. */
 export interface TransferTarget extends TransferSource {
   /** Makes databases and containers in an empty store, or finds how far an earlier transfer of the same contents has come. */
-  begin(contents: Contents): Promise<ReadonlyMap<number, Reached>>
+  begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>>
   /** Stores items with their entries; what was stored before is not stored again, and that they are is remembered with them. */
   putItems(container: StoredContainer, items: readonly ScannedItem[]): Promise<void>
   putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void>
   /** From now on it is a store. */
-  finish(contents: Contents): Promise<void>
+  finish(contents: StoreContents): Promise<void>
 }
 
 /** Tells whether a transfer that was broken off was one of the same contents. */
-export function fingerprintOf(contents: Contents): string {
+export function fingerprintOf(contents: StoreContents): string {
   return createHash('sha256').update(JSON.stringify(contents)).digest('hex')
 }
 

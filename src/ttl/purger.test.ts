@@ -14,7 +14,7 @@ import {
 import { machine } from '../base/clock.ts'
 import { IdleWatch, starvationMsMax } from '../base/idle.ts'
 import { sweepRowsMax } from '../base/limits.ts'
-import { type Log, silentLog } from '../base/log.ts'
+import { type Logger, silentLog } from '../base/log.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
@@ -68,7 +68,7 @@ class Bench {
         return this.store.sweep(container, rowsMax)
       },
     }
-    const log: Log = { ...silentLog, error: details => this.errors.push(details) }
+    const log: Logger = { ...silentLog, error: details => this.errors.push(details) }
     const idle = new IdleWatch(() => (this.isBusy ? ++this.#requests : this.#requests))
     this.purger = new Purger({ store: recording, ledger, idle, log })
     return this

@@ -16,7 +16,7 @@
 import { machine } from '../base/clock.ts'
 import type { IdleWatch } from '../base/idle.ts'
 import { sweepRowsMax } from '../base/limits.ts'
-import type { Log } from '../base/log.ts'
+import type { Logger } from '../base/log.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
@@ -30,14 +30,14 @@ export interface PurgerOptions {
   readonly store: Store
   readonly ledger: Ledger
   readonly idle: IdleWatch
-  readonly log: Log
+  readonly log: Logger
 }
 
 export class Purger implements AsyncDisposable {
   readonly #store: Store
   readonly #ledger: Ledger
   readonly #idle: IdleWatch
-  readonly #log: Log
+  readonly #log: Logger
   readonly #purged = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined

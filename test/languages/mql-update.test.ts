@@ -6,12 +6,12 @@ import { type Document, deserialize, ObjectId, serialize } from 'bson'
 import { validateDocument } from '../../src/document/bson/validate.ts'
 import { BsonArray, BsonDocument, objectId } from '../../src/document/bson/value.ts'
 import { expressionCompiler } from '../../src/mql/expressions/expression.ts'
-import { Context, Scope } from '../../src/mql/expressions/frame/scope.ts'
+import { Context, VariableScope } from '../../src/mql/expressions/frame/scope.ts'
 import { compileFilter } from '../../src/mql/filter/match.ts'
 import { addFieldsStage, projectStage, unsetStage } from '../../src/mql/stages/projection.ts'
 import { replaceRootStage, replaceWithStage } from '../../src/mql/stages/replace.ts'
 import { type CompileStage, documentBytes, type StageCompiler } from '../../src/mql/stages/stage.ts'
-import { compileUpdate, type PipelineCompiler, updateOperators } from '../../src/mql/update/update.ts'
+import { type CompileUpdatePipeline, compileUpdate, updateOperators } from '../../src/mql/update/update.ts'
 import { upsertDocument } from '../../src/mql/update/upsert.ts'
 import { MongoError } from '../../src/mql/words/error.ts'
 import { updateFamilies as families } from './mql/families.ts'
@@ -43,8 +43,8 @@ const stages: Readonly<Record<string, CompileStage>> = {
 }
 
 /** The stages one after the other, without the streams that an aggregation has between them. */
-const pipeline: PipelineCompiler = spec => {
-  const scope = Scope.outermost({ now: BigInt(caseMs), random: () => 0 })
+const pipeline: CompileUpdatePipeline = spec => {
+  const scope = VariableScope.outermost({ now: BigInt(caseMs), random: () => 0 })
   const compiler = { scope, expressions: expressionCompiler(scope) } as StageCompiler
   const compiled = (spec.elements as readonly BsonDocument[]).map(({ fields }) => {
     const [name, stage] = fields[0]!

@@ -6,7 +6,7 @@ import { bsonType } from '../../src/document/bson/types.ts'
 import { BsonDocument } from '../../src/document/bson/value.ts'
 import { encodeDocument } from '../../src/document/bson/writer.ts'
 import { expressionTest, expressionValue } from '../../src/mql/expressions/expression.ts'
-import { Scope } from '../../src/mql/expressions/frame/scope.ts'
+import { VariableScope } from '../../src/mql/expressions/frame/scope.ts'
 import { compileFilter } from '../../src/mql/filter/match.ts'
 import { compileSort } from '../../src/mql/paths/sort-order.ts'
 import { findProgram } from '../../src/mql/program.ts'
@@ -15,7 +15,7 @@ import { MongoError } from '../../src/mql/words/error.ts'
 import { printDocument } from '../../src/mql/words/print.ts'
 import { type FindCase, operatorsIn, readFindCases } from '../support/mql-cases.ts'
 
-const scope = Scope.outermost({ now: 1_700_000_000_000n, random: () => 0.5 })
+const scope = VariableScope.outermost({ now: 1_700_000_000_000n, random: () => 0.5 })
 const options = { expression: expressionTest(scope), compute: expressionValue(scope) }
 
 /** As bytes, which is how everything comes from a client. */

@@ -19,7 +19,7 @@ import { createFrame, runQueryOver } from '../../src/sql/run.ts'
 import { printQuery } from '../../src/sql/syntax/print.ts'
 import { canonicalKey } from '../../src/sql/values/compare.ts'
 import type { RunOptions } from '../../src/sql/values/run-context.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { type Flaw, flawedQueries, flawOf } from '../query/client-flaws.ts'
 import { type Mode, modes } from '../query/client-modes.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -27,10 +27,10 @@ import { startServer, type TestServer } from '../support/start-server.ts'
 interface LanguageCase {
   readonly query?: string
   readonly value?: string
-  readonly items?: readonly Value[]
-  readonly parameters?: Readonly<Record<string, Value>>
-  readonly rows?: readonly Value[]
-  readonly is?: Value
+  readonly items?: readonly SqlValue[]
+  readonly parameters?: Readonly<Record<string, SqlValue>>
+  readonly rows?: readonly SqlValue[]
+  readonly is?: SqlValue
   readonly error?: string
 }
 
@@ -73,7 +73,11 @@ function containerFor(partitions: Partitions, languageCase: LanguageCase): Promi
   return made
 }
 
-async function makeContainer(server: TestServer, items: readonly Value[], indexingPolicy: object): Promise<Container> {
+async function makeContainer(
+  server: TestServer,
+  items: readonly SqlValue[],
+  indexingPolicy: object,
+): Promise<Container> {
   const { database } = await server.client.databases.createIfNotExists({ id: 'cases' })
   const { container } = await database.containers.create({ id: randomUUID(), partitionKey: '/pk', indexingPolicy })
   for (const [at, item] of items.entries()) {
@@ -85,12 +89,12 @@ async function makeContainer(server: TestServer, items: readonly Value[], indexi
 const added = ['id', 'pk', '_rid', '_self', '_etag', '_attachments', '_ts']
 
 /** Takes what was added out of items, wherever in a row they are. */
-function stripped(value: Value): Value {
+function stripped(value: SqlValue): SqlValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(stripped)
   const isItem = Object.hasOwn(value, '_rid') && Object.hasOwn(value, '_self')
   const kept = Object.entries(value).filter(([name]) => !isItem || !added.includes(name))
-  return Object.fromEntries(kept.map(([name, part]) => [name, stripped(part as Value)]))
+  return Object.fromEntries(kept.map(([name, part]) => [name, stripped(part as SqlValue)]))
 }
 
 function specOf(languageCase: LanguageCase): SqlQuerySpec {
@@ -106,7 +110,7 @@ function optionsOf({ parameters = {} }: LanguageCase, partitions: Partitions): R
 }
 
 /** The present is another one than in the cases, and whole seconds. */
-function expectedRows(languageCase: LanguageCase, partitions: Partitions): readonly Value[] {
+function expectedRows(languageCase: LanguageCase, partitions: Partitions): readonly SqlValue[] {
   const { rows, is, items = [] } = languageCase
   const text = textOf(languageCase)
   if (/GETCURRENT|NOW\(/i.test(text)) {
@@ -115,11 +119,11 @@ function expectedRows(languageCase: LanguageCase, partitions: Partitions): reado
   return rows ?? (is === undefined ? [] : [is])
 }
 
-function texts(rows: readonly Value[]): string[] {
+function texts(rows: readonly SqlValue[]): string[] {
   return rows.map(canonicalKey).sort()
 }
 
-function assertRows(rows: readonly Value[], languageCase: LanguageCase, partitions: Partitions): void {
+function assertRows(rows: readonly SqlValue[], languageCase: LanguageCase, partitions: Partitions): void {
   const expected = expectedRows(languageCase, partitions)
   const text = textOf(languageCase)
   const prepared = prepareQuery(text)
@@ -143,7 +147,7 @@ function assertRows(rows: readonly Value[], languageCase: LanguageCase, partitio
   }
 }
 
-function assertAmong(rows: readonly Value[], choice: readonly Value[]): void {
+function assertAmong(rows: readonly SqlValue[], choice: readonly SqlValue[]): void {
   const left = texts(choice)
   for (const text of texts(rows)) {
     const at = left.indexOf(text)
@@ -153,10 +157,10 @@ function assertAmong(rows: readonly Value[], choice: readonly Value[]): void {
 }
 
 /** The rows by order key. Within one key the partitions have no order among each other. */
-function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readonly Value[]): Value[][] {
+function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readonly SqlValue[]): SqlValue[][] {
   const { bindRows, filter, orderKeys, project } = prepared.select
   const frame = createFrame(prepared, options)
-  const found: { readonly keys: readonly Value[]; readonly row: Value }[] = []
+  const found: { readonly keys: readonly SqlValue[]; readonly row: SqlValue }[] = []
   for (const item of items) {
     frame.values[itemSlot] = item
     bindRows(frame, () => {
@@ -169,7 +173,7 @@ function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readon
   }
   const compare = rowOrder(orderKeys)
   found.sort((a, b) => compare(a.keys, b.keys))
-  const groups: Value[][] = []
+  const groups: SqlValue[][] = []
   for (const [at, { keys, row }] of found.entries()) {
     if (at > 0 && compare(found[at - 1]!.keys, keys) === 0) groups.at(-1)!.push(row)
     else groups.push([row])
@@ -178,7 +182,7 @@ function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readon
 }
 
 /** The window begins with the row number `first`; it may cut through the groups at its ends. */
-function assertInOrder(rows: readonly Value[], groups: readonly (readonly Value[])[], first: number): void {
+function assertInOrder(rows: readonly SqlValue[], groups: readonly (readonly SqlValue[])[], first: number): void {
   let at = -first
   for (const group of groups) {
     assertAmong(rows.slice(Math.max(0, at), Math.max(0, at + group.length)), group)
@@ -186,10 +190,10 @@ function assertInOrder(rows: readonly Value[], groups: readonly (readonly Value[
   }
 }
 
-function sorted(value: Value): Value {
+function sorted(value: SqlValue): SqlValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.toSorted((a, b) => (canonicalKey(a) < canonicalKey(b) ? -1 : 1))
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, sorted(part as Value)]))
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, sorted(part as SqlValue)]))
 }
 
 async function check(

@@ -12,14 +12,14 @@ import { planQuery } from '../../src/sql/planning/query-plan.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import { keywords, signs } from '../../src/sql/syntax/token.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 
-const items: readonly Value[] = [
+const items: readonly SqlValue[] = [
   { id: 'a', n: 1, s: 'text', list: [1, 'two', null, { x: 1 }], o: { p: { q: [true] } } },
-  JSON.parse('{"id": "b", "__proto__": {"n": 2}, "constructor": [], "toString": "no"}') as Value,
+  JSON.parse('{"id": "b", "__proto__": {"n": 2}, "constructor": [], "toString": "no"}') as SqlValue,
   { id: 'c', n: null, s: '', list: [], date: '2020-02-29T12:00:00.0000000Z', '😀': '日本' },
 ]
-const parameters = new Map<string, Value>([
+const parameters = new Map<string, SqlValue>([
   ['@p', 'a'],
   ['@n', 2],
 ])

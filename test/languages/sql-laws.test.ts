@@ -11,9 +11,9 @@ import fc from 'fast-check'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 
-const items: readonly Value[] = [
+const items: readonly SqlValue[] = [
   { id: 0, a: 1, b: 'x', c: [1, 2], d: true },
   { id: 1, a: 2, b: 'y', c: [], d: false },
   { id: 2, a: null, b: '', c: ['x'], d: null },
@@ -24,12 +24,12 @@ const items: readonly Value[] = [
   { id: 7 },
 ]
 
-function rows(query: string): Value[] {
+function rows(query: string): SqlValue[] {
   return runQueryOver(prepareQuery(query), { momentMs: 0, random: () => 0.5 }, items)
 }
 
 /** The value for each item; null in a list of one, so that undefined can be told from null. */
-function values(expression: string): Value[] {
+function values(expression: string): SqlValue[] {
   return rows(`SELECT VALUE [${expression}] FROM r`)
 }
 

@@ -13,15 +13,15 @@ import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import { printQuery } from '../../src/sql/syntax/print.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 
 interface LanguageCase {
   readonly query?: string
   readonly value?: string
-  readonly items?: readonly Value[]
-  readonly parameters?: Readonly<Record<string, Value>>
-  readonly rows?: readonly Value[]
-  readonly is?: Value
+  readonly items?: readonly SqlValue[]
+  readonly parameters?: Readonly<Record<string, SqlValue>>
+  readonly rows?: readonly SqlValue[]
+  readonly is?: SqlValue
   readonly error?: string
 }
 
@@ -38,12 +38,12 @@ function textOf({ query, value }: LanguageCase): string {
   return query ?? `SELECT VALUE ${value}`
 }
 
-function run(text: string, { items = [], parameters = {} }: LanguageCase): Value[] {
+function run(text: string, { items = [], parameters = {} }: LanguageCase): SqlValue[] {
   const options = { momentMs, parameters: new Map(Object.entries(parameters)) }
   return runQueryOver(prepareQuery(text), options, items)
 }
 
-function rowsOf({ rows, is }: LanguageCase): readonly Value[] {
+function rowsOf({ rows, is }: LanguageCase): readonly SqlValue[] {
   return rows ?? (is === undefined ? [] : [is])
 }
 

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import type { Container } from '@azure/cosmos'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { RawAnswer } from '../support/signed-request.ts'
 import { pathOf, type TestServer } from '../support/start-server.ts'
 
 export type Headers = Readonly<Record<string, string | undefined>>
 
 export interface Asked {
-  readonly rows: Value[]
+  readonly rows: SqlValue[]
   /** Items that were read to find them. */
   readonly itemsRead: number
   readonly used: readonly string[]
@@ -62,8 +62,8 @@ export async function askAll(
   query: string,
   pageSize: number,
   continuation?: string,
-): Promise<Value[]> {
-  const rows: Value[] = []
+): Promise<SqlValue[]> {
+  const rows: SqlValue[] = []
   let next = continuation
   do {
     const page: Asked = await ask(server, container, query, {

@@ -3,7 +3,7 @@
  * several partitions. Each is pinned, so that a new version of the client shows.
  */
 
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { isPlanned, type Mode } from './client-modes.ts'
 
 export interface Flaw {
@@ -14,7 +14,7 @@ export interface Flaw {
   /** Only where the client follows a plan. */
   readonly isPlanned?: true
   /** What the client gives instead. */
-  readonly rows?: readonly Value[]
+  readonly rows?: readonly SqlValue[]
   readonly error?: RegExp
 }
 

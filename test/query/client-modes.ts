@@ -1,32 +1,32 @@
 /** The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at once. */
 
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 
 export interface Mode {
   readonly name: string
   readonly options: FeedOptions
-  readonly fetch: (container: Container, query: SqlQuerySpec, options: FeedOptions) => Promise<Value[]>
+  readonly fetch: (container: Container, query: SqlQuerySpec, options: FeedOptions) => Promise<SqlValue[]>
 }
 
 const fetchAll: Mode['fetch'] = async (container, query, options) =>
-  (await container.items.query<Value>(query, options).fetchAll()).resources
+  (await container.items.query<SqlValue>(query, options).fetchAll()).resources
 
 const fetchNext: Mode['fetch'] = async (container, query, options) => {
-  const rows: Value[] = []
-  const iterator = container.items.query<Value>(query, options)
+  const rows: SqlValue[] = []
+  const iterator = container.items.query<SqlValue>(query, options)
   while (iterator.hasMoreResults()) {
     // Of an empty page the client says undefined.
-    const { resources = [] } = (await iterator.fetchNext()) as { resources?: Value[] }
+    const { resources = [] } = (await iterator.fetchNext()) as { resources?: SqlValue[] }
     rows.push(...resources)
   }
   return rows
 }
 
 const iterate: Mode['fetch'] = async (container, query, options) => {
-  const rows: Value[] = []
-  for await (const { resources = [] } of container.items.query<Value>(query, options).getAsyncIterator()) {
-    rows.push(...(resources as Value[]))
+  const rows: SqlValue[] = []
+  for await (const { resources = [] } of container.items.query<SqlValue>(query, options).getAsyncIterator()) {
+    rows.push(...(resources as SqlValue[]))
   }
   return rows
 }

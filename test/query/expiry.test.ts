@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import type { Container } from '@azure/cosmos'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { canonicalKey } from '../../src/sql/values/compare.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { ask, askAll } from './ask.ts'
 import { waitForIndexes } from './await-index.ts'
@@ -102,7 +102,7 @@ async function check(container: Container, living: readonly Item[], when: string
   for (const [at, text] of queries.entries()) {
     const mode = modes[(at + turn) % modes.length]!
     const rows = (await mode.fetch(container, { query: text }, mode.options)).map(canonicalKey)
-    const expected = reference(text, living as unknown as Value[]).map(canonicalKey)
+    const expected = reference(text, living as unknown as SqlValue[]).map(canonicalKey)
     const isOrdered = prepareQuery(text).query.orderBy !== undefined
     assert.deepEqual(isOrdered ? rows : rows.sort(), isOrdered ? expected : expected.sort(), `${when}: ${text}`)
   }

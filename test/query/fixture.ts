@@ -24,7 +24,7 @@ import { demandsOf } from '../../src/sql/planning/demands.ts'
 import { type PreparedQuery, prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { ContainerRecord } from '../../src/store/catalog.ts'
 import type { ScanRange } from '../../src/store/reading.ts'
 
@@ -40,7 +40,7 @@ export interface Item {
 export type Components = readonly IndexComponent[]
 
 export interface QueryOptions {
-  readonly parameters?: ReadonlyMap<string, Value>
+  readonly parameters?: ReadonlyMap<string, SqlValue>
   readonly range?: ScanRange
   readonly rowsMax?: number
   readonly bytesMax?: number
@@ -219,8 +219,8 @@ export class QueryWorld implements AsyncDisposable {
     } while (position !== undefined)
   }
 
-  async query(query: string | PreparedQuery, options?: QueryOptions): Promise<Value[]> {
-    const rows: Value[] = []
+  async query(query: string | PreparedQuery, options?: QueryOptions): Promise<SqlValue[]> {
+    const rows: SqlValue[] = []
     for await (const page of this.pages(query, options)) for (const row of page.rows) rows.push(JSON.parse(textOf(row)))
     return rows
   }
@@ -236,9 +236,9 @@ export const everything: ScanRange = { min: '', maxExclusive: 'FF' }
 /** What the query gives over these items, run by the executor that knows no store, pages or indexes. */
 export function reference(
   query: string | PreparedQuery,
-  items: readonly Value[],
-  { parameters = new Map() }: { parameters?: ReadonlyMap<string, Value> } = {},
-): Value[] {
+  items: readonly SqlValue[],
+  { parameters = new Map() }: { parameters?: ReadonlyMap<string, SqlValue> } = {},
+): SqlValue[] {
   const prepared = typeof query === 'string' ? prepareQuery(query) : query
   // Through JSON, as a client sees it: undefined is gone, and -0 is 0.
   return JSON.parse(JSON.stringify(runQueryOver(prepared, { parameters, momentMs: start * 1000 }, items)))

@@ -10,7 +10,7 @@ import { anyElement, indexEntriesPerItemMax } from '../../src/document/index-def
 import { indexKeys } from '../../src/document/index-keys.ts'
 import { indexKeyBytesMax } from '../../src/document/key-bytes.ts'
 import { adaptiveUnusedWritesMin, adaptiveWishesMax } from '../../src/engine/index-keeper.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { IndexRecord } from '../../src/store/catalog.ts'
 import { ascending, type Components, descending, everything, type Item, QueryWorld, reference } from './fixture.ts'
 import { indexSets, partitionKeys, properties } from './random-query.ts'
@@ -173,7 +173,7 @@ describe('values larger than a key', () => {
           const rows = await world.query(query, { rowsMax })
           const isOrdered = query.includes('ORDER BY')
           const isReverse = query.includes('DESC')
-          const expected = reference(query, (isReverse ? items.toReversed() : items) as unknown as Value[])
+          const expected = reference(query, (isReverse ? items.toReversed() : items) as unknown as SqlValue[])
           assert.deepEqual(isOrdered ? rows : rows.toSorted(), isOrdered ? expected : expected.toSorted(), query)
         }
       }

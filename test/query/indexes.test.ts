@@ -7,7 +7,7 @@ import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { adaptiveIndexRowsMin, adaptiveScansMin } from '../../src/engine/index-keeper.ts'
 import { mayfly } from '../../src/index.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { startServer, type TestServer, temporaryDirectory, testServer } from '../support/start-server.ts'
 import { ask, askAll } from './ask.ts'
 import { areReady, indexesOf, waitForIndexes } from './await-index.ts'
@@ -51,7 +51,7 @@ const queries = [
 async function assertSame(container: Container, living: readonly Item[], asked: TestServer = server): Promise<void> {
   for (const query of queries) {
     const rows = (await askAll(asked, container, query, 70)).map(row => JSON.stringify(row))
-    const expected = reference(query, living as unknown as Value[]).map(row => JSON.stringify(row))
+    const expected = reference(query, living as unknown as SqlValue[]).map(row => JSON.stringify(row))
     const isOrdered = query.includes('ORDER BY')
     assert.deepEqual(isOrdered ? rows : rows.sort(), isOrdered ? expected : expected.sort(), query)
   }
@@ -105,7 +105,7 @@ describe('an index nobody declared', () => {
     await waitForIndexes(server, container)
     const { used, rows, itemsRead } = await ask(server, container, query)
     assert.deepEqual([used, itemsRead], [['/tags/[]/?'], rows.length])
-    assert.deepEqual(rows.toSorted(), reference(query, items as unknown as Value[]).toSorted())
+    assert.deepEqual(rows.toSorted(), reference(query, items as unknown as SqlValue[]).toSorted())
   })
 
   test('does not come for a path that the policy excludes, or does not include', async () => {
@@ -201,7 +201,7 @@ describe('an index that the policy declares', () => {
       if (isReady) await waitForIndexes(server, container)
       for (const query of [ordered, turned]) {
         const { resources } = await container.items.query(query, all).fetchAll()
-        assert.deepEqual(resources, reference(query, items as unknown as Value[]))
+        assert.deepEqual(resources, reference(query, items as unknown as SqlValue[]))
       }
     }
     assert.deepEqual(await indexesOf(server, container), [{ paths: ['/k/?', '/n/?'], declared: true, state: 'ready' }])
@@ -221,7 +221,7 @@ describe('an index that the policy declares', () => {
     for (const query of ['ORDER BY c.k, c.n DESC', 'ORDER BY c.k DESC, c.n']) {
       const text = `SELECT VALUE c.id FROM c ${query}`
       assert.deepEqual((await ask(server, container, text)).used, ['/k/?', '/n/?'])
-      assert.deepEqual(await askAll(server, container, text, 7), reference(text, itemsOf(100) as unknown as Value[]))
+      assert.deepEqual(await askAll(server, container, text, 7), reference(text, itemsOf(100) as unknown as SqlValue[]))
     }
     for (const query of ['ORDER BY c.k, c.n', 'ORDER BY c.n, c.k', 'ORDER BY c.k, c.n DESC, c.id']) {
       await assert.rejects(container.items.query(`SELECT * FROM c ${query}`).fetchAll(), missing)
@@ -240,7 +240,7 @@ describe('an index that the policy declares', () => {
       const page = await ask(server, container, text, { 'x-ms-max-item-count': '2' })
       assert.deepEqual([page.used, page.itemsRead < 8], [['/k/?', '/n/?'], true])
       for (const size of [1, 3, 1000]) {
-        assert.deepEqual(await askAll(server, container, text, size), reference(text, items as unknown as Value[]))
+        assert.deepEqual(await askAll(server, container, text, size), reference(text, items as unknown as SqlValue[]))
       }
     }
   })
@@ -302,13 +302,16 @@ describe('an index that the policy declares', () => {
       10,
       placed.continuation,
     )
-    const expected = reference('SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', items as unknown as Value[])
+    const expected = reference('SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', items as unknown as SqlValue[])
     assert.deepEqual([...placed.rows, ...rest], expected)
     // Declared again it is the same index, and the token is good again.
     await declare(container, composite('k', 'n'))
     await waitForIndexes(server, container)
     const more = await askAll(server, container, filtered, 10, along.continuation)
-    assert.deepEqual([...along.rows, ...more].toSorted(), reference(filtered, items as unknown as Value[]).toSorted())
+    assert.deepEqual(
+      [...along.rows, ...more].toSorted(),
+      reference(filtered, items as unknown as SqlValue[]).toSorted(),
+    )
   })
 })
 

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Container, JSONValue } from '@azure/cosmos'
 import fc from 'fast-check'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { modes } from './client-modes.ts'
 import type { Item } from './fixture.ts'
@@ -75,11 +75,11 @@ async function fill({ client }: TestServer, all: readonly Item[]): Promise<Conta
 
 const system = ['_rid', '_self', '_etag', '_attachments', '_ts']
 
-function stripped(value: Value): Value {
+function stripped(value: SqlValue): SqlValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(stripped)
   const kept = Object.entries(value).filter(([name]) => !system.includes(name))
-  return Object.fromEntries(kept.map(([name, part]) => [name, stripped(part as Value)]))
+  return Object.fromEntries(kept.map(([name, part]) => [name, stripped(part as SqlValue)]))
 }
 
 test('the client gives the rows of the naive executor', async () => {
@@ -95,7 +95,7 @@ test('the client gives the rows of the naive executor', async () => {
           const mode = modes[(text.length + at) % modes.length]!
           const rows = (await mode.fetch(container, { query: text, parameters: spec }, mode.options)).map(stripped)
           const what = `${mode.name} over ${at === 0 ? 1 : 5}`
-          assertGives(query, rows, all as unknown as Value[], what, { isMerged: true })
+          assertGives(query, rows, all as unknown as SqlValue[], what, { isMerged: true })
         }
       }
       await Promise.all(containers.map(container => container.delete()))

@@ -12,7 +12,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { QueriedPage } from '../../src/engine/query.ts'
 import type { PagePosition } from '../../src/query/execute.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { temporaryDirectory } from '../support/start-server.ts'
 import { QueryWorld } from './fixture.ts'
 import { indexSets, items, parameters, printQuery, queries, type RandomQuery } from './random-query.ts'
@@ -31,9 +31,9 @@ function known({ rows, next, version, indexUse, statistics }: QueriedPage) {
 }
 
 /** All rows, and every page made twice. */
-async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number): Promise<Value[]> {
+async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number): Promise<SqlValue[]> {
   const text = printQuery(query)
-  const rows: Value[] = []
+  const rows: SqlValue[] = []
   let position: PagePosition | undefined
   do {
     world.runner = undefined
@@ -61,7 +61,7 @@ test('the query thread makes the pages that would have been made here', async ()
       for (const [at, query] of list.entries()) {
         const rows = await queryTwice(world, query, [1, 7, 1000][at % 3]!)
         // Ties of several partitions come in the order of the scan, as in one.
-        assertGives(query, rows, all as unknown as Value[], `${partitions} partition(s)`)
+        assertGives(query, rows, all as unknown as SqlValue[], `${partitions} partition(s)`)
         const { indexUse } = await world.page(printQuery(query), undefined, { parameters })
         if (indexUse.used.length > 0) made.indexed++
       }

@@ -13,7 +13,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { prepareQuery } from '../../src/sql/prepare.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { ScanRange } from '../../src/store/reading.ts'
 import { everything, type Item, QueryWorld } from './fixture.ts'
 import { indexSets, items, parameters, partitionKeys, printQuery, queries, type RandomQuery } from './random-query.ts'
@@ -32,7 +32,7 @@ async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly I
   const check = async (range: ScanRange, rowsMax: number, expected: readonly Item[]) => {
     const what = `${name}, pages of ${rowsMax}, ${JSON.stringify(range)}`
     const rows = await world.query(prepared, { parameters, range, rowsMax })
-    assertGives(query, rows, expected as unknown as Value[], what)
+    assertGives(query, rows, expected as unknown as SqlValue[], what)
   }
   const ranges = await world.ranges()
   // Which part it is follows from the query, so that a failure can be shrunk.

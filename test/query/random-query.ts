@@ -5,7 +5,7 @@
 
 import fc from 'fast-check'
 import { anyElement } from '../../src/document/index-definition.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { ascending, type Components, descending, type Item } from './fixture.ts'
 
 export interface Order {
@@ -28,7 +28,7 @@ export interface RandomQuery {
 }
 
 /** The same for every query, whether it mentions them or not. */
-export const parameters: ReadonlyMap<string, Value> = new Map<string, Value>([
+export const parameters: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue>([
   ['@one', 1],
   ['@text', 'b'],
   ['@object', { x: 1 }],
@@ -92,9 +92,9 @@ const texts = [
 const numbers = [0, 1, 2, 3, -1, 0.5, -2.25, 1024, 2 ** 40]
 
 const scalar = fc.oneof(
-  fc.constantFrom<Value>(null, true, false),
-  { weight: 3, arbitrary: fc.constantFrom<Value>(...numbers) },
-  { weight: 3, arbitrary: fc.constantFrom<Value>(...texts) },
+  fc.constantFrom<SqlValue>(null, true, false),
+  { weight: 3, arbitrary: fc.constantFrom<SqlValue>(...numbers) },
+  { weight: 3, arbitrary: fc.constantFrom<SqlValue>(...texts) },
 )
 const value = fc.oneof(
   { weight: 8, arbitrary: scalar },

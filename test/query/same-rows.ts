@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { canonicalKey } from '../../src/sql/values/compare.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { reference } from './fixture.ts'
 import { parameters, printQuery, printWhole, printWithKeys, type RandomQuery } from './random-query.ts'
 
 /** How often each row occurs, by its text. */
-function tally(rows: readonly Value[]): Map<string, number> {
+function tally(rows: readonly SqlValue[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const row of rows) counts.set(canonicalKey(row), (counts.get(canonicalKey(row)) ?? 0) + 1)
   return counts
 }
 
-function assertAmong(actual: readonly Value[], expected: readonly Value[], what: string): void {
+function assertAmong(actual: readonly SqlValue[], expected: readonly SqlValue[], what: string): void {
   const counts = tally(expected)
   for (const [row, count] of tally(actual)) assert.ok(count <= (counts.get(row) ?? 0), `${what}: ${row} is surplus`)
 }
@@ -24,8 +24,8 @@ function assertAmong(actual: readonly Value[], expected: readonly Value[], what:
  */
 export function assertGives(
   query: RandomQuery,
-  actual: readonly Value[],
-  items: readonly Value[],
+  actual: readonly SqlValue[],
+  items: readonly SqlValue[],
   what: string,
   { isMerged = false } = {},
 ): void {
@@ -52,12 +52,17 @@ function isAggregate({ selection }: RandomQuery): boolean {
 }
 
 interface KeyedRow {
-  readonly keys: Value
-  readonly row: Value
+  readonly keys: SqlValue
+  readonly row: SqlValue
 }
 
 /** Rows with equal keys may come in any order, and any of them may be cut off by the window. */
-function assertInOrder(query: RandomQuery, actual: readonly Value[], items: readonly Value[], about: string): void {
+function assertInOrder(
+  query: RandomQuery,
+  actual: readonly SqlValue[],
+  items: readonly SqlValue[],
+  about: string,
+): void {
   const keyed = reference(printWithKeys(query), items, { parameters }) as unknown as KeyedRow[]
   const seen = new Set<string>()
   const rows = keyed.filter(({ row }) => {

@@ -11,7 +11,7 @@ import { startWorker } from '../../src/server/query-thread/query-thread.ts'
 import { demandsOf } from '../../src/sql/planning/demands.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { createProgram } from '../../src/sql/program.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { setDefault } from '../simulation/fixture.ts'
 import { temporaryDirectory } from '../support/start-server.ts'
 import { ascending, everything, type Item, QueryWorld, reference } from './fixture.ts'
@@ -55,7 +55,7 @@ const byEveryPath = [
 async function assertSees(world: QueryWorld, living: readonly Item[], when: string): Promise<void> {
   for (const text of byEveryPath) {
     const rows = (await world.query(text, { rowsMax: 4 })).map(row => JSON.stringify(row))
-    const expected = reference(text, living as unknown as Value[]).map(row => JSON.stringify(row))
+    const expected = reference(text, living as unknown as SqlValue[]).map(row => JSON.stringify(row))
     assert.deepEqual(rows.sort(), expected.sort(), `${when}: ${text}`)
   }
 }

@@ -12,7 +12,7 @@ import { RequestError } from '../../src/base/error.ts'
 import { textOf } from '../../src/document/body.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { canonicalKey } from '../../src/sql/values/compare.ts'
-import type { Value } from '../../src/sql/values/value.ts'
+import type { SqlValue } from '../../src/sql/values/value.ts'
 import { type Components, type Item, QueryWorld, reference } from './fixture.ts'
 import { indexSets, items, parameters, partitionKeys, printQuery, properties, walkQueries } from './random-query.ts'
 
@@ -52,10 +52,10 @@ class Walk {
     this.#indexes = indexes
   }
 
-  living(): Value[] {
+  living(): SqlValue[] {
     const now = this.world.clock.now()
     const alive = [...this.#present.values()].filter(({ deadline }) => deadline > now)
-    return alive.map(({ item }) => item as unknown as Value)
+    return alive.map(({ item }) => item as unknown as SqlValue)
   }
 
   async put(item: Item): Promise<void> {
@@ -112,11 +112,11 @@ test('a walk gives every lifelong item once, in order, and nobody dead, whatever
       if (isIndexed) for (const components of indexes) await world.index(components)
 
       const prepared = prepareQuery(printQuery(query))
-      const walked: Value[] = []
+      const walked: SqlValue[] = []
       let at = 0
       try {
         for await (const page of world.pages(prepared, { parameters, rowsMax })) {
-          const rows = page.rows.map(row => JSON.parse(textOf(row)) as Value)
+          const rows = page.rows.map(row => JSON.parse(textOf(row)) as SqlValue)
           const living = walk.living()
           assertAmong(rows, reference(prepared, living, { parameters }))
           walked.push(...rows)
@@ -134,7 +134,7 @@ test('a walk gives every lifelong item once, in order, and nobody dead, whatever
       const own = new Set(lifelong.map(({ id }) => id))
       const given = walked.filter(row => own.has((row as string[])[0]!)).map(canonicalKey)
       const isReverse = query.orderBy[0]?.isDescending === true
-      const source = (isReverse ? lifelong.toReversed() : lifelong) as unknown as Value[]
+      const source = (isReverse ? lifelong.toReversed() : lifelong) as unknown as SqlValue[]
       const expected = reference(prepared, source, { parameters }).map(canonicalKey)
       // Without an order any will do; equal order keys of distinct rows are ordered by the rows.
       const isExact = query.orderBy.length > 0 && !query.isDistinct
@@ -153,7 +153,7 @@ test('a walk gives every lifelong item once, in order, and nobody dead, whatever
   }
 })
 
-function assertAmong(rows: readonly Value[], allowed: readonly Value[]): void {
+function assertAmong(rows: readonly SqlValue[], allowed: readonly SqlValue[]): void {
   const texts = new Set(allowed.map(canonicalKey))
   for (const row of rows) assert.ok(texts.has(canonicalKey(row)), `${JSON.stringify(row)} is on a page and not alive`)
 }

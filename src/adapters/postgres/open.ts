@@ -10,7 +10,7 @@ import type { Viewpoint } from '../../store/policy.ts'
 import type { Store } from '../../store/port.ts'
 import type { ChangeRange, IndexRange, PageSize, ScanRange } from '../../store/reading.ts'
 import type { ItemWrite, Step } from '../../store/writing.ts'
-import { Catalog } from './catalog/catalog.ts'
+import { PostgresCatalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
 import { isDistributed } from './connection/citus.ts'
 import { Connections } from './connection/connections.ts'
@@ -20,8 +20,8 @@ import { Purge } from './purge.ts'
 import { Changes } from './reading/changes.ts'
 import { Entries } from './reading/entries.ts'
 import { Items } from './reading/items.ts'
-import { Log } from './reading/log.ts'
-import { Views } from './reading/views.ts'
+import { PostgresChangeLog } from './reading/log.ts'
+import { PostgresViews } from './reading/views.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
 import { Writes } from './writing/writes.ts'
 
@@ -66,13 +66,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 class PostgresStore implements Store {
   readonly #connections: Connections
   readonly #moments: Moments
-  readonly #views: Views
+  readonly #views: PostgresViews
   readonly #copy: CatalogCopy
-  readonly #catalog: Catalog
+  readonly #catalog: PostgresCatalog
   readonly #items: Items
   readonly #writes: Writes
   readonly #changes: Changes
-  readonly #log: Log
+  readonly #log: PostgresChangeLog
   readonly #entries: Entries
   readonly #purge: Purge
 
@@ -81,17 +81,17 @@ class PostgresStore implements Store {
     const gateway = randomUUID()
     const moments = new Moments(connections, clock(mark), mark)
     const copy = new CatalogCopy(connections, gateway)
-    const catalog = new Catalog({ connections, moments, copy, gateway })
+    const catalog = new PostgresCatalog({ connections, moments, copy, gateway })
     this.#connections = connections
     this.#moments = moments
     this.#copy = copy
     this.#catalog = catalog
-    const views = new Views(connections, moments)
+    const views = new PostgresViews(connections, moments)
     this.#views = views
     this.#items = new Items({ connections, moments, views, isCluster })
     this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway, isCluster }, onFatal)
     this.#changes = new Changes(connections, views)
-    this.#log = new Log(connections, views)
+    this.#log = new PostgresChangeLog(connections, views)
     this.#entries = new Entries({ connections, views, copy, keysOf })
     this.#purge = new Purge({ connections, moments, views, isCluster })
   }

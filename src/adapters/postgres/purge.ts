@@ -6,7 +6,7 @@ import type { Census, Cohort } from '../../store/reading.ts'
 import type { Connections } from './connection/connections.ts'
 import { gone, required } from './connection/errors.ts'
 import type { Moments } from './connection/moments.ts'
-import type { Views } from './reading/views.ts'
+import type { PostgresViews } from './reading/views.ts'
 import { bucketCount } from './rows/keys.ts'
 import { rowsAt } from './sql/sweep-function.ts'
 
@@ -46,14 +46,14 @@ interface Swept {
 export class Purge {
   readonly #connections: Connections
   readonly #moments: Moments
-  readonly #views: Views
+  readonly #views: PostgresViews
   readonly #isCluster: boolean
   /** Buckets that were found to have something to remove, by container. */
   readonly #dead = new Map<number, number[]>()
   readonly #firstBucket = randomInt(bucketCount)
   #sweeps = 0
 
-  constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
+  constructor(parts: { connections: Connections; moments: Moments; views: PostgresViews; isCluster: boolean }) {
     this.#connections = parts.connections
     this.#moments = parts.moments
     this.#views = parts.views

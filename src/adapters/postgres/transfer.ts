@@ -9,15 +9,15 @@ import { RequestError } from '../../base/error.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { ScannedItem } from '../../store/item.ts'
 import {
-  type Contents,
   fingerprintOf,
   type Reached,
+  type StoreContents,
   type StoredContainer,
   type StoredEntry,
   type TransferSource,
   type TransferTarget,
 } from '../../store/transfer.ts'
-import { Connections, type Session, snapshot } from './connection/connections.ts'
+import { Connections, type PostgresSession, snapshot } from './connection/connections.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { type ItemRow, scannedItem } from './reading/items.ts'
 import { type EntryRow, storedEntry } from './reading/log.ts'
@@ -50,7 +50,10 @@ export async function openPostgresTarget(url: string, keysOf: KeyMaker): Promise
   })
 }
 
-async function opened<T>(url: string, make: (connections: Connections, session: Session) => Promise<T>): Promise<T> {
+async function opened<T>(
+  url: string,
+  make: (connections: Connections, session: PostgresSession) => Promise<T>,
+): Promise<T> {
   const connections = await Connections.open(url)
   try {
     const session = await connections.acquire()
@@ -81,7 +84,7 @@ class PostgresSource implements TransferSource {
     this.connections = connections
   }
 
-  contents(): Promise<Contents> {
+  contents(): Promise<StoreContents> {
     return this.connections.reading(async session => {
       const [clock, databaseRows, containerRows, indexRows, counts, logCounts] = await snapshot(session, () =>
         Promise.all([
@@ -157,7 +160,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     this.#keysOf = keysOf
   }
 
-  begin(contents: Contents): Promise<ReadonlyMap<number, Reached>> {
+  begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>> {
     const fingerprint = fingerprintOf(contents)
     return this.connections.transaction(async session => {
       if (await isHalfMoved(session)) {
@@ -264,7 +267,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     })
   }
 
-  async finish({ mark }: Contents): Promise<void> {
+  async finish({ mark }: StoreContents): Promise<void> {
     await this.connections.transaction(async session => {
       await session.query(`UPDATE mayfly.counters n SET rows = (
         SELECT count(*) FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket)`)
@@ -276,7 +279,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
 }
 
 /** Numbers of databases and containers are kept, because offers are named by them; new ones are given behind them. */
-async function make(session: Session, { databases, containers }: Contents): Promise<void> {
+async function make(session: PostgresSession, { databases, containers }: StoreContents): Promise<void> {
   for (const { number, id, rid, version, ts, throughput } of databases) {
     await session.query('INSERT INTO mayfly.databases OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6)', [
       ...[number, id, rid, version, ts, toJson(throughput)],
@@ -322,7 +325,7 @@ async function make(session: Session, { databases, containers }: Contents): Prom
   }
 }
 
-async function reach(session: Session, container: number, reached: Reached): Promise<void> {
+async function reach(session: PostgresSession, container: number, reached: Reached): Promise<void> {
   const { rows } = await session.query('SELECT reached FROM mayfly.transfer WHERE container = $1', [container])
   const now = { ...(rows.length === 0 ? {} : JSON.parse(rows[0].reached)), ...reached }
   await session.query(

@@ -24,8 +24,8 @@ import { ContainerChanges } from './changes.ts'
 import { ContainerEntries } from './entries.ts'
 import type { IndexFindings } from './index-findings.ts'
 import { loadIndexes } from './index-records.ts'
-import { ContainerItems, type Counters } from './items.ts'
-import type { Log } from './log.ts'
+import { type ContainerCounters, ContainerItems } from './items.ts'
+import type { SqliteChangeLog } from './log.ts'
 import { ContainerPurge, reclaim } from './purge.ts'
 import { createItemTableSql } from './schema.ts'
 import type { Participant } from './turns.ts'
@@ -43,9 +43,9 @@ interface OpenDatabase {
   readonly containers: Map<string, OpenContainer>
 }
 
-export class Catalog implements Participant {
+export class SqliteCatalog implements Participant {
   readonly #db: DatabaseSync
-  readonly #log: Log
+  readonly #log: SqliteChangeLog
   readonly #keysOf: KeyMaker
   readonly #databases = new Map<string, OpenDatabase>()
   readonly #containers = new Map<number, OpenContainer>()
@@ -55,7 +55,7 @@ export class Catalog implements Participant {
   readonly #updateContainer: StatementSync
   #undo: (() => void)[] = []
 
-  constructor(db: DatabaseSync, log: Log, keysOf: KeyMaker) {
+  constructor(db: DatabaseSync, log: SqliteChangeLog, keysOf: KeyMaker) {
     this.#db = db
     this.#log = log
     this.#keysOf = keysOf
@@ -361,7 +361,7 @@ export class Catalog implements Participant {
     return open?.record.number === database.number ? open : undefined
   }
 
-  #open(owner: OpenDatabase, record: ContainerRecord, counters: Counters): void {
+  #open(owner: OpenDatabase, record: ContainerRecord, counters: ContainerCounters): void {
     const open = {
       record,
       items: new ContainerItems(this.#db, record, counters),

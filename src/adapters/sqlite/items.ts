@@ -25,7 +25,7 @@ type Cells = [sequence: number, version: number, ts: EpochSeconds, deadline: num
 export type Present = Row & { readonly body?: Body }
 
 /** Kept beside the container's row and stored by every transaction that changes them. */
-export interface Counters {
+export interface ContainerCounters {
   version: number
   rows: number
 }
@@ -42,7 +42,7 @@ export interface Consequences {
   readonly log: ((entry: LogDraft) => void) | undefined
 }
 
-export interface Slice {
+export interface RowSlice {
   readonly items: ScannedItem[]
   readonly bytes: number
   /** Nothing more fits on the page. */
@@ -66,13 +66,13 @@ export class ContainerItems implements Participant {
   readonly #isHashed: boolean
   readonly #storeCounters: StatementSync
   readonly #container: number
-  #committed: Counters
-  #counters: Counters
+  #committed: ContainerCounters
+  #counters: ContainerCounters
 
   constructor(
     db: DatabaseSync,
     container: Pick<ContainerRecord, 'number' | 'partitionCount' | 'encoding'>,
-    counters: Counters,
+    counters: ContainerCounters,
   ) {
     const table = itemTable(container.number)
     this.#container = container.number
@@ -222,7 +222,7 @@ export class ContainerItems implements Participant {
   }
 
   /** Looks at no more than `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
-  scan(range: ScanRange, living: Living, page: PageSize, rowsMax: number): Slice {
+  scan(range: ScanRange, living: Living, page: PageSize, rowsMax: number): RowSlice {
     const items: ScannedItem[] = []
     let bytes = 0
     let looked = 0

@@ -28,7 +28,7 @@ interface Row {
   previousBody: Body | null
 }
 
-export class Log {
+export class SqliteChangeLog {
   readonly #append: StatementSync
   readonly #read: StatementSync
   readonly #newest: StatementSync

@@ -23,20 +23,20 @@ import type {
 } from '../../store/reading.ts'
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
-import { Catalog, type OpenContainer } from './catalog.ts'
+import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { type CarryOver, Checkpoints } from './checkpoints.ts'
 import { translate } from './errors.ts'
 import { type IndexFindings, noFindings } from './index-findings.ts'
-import type { Consequences, Present, Slice, Written } from './items.ts'
+import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory } from './lock.ts'
-import { Log } from './log.ts'
+import { SqliteChangeLog } from './log.ts'
 import { changeNumber } from './positions.ts'
 import { dataFile, migrate } from './schema.ts'
 import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
 import { Turns } from './turns.ts'
-import { Views } from './views.ts'
+import { SqliteViews } from './views.ts'
 
 export interface SqliteOptions {
   /** undefined: in memory. */
@@ -85,11 +85,11 @@ const noConsequences: Consequences = { enter: () => true, log: undefined }
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #lock: Disposable | undefined
-  readonly #catalog: Catalog
+  readonly #catalog: SqliteCatalog
   readonly #turns: Turns
-  readonly #views = new Views()
+  readonly #views = new SqliteViews()
   readonly #sortedBuilds: SortedBuilds | undefined
-  readonly #log: Log
+  readonly #log: SqliteChangeLog
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
@@ -103,8 +103,8 @@ class SqliteStore implements Store {
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
     this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)
-    this.#log = new Log(db)
-    this.#catalog = new Catalog(db, this.#log, keysOf)
+    this.#log = new SqliteChangeLog(db)
+    this.#catalog = new SqliteCatalog(db, this.#log, keysOf)
     this.#savepoint = {
       begin: db.prepare('SAVEPOINT step'),
       undo: db.prepare('ROLLBACK TO step'),
@@ -468,7 +468,7 @@ class SqliteStore implements Store {
     container: ContainerRecord,
     range: ScanRange,
     page: PageSize,
-    begun: Viewpoint & { slice: Slice },
+    begun: Viewpoint & { slice: RowSlice },
   ): Promise<ScanAnswer> {
     using view = this.#views.open(container.number, begun)
     const { moment, policy } = view

@@ -16,9 +16,9 @@ import type { DatabaseRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import {
-  type Contents,
   fingerprintOf,
   type Reached,
+  type StoreContents,
   type StoredContainer,
   type StoredEntry,
   type TransferSource,
@@ -96,7 +96,7 @@ class SqliteSource implements TransferSource {
     this.#lock = lock
   }
 
-  async contents(): Promise<Contents> {
+  async contents(): Promise<StoreContents> {
     const { mark } = this.db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
     const databases = (
       this.db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as (Omit<
@@ -177,7 +177,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     this.#keysOf = keysOf
   }
 
-  async begin(contents: Contents): Promise<ReadonlyMap<number, Reached>> {
+  async begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>> {
     this.db.exec('CREATE TABLE IF NOT EXISTS transfer (container INTEGER PRIMARY KEY, reached TEXT NOT NULL)')
     const fingerprint = fingerprintOf(contents)
     const rows = this.db.prepare('SELECT container, reached FROM transfer').all() as {
@@ -195,7 +195,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     return new Map(rows.filter(({ container }) => container > 0).map(row => [row.container, JSON.parse(row.reached)]))
   }
 
-  #make({ databases, containers }: Contents, fingerprint: string): void {
+  #make({ databases, containers }: StoreContents, fingerprint: string): void {
     const insertDatabase = this.db.prepare('INSERT INTO databases VALUES (?, ?, ?, ?, ?, ?)')
     for (const { number, id, rid, version, ts, throughput } of databases) {
       insertDatabase.run(number, id, rid, version, ts, toJson(throughput))
@@ -268,7 +268,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     })
   }
 
-  async finish({ mark }: Contents): Promise<void> {
+  async finish({ mark }: StoreContents): Promise<void> {
     this.#transaction(() => {
       this.db.prepare('UPDATE clock SET high_water_mark = ?').run(mark)
       this.db.exec('DROP TABLE transfer')

@@ -8,7 +8,7 @@
 import type { Living, View, Viewpoint } from '../../store/policy.ts'
 import { livingAt } from '../../ttl/living.ts'
 
-export class Views {
+export class SqliteViews {
   /** By container number. */
   readonly #open = new Map<number, Set<Living>>()
 

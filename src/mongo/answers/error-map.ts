@@ -59,15 +59,15 @@ export function asMongoError(error: unknown): MongoError {
   return new CommandError(code, error.message)
 }
 
-export interface Circumstances {
+export interface ErrorContext {
   readonly isRetryableWrite: boolean
   readonly isInTransaction: boolean
   readonly isCommit: boolean
 }
 
-export const noCircumstances: Circumstances = { isRetryableWrite: false, isInTransaction: false, isCommit: false }
+export const plainErrorContext: ErrorContext = { isRetryableWrite: false, isInTransaction: false, isCommit: false }
 
-export function errorAnswer(error: MongoError, circumstances: Circumstances): Fields {
+export function errorAnswer(error: MongoError, circumstances: ErrorContext): Fields {
   const labels = labelsOf(error, circumstances)
   return {
     ok: double(0),
@@ -79,7 +79,7 @@ export function errorAnswer(error: MongoError, circumstances: Circumstances): Fi
   }
 }
 
-function labelsOf(error: MongoError, { isRetryableWrite, isInTransaction, isCommit }: Circumstances): ErrorLabel[] {
+function labelsOf(error: MongoError, { isRetryableWrite, isInTransaction, isCommit }: ErrorContext): ErrorLabel[] {
   const labels = new Set<ErrorLabel>(error instanceof CommandError ? error.labels : [])
   const isRetryable = retryableCodes.has(error.code)
   if (isRetryable && (isRetryableWrite || isCommit)) labels.add('RetryableWriteError')

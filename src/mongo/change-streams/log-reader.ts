@@ -10,13 +10,13 @@ import type { Collection } from '../collections/collections.ts'
 /** Events read at a time from one log. */
 const mongoEventsMax = 500
 
-export interface Found {
+export interface FoundEntry {
   readonly collection: Collection
   readonly entry: LogEntry
 }
 
 export interface ReadLogs {
-  readonly found: readonly Found[]
+  readonly found: readonly FoundEntry[]
   /** Where each log stands when everything that was found has been told. */
   readonly positions: ReadonlyMap<number, ChangePosition>
   readonly chargeRu: number
@@ -27,9 +27,9 @@ export async function readLogs(
   collections: readonly Collection[],
   after: ReadonlyMap<number, ChangePosition>,
 ): Promise<ReadLogs> {
-  const found: Found[] = []
+  const found: FoundEntry[] = []
   const positions = new Map(after)
-  let horizon: Found | undefined
+  let horizon: FoundEntry | undefined
   let chargeRu = 0
   for (const collection of collections) {
     const { container } = collection
@@ -77,7 +77,7 @@ async function readOne(engine: Engine, { container }: Collection, after: ChangeP
 }
 
 /** Positions are numbers of one order where a store has one; otherwise the seconds must do. */
-function compare(left: Found, right: Found): number {
+function compare(left: FoundEntry, right: FoundEntry): number {
   const [a, b] = [left.entry, right.entry]
   if (a.ts !== b.ts) return a.ts - b.ts
   const [one, other] = [Number(a.position), Number(b.position)]

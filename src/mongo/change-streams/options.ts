@@ -4,7 +4,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Arguments } from '../requests/arguments.ts'
-import { type Place, placeOf } from './token.ts'
+import { type StreamPosition, streamPositionOf } from './token.ts'
 
 export interface StreamOptions {
   readonly fullDocument: 'default' | 'updateLookup' | 'whenAvailable' | 'required'
@@ -12,7 +12,7 @@ export interface StreamOptions {
   readonly isForCluster: boolean
   readonly start:
     | { readonly kind: 'now' }
-    | { readonly kind: 'after'; readonly place: Place }
+    | { readonly kind: 'after'; readonly place: StreamPosition }
     | { readonly kind: 'since'; readonly seconds: number }
 }
 
@@ -60,7 +60,7 @@ function startOf(args: Arguments): StreamOptions['start'] {
   }
   const token = resumeAfter ?? startAfter
   if (token === undefined) return { kind: 'now' }
-  const place = placeOf(token)
+  const place = streamPositionOf(token)
   if (place.isInvalidate && resumeAfter !== undefined) {
     throw new CommandError(
       'InvalidResumeToken',

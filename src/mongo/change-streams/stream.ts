@@ -9,13 +9,13 @@ import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import type { ChangePosition, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionsOf, findCollection, keepLog } from '../collections/collections.ts'
-import { mark, type Scope } from '../collections/watched-collections.ts'
-import type { Namespace } from '../requests/namespace.ts'
-import type { Call } from '../service/command.ts'
-import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
+import { mark, type WatchScope } from '../collections/watched-collections.ts'
+import type { CommandCall } from '../service/command.ts'
+import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { catalogEvent, changeEvent } from './event.ts'
 import { readLogs } from './log-reader.ts'
 import type { StreamOptions } from './options.ts'
@@ -25,27 +25,27 @@ import { tokenOf } from './token.ts'
 const mongoChangePollMs = 100
 
 export interface StreamRequest {
-  readonly scope: Scope
+  readonly scope: WatchScope
   readonly options: StreamOptions
   /** Makes the rest of the pipeline, for each batch of events. */
   readonly pipeline: () => Pipeline
 }
 
-export async function openChangeStream(call: Call, request: StreamRequest): Promise<CursorSource> {
+export async function openChangeStream(call: CommandCall, request: StreamRequest): Promise<CursorSource> {
   const stream = new ChangeStream(call, request)
   await stream.open()
   return stream
 }
 
 class ChangeStream implements CursorSource {
-  readonly #call: Call
+  readonly #call: CommandCall
   readonly #request: StreamRequest
   #positions = new Map<number, ChangePosition>()
   /** The collections it has seen, by number, with the names they had. */
   readonly #seen = new Map<number, Namespace>()
   #isOver = false
 
-  constructor(call: Call, request: StreamRequest) {
+  constructor(call: CommandCall, request: StreamRequest) {
     this.#call = call
     this.#request = request
   }
@@ -107,7 +107,7 @@ class ChangeStream implements CursorSource {
     }
   }
 
-  async next({ documentsMax, by, waitMs }: BatchRequest): Promise<Batch> {
+  async next({ documentsMax, by, waitMs }: BatchRequest): Promise<CursorBatch> {
     const endMs = machine.monotonicMs() + waitMs
     for (;;) {
       const documents = await this.#poll(documentsMax, by)

@@ -16,7 +16,7 @@ import { encodeFields } from '../answers/fields.ts'
 /** A resume token has a position for each collection that its stream watches. */
 const mongoTokenBytesMax = 1 * MiB
 
-export interface Place {
+export interface StreamPosition {
   /** By the number of the container. */
   readonly positions: ReadonlyMap<number, ChangePosition>
   readonly isInvalidate: boolean
@@ -27,12 +27,12 @@ interface Stored {
   readonly i?: true
 }
 
-export function tokenOf({ positions, isInvalidate }: Place): BsonDocument {
+export function tokenOf({ positions, isInvalidate }: StreamPosition): BsonDocument {
   const stored: Stored = { p: Object.fromEntries(positions), ...(isInvalidate && { i: true }) }
   return BsonDocument.view(encodeFields({ _data: Buffer.from(JSON.stringify(stored)).toString('hex').toUpperCase() }))
 }
 
-export function placeOf(token: Value): Place {
+export function streamPositionOf(token: Value): StreamPosition {
   const data = token.type === bsonType.document ? token.get('_data') : undefined
   if (data?.type !== bsonType.string || data.value.length > mongoTokenBytesMax) return refuse()
   try {

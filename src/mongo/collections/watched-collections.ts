@@ -7,15 +7,16 @@
 
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import { type Namespace, nameOf } from '../requests/namespace.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
+import { nameOf } from '../requests/namespace.ts'
 
 /** What is watched: one collection, a database, or everything. */
-export type Scope =
+export type WatchScope =
   | { readonly kind: 'collection'; readonly namespace: Namespace }
   | { readonly kind: 'database'; readonly database: string }
   | { readonly kind: 'cluster' }
 
-function markOf(scope: Scope): string {
+function markOf(scope: WatchScope): string {
   switch (scope.kind) {
     case 'collection':
       return `collection ${nameOf(scope.namespace)}`
@@ -26,7 +27,7 @@ function markOf(scope: Scope): string {
   }
 }
 
-export async function mark(engine: Engine, scope: Scope): Promise<void> {
+export async function mark(engine: Engine, scope: WatchScope): Promise<void> {
   const container = await engine.systemContainer('mongo-watched', null)
   const id = markOf(scope)
   await engine.store.write(container, {
@@ -40,7 +41,7 @@ export async function mark(engine: Engine, scope: Scope): Promise<void> {
 /** Whether a collection of this name is to remember its changes, when it is made. */
 export async function isWatched(engine: Engine, namespace: Namespace): Promise<boolean> {
   const container = await engine.systemContainer('mongo-watched', null)
-  const scopes: Scope[] = [
+  const scopes: WatchScope[] = [
     { kind: 'cluster' },
     { kind: 'database', database: namespace.database },
     { kind: 'collection', namespace },

@@ -2,21 +2,22 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
-import type { Scope } from '../collections/watched-collections.ts'
+import type { WatchScope } from '../collections/watched-collections.ts'
 import { callPipeline, pipelineSource } from '../pipeline/pipeline-run.ts'
-import { checkDatabaseName, type Namespace, nameOf, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
 import { refuseCollation } from '../service/query-language.ts'
 import { explainPipeline } from './explain.ts'
 
-async function aggregate(call: Call): Promise<Fields> {
+async function aggregate(call: CommandCall): Promise<Fields> {
   const { args, service, session } = call
   const namespace = aggregateNamespace(call)
   refuseCollation(args)
@@ -47,7 +48,7 @@ async function aggregate(call: Call): Promise<Fields> {
 
 /** A stream is about a collection, about a database, or, asked of `admin`, about everything. */
 async function changeStreamSource(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   collection: Collection | undefined,
@@ -59,7 +60,7 @@ async function changeStreamSource(
   if (options.isForCluster && (call.database !== 'admin' || !isDatabase)) {
     throw new CommandError('InvalidOptions', 'A change stream over everything is opened on the admin database')
   }
-  const scope: Scope = options.isForCluster
+  const scope: WatchScope = options.isForCluster
     ? { kind: 'cluster' }
     : isDatabase
       ? { kind: 'database', database: call.database }
@@ -68,7 +69,7 @@ async function changeStreamSource(
 }
 
 /** `aggregate: 1` is about a database and no collection. */
-export function aggregateNamespace(call: Call): Namespace {
+export function aggregateNamespace(call: CommandCall): Namespace {
   const name = call.args.value(call.args.name)
   if (name?.type === bsonType.string) return namespaceOf(call)
   checkDatabaseName(call.database)

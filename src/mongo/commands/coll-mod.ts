@@ -9,7 +9,7 @@ import { checkedExpireAfterSeconds, withOptions } from '../index-specs/index-spe
 import { changeIndexes } from '../indexes/index-changes.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 
 const indexFields: ReadonlySet<string> = new Set([
   'name',
@@ -20,7 +20,7 @@ const indexFields: ReadonlySet<string> = new Set([
   'prepareUnique',
 ])
 
-async function collMod(call: Call): Promise<Fields> {
+async function collMod(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   for (const name of [
     'validator',
@@ -44,7 +44,7 @@ async function collMod(call: Call): Promise<Fields> {
   return index === undefined ? {} : modifyIndex(call, collection, index)
 }
 
-async function modifyIndex(call: Call, collection: Collection, args: Arguments): Promise<Fields> {
+async function modifyIndex(call: CommandCall, collection: Collection, args: Arguments): Promise<Fields> {
   args.refuseUnknown(indexFields)
   const { engine, settings } = call.service
   const found = namedIndex(collection, args)

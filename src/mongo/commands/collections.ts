@@ -16,7 +16,7 @@ import {
   requireCollection,
 } from '../collections/collections.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
 
 /** What `create` can be told, and what comes of it. */
@@ -43,7 +43,7 @@ const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = 
   viewOn: 'refused',
 }
 
-async function create(call: Call): Promise<Fields> {
+async function create(call: CommandCall): Promise<Fields> {
   const { args, service } = call
   const namespace = namespaceOf(call)
   if (isSystemCollection(namespace.collection)) {
@@ -64,13 +64,13 @@ async function create(call: Call): Promise<Fields> {
   return {}
 }
 
-function isSimpleCollation(name: string, value: NonNullable<ReturnType<Call['args']['value']>>): boolean {
+function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCall['args']['value']>>): boolean {
   if (name !== 'collation' || value.type !== bsonType.document) return false
   const locale = value.get('locale')
   return locale?.type === bsonType.string && locale.value === 'simple'
 }
 
-async function drop(call: Call): Promise<Fields> {
+async function drop(call: CommandCall): Promise<Fields> {
   const { engine, cursors } = call.service
   const namespace = namespaceOf(call)
   const collection = await findCollection(engine, namespace)
@@ -82,7 +82,7 @@ async function drop(call: Call): Promise<Fields> {
 }
 
 /** Cursors of the collection end with its old name, as they do in MongoDB. */
-async function renameCollection({ service, args }: Call): Promise<Fields> {
+async function renameCollection({ service, args }: CommandCall): Promise<Fields> {
   const { engine, cursors } = service
   const from = parseNamespace(args.requiredString('renameCollection'))
   const to = parseNamespace(args.requiredString('to'))
@@ -109,7 +109,7 @@ async function renameCollection({ service, args }: Call): Promise<Fields> {
   return {}
 }
 
-async function list(call: Call): Promise<Fields> {
+async function list(call: CommandCall): Promise<Fields> {
   const { service, args, database, session } = call
   checkDatabaseName(database)
   const filter = args.document('filter')
@@ -142,7 +142,7 @@ function describe({ container, definition }: Collection): Uint8Array {
   })
 }
 
-async function collStats(call: Call): Promise<Fields> {
+async function collStats(call: CommandCall): Promise<Fields> {
   const { engine } = call.service
   const namespace = namespaceOf(call)
   const scale = Math.max(1, call.args.count('scale') ?? 1)
@@ -152,7 +152,7 @@ async function collStats(call: Call): Promise<Fields> {
   }
 }
 
-async function validate(call: Call): Promise<Fields> {
+async function validate(call: CommandCall): Promise<Fields> {
   const { engine } = call.service
   const namespace = namespaceOf(call)
   const collection = await requireCollection(engine, namespace)

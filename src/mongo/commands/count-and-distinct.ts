@@ -11,13 +11,13 @@ import { checkHint } from '../collections/hint.ts'
 import { distinctValues } from '../find/distinct-values.ts'
 import { countDocuments, matchingDocuments } from '../find/documents.ts'
 import { namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
 
 /** The values of a `distinct` come in one document. */
 const mongoDistinctBytesMax = 16 * MiB
 
-async function count(call: Call): Promise<Fields> {
+async function count(call: CommandCall): Promise<Fields> {
   const { args, service, isInTransaction } = call
   const namespace = namespaceOf(call)
   refuseCollation(args)
@@ -34,7 +34,7 @@ async function count(call: Call): Promise<Fields> {
   return { n: limit === 0 ? behind : Math.min(limit, behind) }
 }
 
-async function distinct(call: Call): Promise<Fields> {
+async function distinct(call: CommandCall): Promise<Fields> {
   const { args, service } = call
   const namespace = namespaceOf(call)
   refuseCollation(args)

@@ -3,11 +3,11 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import type { Cursor } from '../service/cursors.ts'
 import { mongoBatchBytesMax } from '../service/cursors.ts'
 
-async function getMore(call: Call): Promise<Fields> {
+async function getMore(call: CommandCall): Promise<Fields> {
   const { service, args, operation } = call
   const batchSize = args.count('batchSize')
   if (batchSize === 0) throw new CommandError('BadValue', 'Batch size for getMore must be positive, but received: 0')
@@ -43,7 +43,7 @@ async function getMore(call: Call): Promise<Fields> {
   }
 }
 
-function requireCursor({ service, args, database, session }: Call): Cursor {
+function requireCursor({ service, args, database, session }: CommandCall): Cursor {
   const id = args.value('getMore')
   if (id?.type !== bsonType.int64) {
     throw new CommandError('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
@@ -66,7 +66,7 @@ function requireCursor({ service, args, database, session }: Call): Cursor {
   return cursor
 }
 
-function killCursors({ service, args, database }: Call): Fields {
+function killCursors({ service, args, database }: CommandCall): Fields {
   const namespace = `${database}.${args.requiredString('killCursors')}`
   const cursorsKilled: bigint[] = []
   const cursorsNotFound: bigint[] = []

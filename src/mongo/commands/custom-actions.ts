@@ -27,9 +27,9 @@ import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { removeIndexes } from '../indexes/index-changes.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { checkDatabaseName, checkedNamespace, parseNamespace } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 
-type Action = (call: Call) => Promise<Fields>
+type Action = (call: CommandCall) => Promise<Fields>
 
 const actions: Readonly<Record<string, Action>> = {
   CreateDatabase: createDatabase,
@@ -41,14 +41,14 @@ const actions: Readonly<Record<string, Action>> = {
   GetChangeStreamTokens: getChangeStreamTokens,
 }
 
-async function customAction(call: Call): Promise<Fields> {
+async function customAction(call: CommandCall): Promise<Fields> {
   const name = call.args.requiredString('customAction')
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action === undefined) throw new CommandError('CommandNotSupported', `The custom action '${name}' is not known.`)
   return action(call)
 }
 
-async function createDatabase({ service, database, args }: Call): Promise<Fields> {
+async function createDatabase({ service, database, args }: CommandCall): Promise<Fields> {
   checkDatabaseName(database)
   if ((await service.engine.store.findDatabase(database)) !== undefined) {
     throw new CommandError('NamespaceExists', `Database ${database} already exists.`)
@@ -57,19 +57,19 @@ async function createDatabase({ service, database, args }: Call): Promise<Fields
   return {}
 }
 
-async function updateDatabase(call: Call): Promise<Fields> {
+async function updateDatabase(call: CommandCall): Promise<Fields> {
   const database = await requireDatabase(call)
   const throughput = throughputOf(call.args)
   if (throughput !== undefined) await call.service.engine.changeThroughput(database, throughput)
   return {}
 }
 
-async function getDatabase(call: Call): Promise<Fields> {
+async function getDatabase(call: CommandCall): Promise<Fields> {
   const database = await requireDatabase(call)
   return { database: database.id, ...shownThroughput(database.throughput) }
 }
 
-async function createSharded(call: Call): Promise<Fields> {
+async function createSharded(call: CommandCall): Promise<Fields> {
   const { service, database, args } = call
   const namespace = checkedNamespace(database, args.requiredString('collection'))
   const shardKey = args.string('shardKey')
@@ -85,7 +85,7 @@ async function createSharded(call: Call): Promise<Fields> {
   return {}
 }
 
-async function updateCollection(call: Call): Promise<Fields> {
+async function updateCollection(call: CommandCall): Promise<Fields> {
   const { service, database, args } = call
   const namespace = checkedNamespace(database, args.requiredString('collection'))
   const collection = await requireCollection(service.engine, namespace)
@@ -96,7 +96,7 @@ async function updateCollection(call: Call): Promise<Fields> {
   return {}
 }
 
-async function replaceIndexes(call: Call, collection: Collection, wanted: readonly IndexSpec[]): Promise<void> {
+async function replaceIndexes(call: CommandCall, collection: Collection, wanted: readonly IndexSpec[]): Promise<void> {
   const { engine, settings } = call.service
   if (!wanted.some(isIdIndex)) throw new CommandError('BadValue', 'An index on _id is required.')
   const isDoomed = (index: CollectionIndex) => !isIdIndex(index) && !wanted.some(each => isWanted(index, each))
@@ -105,7 +105,7 @@ async function replaceIndexes(call: Call, collection: Collection, wanted: readon
 }
 
 /** Streams of Cosmos are cut by physical partitions, each with a token; ours are whole. */
-async function getChangeStreamTokens(call: Call): Promise<Fields> {
+async function getChangeStreamTokens(call: CommandCall): Promise<Fields> {
   const { service, database, args } = call
   const { engine } = service
   if (args.present('startAtOperationTime') !== undefined) {
@@ -119,7 +119,7 @@ async function getChangeStreamTokens(call: Call): Promise<Fields> {
   return { resumeAfterTokens: [tokenOf({ positions, isInvalidate: false })] }
 }
 
-async function getCollection(call: Call): Promise<Fields> {
+async function getCollection(call: CommandCall): Promise<Fields> {
   const { service, database, args } = call
   const namespace = checkedNamespace(database, args.requiredString('collection'))
   const collection = await requireCollection(service.engine, namespace)
@@ -134,7 +134,7 @@ async function getCollection(call: Call): Promise<Fields> {
 }
 
 /** Only an empty collection can be sharded: its documents would have to move. */
-async function shardCollection({ service, args }: Call): Promise<Fields> {
+async function shardCollection({ service, args }: CommandCall): Promise<Fields> {
   const namespace = parseNamespace(args.requiredString('shardCollection'))
   const key = args.requiredDocument('key')
   if (key.isEmpty) throw new CommandError('BadValue', 'Shard key cannot be empty')
@@ -155,7 +155,7 @@ async function shardCollection({ service, args }: Call): Promise<Fields> {
   return { collectionsharded: `${namespace.database}.${namespace.collection}` }
 }
 
-async function requireDatabase({ service, database }: Call): Promise<DatabaseRecord> {
+async function requireDatabase({ service, database }: CommandCall): Promise<DatabaseRecord> {
   const found = await service.engine.store.findDatabase(database)
   if (found === undefined) throw new CommandError('NamespaceNotFound', `Database ${database} does not exist.`)
   return found

@@ -7,9 +7,9 @@ import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { measure } from '../collections/collection-size.ts'
 import { collectionsOf, listCollections } from '../collections/collections.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 
-async function listDatabases({ service, args }: Call): Promise<Fields> {
+async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   const filter = args.document('filter')
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
@@ -34,7 +34,7 @@ async function listDatabases({ service, args }: Call): Promise<Fields> {
 }
 
 /** What the NoSQL side keeps in a database of the same name stays. */
-async function dropDatabase({ service, database }: Call): Promise<Fields> {
+async function dropDatabase({ service, database }: CommandCall): Promise<Fields> {
   checkDatabaseName(database)
   if (['admin', 'config', 'local'].includes(database)) {
     throw new CommandError('IllegalOperation', `Dropping the '${database}' database is prohibited.`)
@@ -51,7 +51,7 @@ async function dropDatabase({ service, database }: Call): Promise<Fields> {
   return { dropped: database }
 }
 
-async function dbStats({ service, database, args }: Call): Promise<Fields> {
+async function dbStats({ service, database, args }: CommandCall): Promise<Fields> {
   checkDatabaseName(database)
   const scale = Math.max(1, args.count('scale') ?? 1)
   const collections = await listCollections(service.engine, database)

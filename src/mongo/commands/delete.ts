@@ -2,13 +2,14 @@
 
 import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
-import { type Namespace, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutation, mutateAll, mutateOne } from '../write/document-updates.ts'
@@ -24,7 +25,7 @@ import {
 
 const statementFields: ReadonlySet<string> = new Set(['q', 'limit', 'collation', 'hint', 'sampleId'])
 
-async function remove(call: Call): Promise<Fields> {
+async function remove(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const statements = statementDocuments(call, 'deletes')
   const numberOf = statementNumbers(call, statements.length)
@@ -55,7 +56,7 @@ async function remove(call: Call): Promise<Fields> {
 }
 
 async function removeMatching(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   bytes: Uint8Array,
   record: RetryRecord | undefined,
@@ -82,7 +83,7 @@ async function removeMatching(
 }
 
 function parseStatement(
-  call: Call,
+  call: CommandCall,
   bytes: Uint8Array,
 ): { readonly matcher: Matcher; readonly limit: number; readonly args: Arguments } {
   validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })

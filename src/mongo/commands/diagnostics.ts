@@ -9,7 +9,7 @@ import { purgeIntervalMs } from '../../ttl/purger.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { describeOperation } from '../service/operations.ts'
 import type { MongoSettings } from '../service/service.ts'
 import { mechanisms } from '../session/scram.ts'
@@ -18,7 +18,7 @@ import { setName, wireVersions } from './hello.ts'
 /** The MongoDB whose wire version we speak; clients switch features by it. */
 export const mongoVersion = '7.0.0'
 
-function buildInfo({ service }: Call): Fields {
+function buildInfo({ service }: CommandCall): Fields {
   return {
     version: mongoVersion,
     gitVersion: 'mayfly',
@@ -74,7 +74,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   },
 }
 
-function getParameter({ args, service }: Call): Fields {
+function getParameter({ args, service }: CommandCall): Fields {
   const asked = args.value('getParameter')
   const isAll = asked?.type === bsonType.string && asked.value === '*'
   const names = Object.keys(parameters).filter(name => isAll || args.has(name))
@@ -82,7 +82,7 @@ function getParameter({ args, service }: Call): Fields {
   return Object.fromEntries(names.map(name => [name, parameters[name]!.get(service.settings)]))
 }
 
-function setParameter({ args, service }: Call): Fields {
+function setParameter({ args, service }: CommandCall): Fields {
   const name = Object.keys(parameters).find(candidate => args.has(candidate))
   const parameter = name === undefined ? undefined : parameters[name]
   if (name === undefined || parameter?.set === undefined) {
@@ -93,7 +93,7 @@ function setParameter({ args, service }: Call): Fields {
   return { was }
 }
 
-function getLog({ args }: Call): Fields {
+function getLog({ args }: CommandCall): Fields {
   const name = args.requiredString('getLog')
   if (name === '*') return { names: ['global', 'startupWarnings'] }
   if (name !== 'global' && name !== 'startupWarnings') {
@@ -118,7 +118,7 @@ function hostInfo(): Fields {
   }
 }
 
-function connectionStatus({ client, args }: Call): Fields {
+function connectionStatus({ client, args }: CommandCall): Fields {
   const users = client.user === undefined ? [] : [{ user: client.user, db: client.userSource }]
   const roles = client.user === undefined ? [] : [{ role: 'root', db: 'admin' }]
   return {
@@ -130,7 +130,7 @@ function connectionStatus({ client, args }: Call): Fields {
   }
 }
 
-async function serverStatus({ service, client }: Call): Promise<Fields> {
+async function serverStatus({ service, client }: CommandCall): Promise<Fields> {
   const { engine, cursors, sessions } = service
   const { heapUsed, rss } = process.memoryUsage()
   let deleted = 0
@@ -173,7 +173,7 @@ async function serverStatus({ service, client }: Call): Promise<Fields> {
 }
 
 /** What the last command of this session or on this connection cost, whichever came later, in Cosmos's words. */
-function getLastRequestStatistics({ client, session }: Call): Fields {
+function getLastRequestStatistics({ client, session }: CommandCall): Fields {
   const last = (session?.last?.number ?? 0) > (client.last?.number ?? 0) ? session!.last : client.last
   return {
     _t: 'GetRequestStatisticsResponse',
@@ -183,18 +183,18 @@ function getLastRequestStatistics({ client, session }: Call): Fields {
   }
 }
 
-function currentOp({ service }: Call): Fields {
+function currentOp({ service }: CommandCall): Fields {
   return { inprog: service.operations.list().map(describeOperation) }
 }
 
-function killOp({ service, args }: Call): Fields {
+function killOp({ service, args }: CommandCall): Fields {
   const id = numberOf(args.required('op'))
   if (id === undefined) throw new CommandError('TypeMismatch', 'Expected field "op" to have numeric type')
   service.operations.find(id)?.kill()
   return { info: 'attempting to kill op' }
 }
 
-function configureFailPoint({ service, args }: Call): Fields {
+function configureFailPoint({ service, args }: CommandCall): Fields {
   if (service.settings.areTestCommandsOn !== true)
     throw new CommandError('CommandNotFound', "no such command: 'configureFailPoint'")
   service.failPoints.configure(args)

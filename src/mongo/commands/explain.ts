@@ -7,6 +7,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexComponent } from '../../document/index-definition.ts'
 import type { FindQuery } from '../../mql/program.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
@@ -18,8 +19,8 @@ import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import { callPipeline } from '../pipeline/pipeline-run.ts'
 import { Arguments, numberOf } from '../requests/arguments.ts'
-import { type Namespace, nameOf, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, compileFindSort } from '../service/query-language.ts'
 import { mongoVersion } from './diagnostics.ts'
 import { setName } from './hello.ts'
@@ -33,7 +34,7 @@ interface Explained extends Pick<FindQuery, 'matcher' | 'sort' | 'skip' | 'limit
   readonly isCount?: boolean
 }
 
-async function explain(call: Call): Promise<Fields> {
+async function explain(call: CommandCall): Promise<Fields> {
   const { raw } = call.args.requiredDocument('explain')
   const args = new Arguments(raw!.bytes, raw!.start)
   const asked = call.args.string('verbosity') ?? 'allPlansExecution'
@@ -41,13 +42,13 @@ async function explain(call: Call): Promise<Fields> {
   if (verbosity === undefined) {
     throw new CommandError('BadValue', "verbosity must be 'queryPlanner', 'executionStats' or 'allPlansExecution'")
   }
-  const inner: Call = { ...call, args }
+  const inner: CommandCall = { ...call, args }
   const answer = await explainCall(inner, verbosity)
   call.chargeRu = inner.chargeRu
   return answer
 }
 
-async function explainCall(call: Call, verbosity: Verbosity): Promise<Fields> {
+async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fields> {
   const { args } = call
   if (args.name === 'aggregate') {
     return explainPipeline(call, namespaceOf(call), args.requiredArray('pipeline'), verbosity)
@@ -104,7 +105,7 @@ function windowOf(args: Arguments): Pick<FindQuery, 'skip' | 'limit'> {
 }
 
 export async function explainPipeline(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   verbosity: Verbosity,
@@ -125,7 +126,12 @@ export async function explainPipeline(
   }
 }
 
-async function explained(call: Call, namespace: Namespace, query: Explained, verbosity: Verbosity): Promise<Fields> {
+async function explained(
+  call: CommandCall,
+  namespace: Namespace,
+  query: Explained,
+  verbosity: Verbosity,
+): Promise<Fields> {
   const collection = await findCollection(call.service.engine, namespace)
   const { winningPlan, isByKey } = collection === undefined ? noPlan : planOf(collection, query)
   const startMs = machine.monotonicMs()
@@ -156,7 +162,7 @@ async function explained(call: Call, namespace: Namespace, query: Explained, ver
   }
 }
 
-async function runThrough(call: Call, collection: Collection, query: Explained): Promise<number> {
+async function runThrough(call: CommandCall, collection: Collection, query: Explained): Promise<number> {
   if (query.isCount === true) return countDocuments(call, collection, query.matcher)
   const source = documentSource(call, collection, query)
   let returned = 0

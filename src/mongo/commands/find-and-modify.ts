@@ -7,13 +7,14 @@ import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
 import type { Projection } from '../../mql/projection/projection.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
 import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
-import { type Namespace, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import {
   compileCallFilter,
   compileCallProjection,
@@ -37,7 +38,7 @@ interface Modification {
   readonly project: ((document: Uint8Array) => Uint8Array) | undefined
 }
 
-async function findAndModify(call: Call): Promise<Fields> {
+async function findAndModify(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const modification = parse(call)
   const number = statementNumbers(call, 1)(0)
@@ -58,7 +59,7 @@ async function findAndModify(call: Call): Promise<Fields> {
 type Remember = (result: StatementResult) => ReadonlyMap<number, StatementResult>
 
 async function modify(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   modification: Modification,
   remember: Remember | undefined,
@@ -118,7 +119,7 @@ function answerOf({ n, upserted, value }: StatementResult, { update, project }: 
   }
 }
 
-function parse(call: Call): Modification {
+function parse(call: CommandCall): Modification {
   const { args } = call
   refuseCollation(args)
   const filter = args.document('query') ?? emptyDocument

@@ -12,7 +12,7 @@ import { checkHint } from '../collections/hint.ts'
 import { documentSource } from '../find/documents.ts'
 import { onlyId } from '../find/ids-of-filter.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
 import {
   compileCallFilter,
@@ -21,7 +21,7 @@ import {
   refuseCollation,
 } from '../service/query-language.ts'
 
-function find(call: Call): MaybePromise<Fields> {
+function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
   return andThen(findCollection(call.service.engine, namespace), collection => {
     const filter = call.args.document('filter') ?? emptyDocument
@@ -46,7 +46,7 @@ const plainFields: ReadonlySet<string> = new Set([
   'maxTimeMS',
 ])
 
-function isPlain({ args, isInTransaction }: Call): boolean {
+function isPlain({ args, isInTransaction }: CommandCall): boolean {
   if (isInTransaction || (args.has('batchSize') && args.number('batchSize') === 0)) return false
   for (const name of args.names) if (!plainFields.has(name)) return false
   return true
@@ -57,7 +57,7 @@ function pointId({ shardKey }: Collection, filter: BsonDocument): string | undef
 }
 
 /** The stored bytes go out as they are. */
-function readPoint(call: Call, { container, name }: Collection, id: string): MaybePromise<Fields> {
+function readPoint(call: CommandCall, { container, name }: Collection, id: string): MaybePromise<Fields> {
   const answer = (documents: readonly Uint8Array[]): Fields => ({
     cursor: { firstBatch: new Documents(documents), id: 0n, ns: name },
   })
@@ -81,7 +81,7 @@ function readPoint(call: Call, { container, name }: Collection, id: string): May
   }
 }
 
-function search(call: Call, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
+function search(call: CommandCall, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
   const { args, service, session } = call
   refuseCollation(args)
   checkHint(args, collection)

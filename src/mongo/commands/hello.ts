@@ -5,7 +5,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { date, objectId } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { mongoSessionMinutes } from '../session/retry-record.ts'
 import { mechanisms } from '../session/scram.ts'
 import { compressors } from '../wire/compression.ts'
@@ -22,7 +22,7 @@ export const wireVersions = { minWireVersion: 0, maxWireVersion: 21 } as const
 /** Of MongoDB's election in which this server became primary; there was only one. */
 const electionId = objectId(Buffer.from('7fffffff0000000000000001', 'hex'))
 
-function hello(call: Call): Fields {
+function hello(call: CommandCall): Fields {
   const { args, client } = call
   const isOld = args.name.toLowerCase() === 'ismaster'
   return {
@@ -50,7 +50,7 @@ function hello(call: Call): Fields {
 }
 
 /** Of those the client offers, in its order. */
-function commonCompressors({ args }: Call): FieldValue {
+function commonCompressors({ args }: CommandCall): FieldValue {
   const offered = args.array('compression')?.elements ?? []
   const common = offered.flatMap(name =>
     name.type === bsonType.string && Object.hasOwn(compressors, name.value) ? [name.value] : [],
@@ -59,12 +59,12 @@ function commonCompressors({ args }: Call): FieldValue {
 }
 
 /** Asked for as `database.user`; said of any name, so that nobody learns which exist. */
-function supportedMechanisms({ args }: Call): FieldValue {
+function supportedMechanisms({ args }: CommandCall): FieldValue {
   return args.string('saslSupportedMechs') === undefined ? undefined : mechanisms
 }
 
 /** The first step of the login may come with the greeting; if it does not work out the client starts again. */
-function speculate(call: Call): FieldValue {
+function speculate(call: CommandCall): FieldValue {
   const step = call.args.within('speculativeAuthenticate')
   return step === undefined ? undefined : startLogin(call, step)
 }

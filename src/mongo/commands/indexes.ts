@@ -17,10 +17,10 @@ import { parseIndexSpec } from '../index-specs/index-spec.ts'
 import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { removeIndexes } from '../indexes/index-changes.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
 
-async function createIndexes(call: Call): Promise<Fields> {
+async function createIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   const { engine } = service
   const namespace = namespaceOf(call)
@@ -39,7 +39,7 @@ async function createIndexes(call: Call): Promise<Fields> {
   }
 }
 
-async function listIndexes(call: Call): Promise<Fields> {
+async function listIndexes(call: CommandCall): Promise<Fields> {
   const { service, args, session } = call
   const namespace = namespaceOf(call)
   const { indexes, container } = await requireCollection(service.engine, namespace)
@@ -55,7 +55,7 @@ async function listIndexes(call: Call): Promise<Fields> {
   })
 }
 
-async function dropIndexes(call: Call): Promise<Fields> {
+async function dropIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   const { engine, settings } = service
   const namespace = namespaceOf(call)
@@ -70,7 +70,7 @@ async function dropIndexes(call: Call): Promise<Fields> {
   }
 }
 
-function doomedIndexes({ args }: Call, { indexes }: Collection): CollectionIndex[] {
+function doomedIndexes({ args }: CommandCall, { indexes }: Collection): CollectionIndex[] {
   const asked = args.required('index')
   const named = asked.type === bsonType.array ? asked.elements : [asked]
   return named.flatMap(value => {

@@ -6,7 +6,7 @@ import { type Collection, findOrCreateCollection } from '../collections/collecti
 import { takenIdError } from '../collections/duplicate-key.ts'
 import { newDocument } from '../collections/new-document.ts'
 import { namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mongoWriteStepsMax } from '../write/document-updates.ts'
 import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../write/document-writes.ts'
@@ -27,7 +27,7 @@ interface Insertion extends DocumentWrite {
   isTaken: boolean
 }
 
-async function insert(call: Call): Promise<Fields> {
+async function insert(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const documents = statementDocuments(call, 'documents')
   const numberOf = statementNumbers(call, documents.length)
@@ -39,7 +39,7 @@ async function insert(call: Call): Promise<Fields> {
 }
 
 class Insertions {
-  readonly #call: Call
+  readonly #call: CommandCall
   readonly #collection: Collection
   readonly #record: RetryRecord | undefined
   readonly #numberOf: (index: number) => number
@@ -49,7 +49,7 @@ class Insertions {
   #inserted = 0
 
   constructor(
-    call: Call,
+    call: CommandCall,
     collection: Collection,
     record: RetryRecord | undefined,
     numberOf: (index: number) => number,

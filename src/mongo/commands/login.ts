@@ -5,7 +5,7 @@ import { binary } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { LoginError, mechanisms, ScramConversation } from '../session/scram.ts'
 
 /** A connection has one conversation at a time. */
@@ -13,13 +13,13 @@ const conversationId = 1
 
 const empty = new Uint8Array()
 
-function saslStart(call: Call): Fields {
+function saslStart(call: CommandCall): Fields {
   const answer = startLogin(call, call.args)
   return answer ?? failed()
 }
 
 /** The first step; undefined when it cannot be one. */
-export function startLogin({ client, service }: Call, args: Arguments): Fields | undefined {
+export function startLogin({ client, service }: CommandCall, args: Arguments): Fields | undefined {
   const wanted = args.string('mechanism')
   const mechanism = mechanisms.find(name => name === wanted)
   if (mechanism === undefined) {
@@ -39,7 +39,7 @@ export function startLogin({ client, service }: Call, args: Arguments): Fields |
   }
 }
 
-function saslContinue({ client, args }: Call): Fields {
+function saslContinue({ client, args }: CommandCall): Fields {
   const { login } = client
   if (login === undefined || args.number('conversationId') !== conversationId) {
     throw new CommandError('ProtocolError', 'No SASL session state found')
@@ -76,7 +76,7 @@ function failed(): never {
   throw new CommandError('AuthenticationFailed', 'Authentication failed.')
 }
 
-function logout({ client }: Call): Fields {
+function logout({ client }: CommandCall): Fields {
   client.user = undefined
   return {}
 }

@@ -4,13 +4,13 @@ import { machine } from '../../base/clock.ts'
 import { date } from '../../document/bson/value.ts'
 import type { Fields } from '../answers/fields.ts'
 import { timestampOf } from '../service/cluster-time.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { setName } from './hello.ts'
 
 const primary = 1
 const heartbeatMs = 2000
 
-function replSetGetStatus({ service, client }: Call): Fields {
+function replSetGetStatus({ service, client }: CommandCall): Fields {
   const seconds = service.clock.now()
   const optime = { ts: timestampOf(seconds), t: 1n }
   const at = date(BigInt(seconds) * 1000n)
@@ -43,7 +43,7 @@ function replSetGetStatus({ service, client }: Call): Fields {
   }
 }
 
-function replSetGetConfig({ client }: Call): Fields {
+function replSetGetConfig({ client }: CommandCall): Fields {
   return {
     config: {
       _id: setName,

@@ -3,16 +3,16 @@
 import { randomUUID } from 'node:crypto'
 import { binary } from '../../document/bson/value.ts'
 import type { Fields } from '../answers/fields.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { mongoSessionMinutes } from '../session/retry-record.ts'
 
-function startSession({ service }: Call): Fields {
+function startSession({ service }: CommandCall): Fields {
   const id = binary(Buffer.from(randomUUID().replaceAll('-', ''), 'hex'), 4)
   service.sessions.begin(id.value)
   return { id: { id }, timeoutMinutes: mongoSessionMinutes }
 }
 
-function endSessions({ service, args }: Call): Fields {
+function endSessions({ service, args }: CommandCall): Fields {
   for (const lsid of args.documents(args.name) ?? []) {
     const session = service.sessions.find(lsid)
     if (session === undefined) continue
@@ -22,13 +22,13 @@ function endSessions({ service, args }: Call): Fields {
   return {}
 }
 
-function refreshSessions({ service, args }: Call): Fields {
+function refreshSessions({ service, args }: CommandCall): Fields {
   for (const lsid of args.documents('refreshSessions') ?? []) service.sessions.use(lsid)
   return {}
 }
 
 /** An empty list means all of them. */
-function killSessions(call: Call): Fields {
+function killSessions(call: CommandCall): Fields {
   const { service, args } = call
   const named = args.documents(args.name) ?? []
   if (named.length > 0) return endSessions(call)
@@ -39,7 +39,7 @@ function killSessions(call: Call): Fields {
   return {}
 }
 
-function killAllSessions({ service }: Call): Fields {
+function killAllSessions({ service }: CommandCall): Fields {
   for (const session of service.sessions.list()) {
     service.cursors.closeOfSession(session.key)
     service.sessions.end(session)

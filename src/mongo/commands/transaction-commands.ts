@@ -7,16 +7,16 @@ import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { lifeOf } from '../collections/document-life.ts'
-import type { Call, Command } from '../service/command.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { noSuchTransaction } from '../service/statement.ts'
-import type { Overlay, Pending } from '../session/overlay.ts'
+import type { Pending, TransactionOverlay } from '../session/overlay.ts'
 import { RetryRecord, readRecord, recordStep } from '../session/retry-record.ts'
-import type { Session } from '../session/sessions.ts'
+import type { ClientSession } from '../session/sessions.ts'
 import type { Transaction } from '../session/transaction.ts'
 import { writeConflict } from '../write/document-writes.ts'
 import { conflictError } from '../write/unique-conflict.ts'
 
-async function commitTransaction(call: Call): Promise<Fields> {
+async function commitTransaction(call: CommandCall): Promise<Fields> {
   const { session, txnNumber } = call
   if (session === undefined || txnNumber === undefined) {
     throw new CommandError('InvalidOptions', 'commitTransaction must be run within a transaction')
@@ -24,7 +24,7 @@ async function commitTransaction(call: Call): Promise<Fields> {
   return session.exclusively(() => commit(call, session, txnNumber))
 }
 
-async function commit(call: Call, session: Session, txnNumber: bigint): Promise<Fields> {
+async function commit(call: CommandCall, session: ClientSession, txnNumber: bigint): Promise<Fields> {
   const { engine } = call.service
   const { transaction } = session
   if (transaction?.number !== txnNumber || !transaction.isActive) {
@@ -51,10 +51,10 @@ async function commit(call: Call, session: Session, txnNumber: bigint): Promise<
 }
 
 async function store(
-  call: Call,
-  session: Session,
+  call: CommandCall,
+  session: ClientSession,
   transaction: Transaction,
-  overlays: readonly Overlay[],
+  overlays: readonly TransactionOverlay[],
 ): Promise<void> {
   const { engine } = call.service
   if (!session.isLoaded) {
@@ -83,7 +83,11 @@ async function store(
   throw await conflictError(engine, refused.overlay.collection, refused.pending.document)
 }
 
-function commitStep({ service }: Call, { collection }: Overlay, { key, document, baseVersion }: Pending): Step {
+function commitStep(
+  { service }: CommandCall,
+  { collection }: TransactionOverlay,
+  { key, document, baseVersion }: Pending,
+): Step {
   return {
     container: collection.container,
     key,
@@ -96,7 +100,7 @@ function commitStep({ service }: Call, { collection }: Overlay, { key, document,
   }
 }
 
-async function abortTransaction({ session, txnNumber }: Call): Promise<Fields> {
+async function abortTransaction({ session, txnNumber }: CommandCall): Promise<Fields> {
   const transaction = session?.transaction
   if (transaction === undefined || transaction.number !== txnNumber) throw noSuchTransaction(txnNumber ?? -1n)
   if (transaction.isCommitted) {

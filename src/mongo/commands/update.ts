@@ -6,14 +6,15 @@ import { bsonCommandDepthMax, validateDocument } from '../../document/bson/valid
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
 import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
-import { type Namespace, namespaceOf } from '../requests/namespace.ts'
-import type { Call, Command } from '../service/command.ts'
+import { namespaceOf } from '../requests/namespace.ts'
+import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
@@ -50,7 +51,7 @@ interface UpdateStatement {
   readonly args: Arguments
 }
 
-async function update(call: Call): Promise<Fields> {
+async function update(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const statements = statementDocuments(call, 'updates')
   const numberOf = statementNumbers(call, statements.length)
@@ -61,7 +62,7 @@ async function update(call: Call): Promise<Fields> {
 }
 
 class Updates {
-  readonly #call: Call
+  readonly #call: CommandCall
   readonly #namespace: Namespace
   readonly #record: RetryRecord | undefined
   readonly #numberOf: (index: number) => number
@@ -71,7 +72,12 @@ class Updates {
   #matched = 0
   #modified = 0
 
-  constructor(call: Call, namespace: Namespace, record: RetryRecord | undefined, numberOf: (index: number) => number) {
+  constructor(
+    call: CommandCall,
+    namespace: Namespace,
+    record: RetryRecord | undefined,
+    numberOf: (index: number) => number,
+  ) {
     this.#call = call
     this.#namespace = namespace
     this.#record = record
@@ -192,7 +198,7 @@ function upsertedOne(id: Value): StatementResult {
   return { n: 1, nModified: 0, upserted: encodeDocument([['_id', id]]).toString('base64') }
 }
 
-function parseStatement(call: Call, bytes: Uint8Array): UpdateStatement {
+function parseStatement(call: CommandCall, bytes: Uint8Array): UpdateStatement {
   validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
   const args = new Arguments(bytes, 0, 'update.updates')
   args.refuseUnknown(statementFields)

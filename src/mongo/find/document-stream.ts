@@ -4,9 +4,9 @@ import { pageBytesMax } from '../../base/limits.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { ByteStream, FindRequest } from '../../mql/stages/stage.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { findCollection } from '../collections/collections.ts'
-import type { Namespace } from '../requests/namespace.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import type { Fetching } from '../service/cursors.ts'
 import { compileFindSort } from '../service/query-language.ts'
 import { documentSource, mongoPageDocumentsMax } from './documents.ts'
@@ -31,7 +31,7 @@ export function queryOf({ filter, sort, skip, limit, expression }: FindRequest):
 
 /** Of a collection that does not exist: nothing. */
 export async function* documentStream(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   query: FindQuery,
   appetite: Appetite,

@@ -20,8 +20,8 @@ import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
-import type { Call } from '../service/command.ts'
-import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
+import type { CommandCall } from '../service/command.ts'
+import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './id-order-scan.ts'
 import { keysWithin, rangeWithin, wholeCollection } from './partition-of-filter.ts'
@@ -30,7 +30,7 @@ import { keysWithin, rangeWithin, wholeCollection } from './partition-of-filter.
 export const mongoPageDocumentsMax = 10_000
 
 /** A cursor over what a query finds. */
-export function documentSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+export function documentSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
   const keys = keysWithin(collection, query.matcher.filter)
   if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
   const { engine } = call.service
@@ -52,7 +52,7 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
   let given = 0
   let isEnd = false
   return {
-    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
       const documents: Uint8Array[] = []
       let bytes = 0
       while (!isEnd && documents.length < documentsMax && bytes < bytesMax) {
@@ -87,7 +87,7 @@ export function documentSource(call: Call, collection: Collection, query: FindQu
 }
 
 /** Few documents, all at once: those that are named, or seen from within a transaction. */
-function collectedSource(call: Call, collection: Collection, query: FindQuery): CursorSource {
+function collectedSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
   const { matcher, sort = matcher.order, skip = 0, limit = Number.POSITIVE_INFINITY, projection } = query
   const shown = (document: Uint8Array) =>
     projection === undefined
@@ -95,7 +95,7 @@ function collectedSource(call: Call, collection: Collection, query: FindQuery): 
       : projection.project(document, projection.isPositional ? matcher.position(document) : undefined)
   let rest: Uint8Array[] | undefined
   return {
-    async next({ documentsMax, bytesMax }: BatchRequest): Promise<Batch> {
+    async next({ documentsMax, bytesMax }: BatchRequest): Promise<CursorBatch> {
       if (rest === undefined) {
         const found: Uint8Array[] = []
         for await (const batch of matchingDocuments(call, collection, matcher)) found.push(...batch)
@@ -126,7 +126,7 @@ function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
 
 /** Every document that a filter lets through, batch by batch, as stored. */
 export async function* matchingDocuments(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   matcher: Matcher,
 ): AsyncGenerator<Uint8Array[]> {
@@ -167,7 +167,7 @@ export async function* matchingDocuments(
   if (overlay !== undefined) yield overlay.documents().filter(document => matcher.matches(document))
 }
 
-async function readDocument(call: Call, collection: Collection, key: ItemKey): Promise<Uint8Array | undefined> {
+async function readDocument(call: CommandCall, collection: Collection, key: ItemKey): Promise<Uint8Array | undefined> {
   const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
   const pending = overlay?.find(key)
   if (pending !== undefined) return pending.document
@@ -184,7 +184,7 @@ async function readDocument(call: Call, collection: Collection, key: ItemKey): P
 }
 
 /** How many documents a filter lets through. */
-export async function countDocuments(call: Call, collection: Collection, matcher: Matcher): Promise<number> {
+export async function countDocuments(call: CommandCall, collection: Collection, matcher: Matcher): Promise<number> {
   const isFew =
     keysWithin(collection, matcher.filter) !== undefined ||
     keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined

@@ -13,10 +13,10 @@ import type { Collection } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
 import { compareSpecs } from '../index-specs/index-conflicts.ts'
 import type { IndexSpec } from '../index-specs/index-spec.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import { changeIndexes, isKept } from './index-changes.ts'
 
-export async function createIndex(call: Call, collection: Collection, spec: IndexSpec): Promise<Collection> {
+export async function createIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<Collection> {
   const { engine, settings } = call.service
   if (isIdIndex(spec)) return collection
   const relations = collection.indexes.map(present => ({ present, relation: compareSpecs(present, spec) }))
@@ -36,7 +36,7 @@ export function isIdIndex({ parts }: IndexSpec): boolean {
 }
 
 /** The index is ready when the command answers, as in MongoDB; others get their turns meanwhile. */
-async function buildStoreIndex(call: Call, collection: Collection, spec: IndexSpec): Promise<number> {
+async function buildStoreIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<number> {
   const { engine } = call.service
   const { container } = collection
   const before = new Set(container.indexes.map(({ definition }) => definition.number))
@@ -70,7 +70,12 @@ function asBytes(document: BsonDocument): BsonDocument {
 }
 
 /** While it was built, the index kept out only what clashed with what it already had. */
-async function refuseDuplicates(call: Call, collection: Collection, spec: IndexSpec, index: number): Promise<void> {
+async function refuseDuplicates(
+  call: CommandCall,
+  collection: Collection,
+  spec: IndexSpec,
+  index: number,
+): Promise<void> {
   const { engine } = call.service
   let after: IndexPosition | undefined
   let last: { readonly key: Uint8Array; readonly sequence: number } | undefined

@@ -5,6 +5,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../mql/stages/stage.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import {
@@ -17,12 +18,12 @@ import { newDocument } from '../collections/new-document.ts'
 import { documentStream, queryOf } from '../find/document-stream.ts'
 import { mongoPageDocumentsMax } from '../find/documents.ts'
 import { createIndex } from '../indexes/create-index.ts'
-import { checkedNamespace, isSystemCollection, type Namespace, nameOf } from '../requests/namespace.ts'
-import type { Call } from '../service/command.ts'
+import { checkedNamespace, isSystemCollection, nameOf } from '../requests/namespace.ts'
+import type { CommandCall } from '../service/command.ts'
 import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
 import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 
-export function pipelineCollections(call: Call): Collections {
+export function pipelineCollections(call: CommandCall): Collections {
   return {
     find: (namespace: Namespace, request: FindRequest) =>
       documentStream(call, namespace, queryOf(request), { by: call, documents: mongoPageDocumentsMax }),
@@ -40,7 +41,7 @@ function checkedTarget({ database, collection }: Namespace): Namespace {
 }
 
 /** Another collection is filled and takes the name of the old one, with its indexes. */
-async function replace(call: Call, target: Namespace, documents: ByteStream): Promise<void> {
+async function replace(call: CommandCall, target: Namespace, documents: ByteStream): Promise<void> {
   const { engine, cursors } = call.service
   const present = await findCollection(engine, target)
   if (present?.shardKey !== undefined) {
@@ -62,7 +63,7 @@ async function replace(call: Call, target: Namespace, documents: ByteStream): Pr
   }
 }
 
-async function insertAll(call: Call, collection: Collection, documents: readonly Uint8Array[]): Promise<void> {
+async function insertAll(call: CommandCall, collection: Collection, documents: readonly Uint8Array[]): Promise<void> {
   for (let at = 0; at < documents.length; at += mongoWriteStepsMax) {
     const writes = documents.slice(at, at + mongoWriteStepsMax).map((given): DocumentWrite => {
       const { bytes: document, id } = newDocument(given)
@@ -84,7 +85,7 @@ function duplicate({ name }: Collection): CommandError {
   return new CommandError('DuplicateKey', `E11000 duplicate key error collection: ${name} index: _id_`)
 }
 
-async function merge(call: Call, request: MergeRequest, documents: ByteStream): Promise<void> {
+async function merge(call: CommandCall, request: MergeRequest, documents: ByteStream): Promise<void> {
   const target = checkedTarget(request.target)
   const collection = await findOrCreateCollection(call.service.engine, target)
   const isById = request.on.length === 1 && request.on[0] === '_id'
@@ -108,7 +109,12 @@ function requireUnique({ indexes }: Collection, on: readonly string[]): void {
   if (!isThere) throw new CommandError(51183, 'Cannot find index to verify that join fields will be unique')
 }
 
-async function mergeById(call: Call, collection: Collection, request: MergeRequest, given: Uint8Array): Promise<void> {
+async function mergeById(
+  call: CommandCall,
+  collection: Collection,
+  request: MergeRequest,
+  given: Uint8Array,
+): Promise<void> {
   const { bytes: incoming, id } = newDocument(given)
   const write: DocumentWrite = {
     key: collection.keyOf(id, incoming),
@@ -153,7 +159,7 @@ function refuseNotMatched({ whenNotMatched }: MergeRequest): void {
 }
 
 async function mergeByFields(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   request: MergeRequest,
   given: Uint8Array,

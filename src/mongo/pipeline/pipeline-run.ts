@@ -4,19 +4,19 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
 import { compilePipeline, type Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { ByteStream } from '../../mql/stages/stage.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { type Appetite, documentStream, noDocuments, queryOf } from '../find/document-stream.ts'
 import { countDocuments } from '../find/documents.ts'
-import type { Namespace } from '../requests/namespace.ts'
-import type { Call } from '../service/command.ts'
-import type { Batch, BatchRequest, CursorSource } from '../service/cursors.ts'
+import type { CommandCall } from '../service/command.ts'
+import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { constantsOf } from '../service/query-language.ts'
 import { pipelineCollections } from './pipeline-collections.ts'
 import { stageSource } from './stage-sources.ts'
 
 export function callPipeline(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   collection: Collection | undefined,
@@ -37,7 +37,7 @@ function geoPathOf({ indexes }: Collection): string | undefined {
 }
 
 export async function pipelineSource(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   collection: Collection | undefined,
@@ -50,7 +50,7 @@ export async function pipelineSource(
   return streamSource(results, appetite)
 }
 
-function inputOf(call: Call, namespace: Namespace, { source }: Pipeline, appetite: Appetite): ByteStream {
+function inputOf(call: CommandCall, namespace: Namespace, { source }: Pipeline, appetite: Appetite): ByteStream {
   switch (source.kind) {
     case 'collection':
       return documentStream(call, namespace, queryOf(source.find), appetite)
@@ -67,7 +67,7 @@ function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
   let rest: readonly Uint8Array[] = []
   let isEnd = false
   return {
-    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<Batch> {
+    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
       appetite.by = by
       appetite.documents = documentsMax
       const documents: Uint8Array[] = []
@@ -101,7 +101,7 @@ function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
  * the filter allows it.
  */
 async function countedSource(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   { source, target }: Pipeline,

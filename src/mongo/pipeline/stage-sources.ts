@@ -3,16 +3,17 @@
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { binary, date, int32, type Value } from '../../document/bson/value.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type Fields } from '../answers/fields.ts'
 import { storageStats } from '../collections/collection-size.ts'
 import { findCollection, requireCollection } from '../collections/collections.ts'
 import { numberOf } from '../requests/arguments.ts'
-import { type Namespace, nameOf } from '../requests/namespace.ts'
-import type { Call } from '../service/command.ts'
+import { nameOf } from '../requests/namespace.ts'
+import type { CommandCall } from '../service/command.ts'
 import { describeOperation } from '../service/operations.ts'
 
-type StageSource = (call: Call, namespace: Namespace, spec: Value) => Promise<Fields[]>
+type StageSource = (call: CommandCall, namespace: Namespace, spec: Value) => Promise<Fields[]>
 
 const sources: Readonly<Record<string, StageSource>> = {
   $collStats: async (call, namespace, spec) => {
@@ -53,12 +54,12 @@ const sources: Readonly<Record<string, StageSource>> = {
 
 const noLatency = { latency: 0n, ops: 0n }
 
-async function listSessions({ service }: Call): Promise<Fields[]> {
+async function listSessions({ service }: CommandCall): Promise<Fields[]> {
   return service.sessions.list().map(({ id }) => ({ _id: { id: binary(id, 4) } }))
 }
 
 export async function* stageSource(
-  call: Call,
+  call: CommandCall,
   namespace: Namespace,
   { name, spec }: { readonly name: string; readonly spec: Value },
 ): AsyncGenerator<readonly Uint8Array[]> {

@@ -1,17 +1,13 @@
 /** Names of databases and collections: which are allowed, and how a command says them. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
+import type { Namespace } from '../../mql/words/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from './arguments.ts'
 
 /** MongoDB's limits for the name of a database and for `database.collection`. */
 const mongoDatabaseNameBytesMax = 63
 const mongoNamespaceBytesMax = 255
-
-export interface Namespace {
-  readonly database: string
-  readonly collection: string
-}
 
 export function nameOf({ database, collection }: Namespace): string {
   return `${database}.${collection}`

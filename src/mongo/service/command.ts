@@ -4,12 +4,12 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { Client } from '../session/client.ts'
-import type { Session } from '../session/sessions.ts'
+import type { ClientSession } from '../session/sessions.ts'
 import type { DocumentSequence } from '../wire/op-msg.ts'
 import type { Operation } from './operations.ts'
 import type { MongoService } from './service.ts'
 
-export interface Call {
+export interface CommandCall {
   readonly service: MongoService
   readonly client: Client
   readonly command: Command
@@ -17,7 +17,7 @@ export interface Call {
   readonly sequences: readonly DocumentSequence[]
   readonly database: string
   readonly operation: Operation
-  readonly session: Session | undefined
+  readonly session: ClientSession | undefined
   /** The number under which the session sends this write, or its transaction. */
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean
@@ -26,7 +26,7 @@ export interface Call {
   documentsRead: number
 }
 
-export type Handler = (call: Call) => MaybePromise<Fields>
+export type CommandHandler = (call: CommandCall) => MaybePromise<Fields>
 
 export interface Command {
   readonly name: string
@@ -40,7 +40,7 @@ export interface Command {
   readonly isTransactional?: boolean
   /** May be sent with a transaction number outside a transaction, to be repeated safely. */
   readonly isRetryable?: boolean
-  readonly run: Handler
+  readonly run: CommandHandler
 }
 
 /** Fields that any command may have. */

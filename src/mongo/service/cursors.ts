@@ -38,7 +38,7 @@ export interface BatchRequest {
   readonly waitMs: number
 }
 
-export interface Batch {
+export interface CursorBatch {
   readonly documents: readonly Uint8Array[]
   readonly isEnd: boolean
   /** Of a change stream: where it stands behind this batch. */
@@ -46,7 +46,7 @@ export interface Batch {
 }
 
 export interface CursorSource {
-  next(request: BatchRequest): MaybePromise<Batch>
+  next(request: BatchRequest): MaybePromise<CursorBatch>
 }
 
 export interface CursorSettings {
@@ -152,7 +152,7 @@ export function openCursor(
   request: FirstBatchRequest,
 ): MaybePromise<Fields> {
   const { batchSize = mongoFirstBatchDefault, isSingleBatch, by, namespace } = request
-  const first: MaybePromise<Batch> =
+  const first: MaybePromise<CursorBatch> =
     batchSize === 0 && !isSingleBatch
       ? { documents: [], isEnd: false }
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })

@@ -3,30 +3,30 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32 } from '../../document/bson/value.ts'
 import { expressionTest, expressionValue } from '../../mql/expressions/expression.ts'
-import type { Constants, Scope } from '../../mql/expressions/frame/scope.ts'
+import type { Constants, VariableScope } from '../../mql/expressions/frame/scope.ts'
 import { compileFilter, type Matcher } from '../../mql/filter/match.ts'
 import { compileSort, type Sort } from '../../mql/paths/sort-order.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'
 import { updatePipeline } from '../../mql/pipeline/update-pipeline.ts'
 import { compileProjection, type Projection } from '../../mql/projection/projection.ts'
-import type { PipelineCompiler } from '../../mql/update/update.ts'
+import type { CompileUpdatePipeline } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { timestampOf } from './cluster-time.ts'
-import type { Call } from './command.ts'
+import type { CommandCall } from './command.ts'
 
-export function constantsOf({ service }: Pick<Call, 'service'>): Constants {
+export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constants {
   const seconds = service.clock.now()
   return { now: BigInt(seconds) * 1000n, clusterTime: timestampOf(seconds).value, random: Math.random }
 }
 
 /** What expressions of a command can speak of: the time it came, and the variables in its `let`. */
-function scopeOf(call: Call, variables = call.args.document('let')): Scope {
+function scopeOf(call: CommandCall, variables = call.args.document('let')): VariableScope {
   return commandScope(constantsOf(call), variables)
 }
 
-export function compileCallFilter(call: Call, filter: BsonDocument, options = { allowsNear: false }): Matcher {
+export function compileCallFilter(call: CommandCall, filter: BsonDocument, options = { allowsNear: false }): Matcher {
   const expression = expressionTest(scopeOf(call))
   return compileFilter(filter, { expression }, { isWholeDocument: true, ...options })
 }
@@ -39,14 +39,14 @@ export function compileFindSort(spec: BsonDocument | undefined): Sort | undefine
   return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
 }
 
-export function compileCallProjection(call: Call, spec: BsonDocument | undefined): Projection | undefined {
+export function compileCallProjection(call: CommandCall, spec: BsonDocument | undefined): Projection | undefined {
   if (spec === undefined || spec.isEmpty) return undefined
   const scope = scopeOf(call)
   return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
 }
 
 /** A statement of an update has its own variables beside those of the command. */
-export function pipelineUpdate(call: Call, constants: BsonDocument | undefined): PipelineCompiler {
+export function pipelineUpdate(call: CommandCall, constants: BsonDocument | undefined): CompileUpdatePipeline {
   const fields = [...(call.args.document('let')?.fields ?? []), ...(constants?.fields ?? [])]
   const scope = scopeOf(call, fields.length === 0 ? undefined : BsonDocument.of(fields))
   return updatePipeline(scope, namespaceOf(call))

@@ -1,7 +1,7 @@
 /** What every connection shares: the engine, who may log in, sessions, cursors, and what is under way. */
 
 import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import type { Logger } from '../../base/log.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Accounts } from '../session/scram.ts'
 import type { Sessions } from '../session/sessions.ts'
@@ -24,7 +24,7 @@ export interface MongoSettings {
 export interface MongoService {
   readonly engine: Engine
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly settings: MongoSettings
   readonly accounts: Accounts
   readonly sessions: Sessions

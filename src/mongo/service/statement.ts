@@ -3,13 +3,13 @@
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import type { Arguments } from '../requests/arguments.ts'
-import type { Overlay } from '../session/overlay.ts'
-import type { Session } from '../session/sessions.ts'
+import type { TransactionOverlay } from '../session/overlay.ts'
+import type { ClientSession } from '../session/sessions.ts'
 import { Transaction } from '../session/transaction.ts'
-import type { Call, Command } from './command.ts'
+import type { Command, CommandCall } from './command.ts'
 
 /** The overlay of a collection in the call's transaction; it begins when the transaction comes there. */
-export async function requireOverlay(call: Call, collection: Collection): Promise<Overlay> {
+export async function requireOverlay(call: CommandCall, collection: Collection): Promise<TransactionOverlay> {
   const transaction = call.session!.transaction!
   const found = transaction.overlay(collection)
   if (found !== undefined) return found
@@ -17,15 +17,19 @@ export async function requireOverlay(call: Call, collection: Collection): Promis
   return transaction.overlay(collection) ?? transaction.begin(collection, version)
 }
 
-export interface Statement {
+export interface TransactionState {
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean
 }
 
-const plain: Statement = { txnNumber: undefined, isInTransaction: false }
+const plain: TransactionState = { txnNumber: undefined, isInTransaction: false }
 
 /** Reads what a command says about its session's transaction, begins one, or finds the one it goes on with. */
-export function beginStatement(command: Command, args: Arguments, session: Session | undefined): Statement {
+export function beginTransactionState(
+  command: Command,
+  args: Arguments,
+  session: ClientSession | undefined,
+): TransactionState {
   const txnNumber = args.int64('txnNumber')
   const autocommit = args.boolean('autocommit')
   const isStart = args.boolean('startTransaction')
@@ -67,7 +71,7 @@ export function beginStatement(command: Command, args: Arguments, session: Sessi
   return { txnNumber, isInTransaction: true }
 }
 
-function startTransaction(session: Session, txnNumber: bigint): void {
+function startTransaction(session: ClientSession, txnNumber: bigint): void {
   if (txnNumber < session.txnNumber) {
     throw new CommandError(
       'TransactionTooOld',
@@ -82,7 +86,7 @@ function startTransaction(session: Session, txnNumber: bigint): void {
   session.transaction = new Transaction(txnNumber)
 }
 
-function goOn(session: Session, txnNumber: bigint): void {
+function goOn(session: ClientSession, txnNumber: bigint): void {
   const { transaction } = session
   if (transaction?.number === txnNumber && transaction.isActive) return
   if (transaction?.number === txnNumber && transaction.isCommitted) {

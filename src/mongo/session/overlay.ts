@@ -12,7 +12,7 @@ export interface Pending {
   readonly baseVersion: number | undefined
 }
 
-export class Overlay {
+export class TransactionOverlay {
   readonly collection: Collection
   /** The newest version in the collection when the transaction came to it: what is newer was written by others since. */
   readonly snapshotVersion: number

@@ -19,7 +19,7 @@ const idleMsMax = mongoSessionMinutes * 60_000
 /** A session moves up among the others no more often than this: every command has one. */
 const touchMs = 10_000
 
-export class Session {
+export class ClientSession {
   /** The id as text, unique for each user. */
   readonly key: string
   /** Sixteen bytes. */
@@ -53,18 +53,18 @@ export class Session {
 
 export class Sessions {
   /** In the order of their last use: a Map keeps insertion order. */
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, ClientSession>()
 
   get size(): number {
     return this.#sessions.size
   }
 
-  list(): Session[] {
+  list(): ClientSession[] {
     return [...this.#sessions.values()]
   }
 
   /** The session of an `lsid`, which begins if it is not there. */
-  use(lsid: BsonDocument): Session {
+  use(lsid: BsonDocument): ClientSession {
     const id = sessionId(lsid)
     const session = this.#sessions.get(keyOf(id))
     if (session === undefined) return this.begin(id)
@@ -77,21 +77,21 @@ export class Sessions {
     return session
   }
 
-  begin(id: Uint8Array): Session {
+  begin(id: Uint8Array): ClientSession {
     this.forgetOld()
     if (this.#sessions.size >= mongoSessionsMax) {
       throw new CommandError('TooManyLogicalSessions', 'There are too many sessions; end some')
     }
-    const session = new Session(keyOf(id), Uint8Array.from(id))
+    const session = new ClientSession(keyOf(id), Uint8Array.from(id))
     this.#sessions.set(session.key, session)
     return session
   }
 
-  find(lsid: BsonDocument): Session | undefined {
+  find(lsid: BsonDocument): ClientSession | undefined {
     return this.#sessions.get(keyOf(sessionId(lsid)))
   }
 
-  end(session: Session): void {
+  end(session: ClientSession): void {
     session.transaction?.abort()
     this.#sessions.delete(session.key)
   }

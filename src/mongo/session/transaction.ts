@@ -8,14 +8,14 @@
 
 import { machine } from '../../base/clock.ts'
 import type { Collection } from '../collections/collections.ts'
-import { Overlay } from './overlay.ts'
+import { TransactionOverlay } from './overlay.ts'
 
 /** MongoDB's default for how long a transaction may run. */
 const mongoTransactionMsMax = 60_000
 
 export class Transaction {
   readonly number: bigint
-  readonly #overlays = new Map<number, Overlay>()
+  readonly #overlays = new Map<number, TransactionOverlay>()
   readonly #startMs = machine.monotonicMs()
   #state: 'active' | 'committed' | 'aborted' = 'active'
 
@@ -31,17 +31,17 @@ export class Transaction {
     return this.#state === 'committed'
   }
 
-  overlay({ container }: Collection): Overlay | undefined {
+  overlay({ container }: Collection): TransactionOverlay | undefined {
     return this.#overlays.get(container.number)
   }
 
-  begin(collection: Collection, snapshotVersion: number): Overlay {
-    const overlay = new Overlay(collection, snapshotVersion)
+  begin(collection: Collection, snapshotVersion: number): TransactionOverlay {
+    const overlay = new TransactionOverlay(collection, snapshotVersion)
     this.#overlays.set(collection.container.number, overlay)
     return overlay
   }
 
-  get overlays(): Overlay[] {
+  get overlays(): TransactionOverlay[] {
     return [...this.#overlays.values()]
   }
 

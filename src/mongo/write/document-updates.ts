@@ -11,7 +11,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import { documentSource, keyOfDocument, matchingDocuments } from '../find/documents.ts'
 import { timestampOf } from '../service/cluster-time.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
 import { mongoRacesMax } from './write-command.ts'
@@ -40,7 +40,7 @@ export type Remember = (mutated: Mutated | undefined) => ReadonlyMap<number, Sta
 
 /** Changes the first document that satisfies the filter. */
 export async function mutateOne(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   mutation: Mutation,
   remember: Remember | undefined,
@@ -60,7 +60,7 @@ export async function mutateOne(
 
 /** Changes all documents that satisfy the filter; those before an error stay changed, as in MongoDB. */
 export async function mutateAll(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   mutation: Mutation,
 ): Promise<{ readonly matched: number; readonly changed: number; readonly error: RequestError | undefined }> {
@@ -126,7 +126,7 @@ class Change implements DocumentWrite {
 }
 
 async function firstMatching(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   { matcher, sort }: Mutation,
 ): Promise<Uint8Array | undefined> {

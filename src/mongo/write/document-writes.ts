@@ -16,9 +16,9 @@ import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import { requireOverlay } from '../service/statement.ts'
-import type { Overlay } from '../session/overlay.ts'
+import type { TransactionOverlay } from '../session/overlay.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { AlreadyDone, recordStep } from '../session/retry-record.ts'
 import { conflictError, conflictInTransaction } from './unique-conflict.ts'
@@ -47,7 +47,7 @@ export interface Refusal {
 }
 
 export async function writeDocuments(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   writes: readonly DocumentWrite[],
   results?: ResultsOf,
@@ -61,7 +61,7 @@ export async function writeDocuments(
 }
 
 async function writeToStore(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   writes: readonly DocumentWrite[],
   results: ResultsOf | undefined,
@@ -110,7 +110,12 @@ async function writeToStore(
 
 type Put = Extract<DocumentChange, { kind: 'put' }>
 
-function stepOf({ service }: Call, collection: Collection, write: DocumentWrite, offer: (put: Put) => void): Step {
+function stepOf(
+  { service }: CommandCall,
+  collection: Collection,
+  write: DocumentWrite,
+  offer: (put: Put) => void,
+): Step {
   return {
     container: collection.container,
     key: write.key,
@@ -153,7 +158,7 @@ function refuseSize({ length }: Uint8Array): void {
 }
 
 async function writeToTransaction(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   writes: readonly DocumentWrite[],
 ): Promise<Refusal | undefined> {
@@ -166,8 +171,8 @@ async function writeToTransaction(
 
 /** Stops at the first write that is refused. */
 async function putInto(
-  overlay: Overlay,
-  call: Call,
+  overlay: TransactionOverlay,
+  call: CommandCall,
   collection: Collection,
   writes: readonly DocumentWrite[],
 ): Promise<Refusal | undefined> {

@@ -9,7 +9,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Collection, CollectionIndex } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
 import { wholeCollection } from '../find/partition-of-filter.ts'
-import type { Overlay } from '../session/overlay.ts'
+import type { TransactionOverlay } from '../session/overlay.ts'
 
 export async function conflictError(
   engine: Engine,
@@ -44,7 +44,7 @@ async function isTaken(
 /** The same for a document that a transaction keeps to itself: what is stored, and what it has written before, may be in its way. */
 export async function conflictInTransaction(
   engine: Engine,
-  overlay: Overlay,
+  overlay: TransactionOverlay,
   key: ItemKey,
   document: Uint8Array,
 ): Promise<CommandError | undefined> {
@@ -68,7 +68,7 @@ export async function conflictInTransaction(
 
 async function isStored(
   engine: Engine,
-  overlay: Overlay,
+  overlay: TransactionOverlay,
   key: ItemKey,
   index: number,
   wanted: readonly Uint8Array[],

@@ -12,7 +12,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import { itemId } from '../collections/document-key.ts'
 import { newObjectId } from '../collections/object-id.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { updateContext } from './document-updates.ts'
 import { writeDocuments } from './document-writes.ts'
@@ -24,7 +24,7 @@ export interface Inserted {
 
 /** undefined: somebody else has inserted a document meanwhile, which the update is for. */
 export async function insertUpserted(
-  call: Call,
+  call: CommandCall,
   collection: Collection,
   { filter, update }: { readonly filter: BsonDocument; readonly update: CompiledUpdate },
   remember: ((inserted: Inserted) => ReadonlyMap<number, StatementResult>) | undefined,

@@ -11,7 +11,7 @@ import { CommandError } from '../answers/command-error.ts'
 import { asMongoError } from '../answers/error-map.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { sequenceDocuments } from '../requests/arguments.ts'
-import type { Call } from '../service/command.ts'
+import type { CommandCall } from '../service/command.ts'
 import { AlreadyDone, RetryRecord, readRecord } from '../session/retry-record.ts'
 
 export const mongoWriteBatchMax = 100_000
@@ -30,7 +30,7 @@ export function isStatementError(error: unknown): error is MayflyError {
 }
 
 /** The documents of a statement list, which comes as a sequence or as an array in the body. */
-export function statementDocuments({ args, sequences, command }: Call, name: string): Uint8Array[] {
+export function statementDocuments({ args, sequences, command }: CommandCall, name: string): Uint8Array[] {
   const sequence = sequences.find(candidate => candidate.name === name)
   const documents =
     sequence === undefined
@@ -55,7 +55,7 @@ export function statementDocuments({ args, sequences, command }: Call, name: str
 }
 
 /** The number of each statement, under which it is sent again. */
-export function statementNumbers({ args }: Call, count: number): (index: number) => number {
+export function statementNumbers({ args }: CommandCall, count: number): (index: number) => number {
   const given = args.array('stmtIds')?.elements
   if (given !== undefined && given.length !== count) {
     throw new CommandError('InvalidLength', 'stmtIds has another length than the statements')
@@ -68,7 +68,7 @@ export function statementNumbers({ args }: Call, count: number): (index: number)
 }
 
 /** The session's record of this number, when the command is a retryable write. Must be called within the session's turn. */
-export async function retryRecord(call: Call): Promise<RetryRecord | undefined> {
+export async function retryRecord(call: CommandCall): Promise<RetryRecord | undefined> {
   const { session, txnNumber, isInTransaction, service } = call
   if (session === undefined || txnNumber === undefined || isInTransaction) return undefined
   if (!session.isLoaded) {
@@ -97,7 +97,7 @@ export async function retryRecord(call: Call): Promise<RetryRecord | undefined> 
  * Runs a write in its session's turn when it may be sent again, and as it is otherwise. Where another server has done it meanwhile,
  * it begins anew, and finds that.
  */
-export function inTurn<T>(call: Call, work: () => Promise<T>): Promise<T> {
+export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T> {
   const { session, txnNumber } = call
   if (session === undefined || txnNumber === undefined) return work()
   return session.exclusively(async () => {
@@ -114,7 +114,7 @@ export function inTurn<T>(call: Call, work: () => Promise<T>): Promise<T> {
 }
 
 /** `writeErrors`, or nothing. In a transaction an error ends the command, and the transaction with it. */
-export function writeErrors(call: Call, errors: readonly StatementError[]): Fields {
+export function writeErrors(call: CommandCall, errors: readonly StatementError[]): Fields {
   const [first] = errors
   if (first === undefined) return {}
   if (call.isInTransaction) {

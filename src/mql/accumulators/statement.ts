@@ -11,7 +11,7 @@ import type { Accumulator } from './accumulator.ts'
 import { AddToSet, Average, Extreme, First, Last, MergeObjects, Push, StandardDeviation, Sum } from './basic.ts'
 import { checkedCount, ExtremeSeveral, FirstSeveral, LastSeveral, placedOutput, TopSeveral } from './several.ts'
 
-export interface Statement {
+export interface AccumulatorStatement {
   readonly field: string
   /** What of a document is accumulated. */
   readonly argument: Evaluate
@@ -19,7 +19,7 @@ export interface Statement {
   begin(group: Context): Accumulator
 }
 
-type Parsed = Omit<Statement, 'field'>
+type Parsed = Omit<AccumulatorStatement, 'field'>
 type ParseAccumulator = (argument: Value, compiler: Compiler, name: string) => Parsed
 
 function single(make: () => Accumulator): ParseAccumulator {
@@ -123,7 +123,7 @@ export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $topN: top(false, false),
 }
 
-export function parseStatement(field: string, spec: Value, compiler: Compiler): Statement {
+export function parseStatement(field: string, spec: Value, compiler: Compiler): AccumulatorStatement {
   if (spec.type !== bsonType.document || spec.fields[0]?.[0].startsWith('$') !== true) {
     return refuse(40234, `The field '${field}' must be an accumulator object`)
   }

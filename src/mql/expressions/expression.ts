@@ -14,21 +14,21 @@ import { checkedPath, checkFieldName, compilePath } from '../paths/expression-pa
 import { MongoError } from '../words/error.ts'
 import { printDocument } from '../words/print.ts'
 import { isTrue, refuse } from './frame/define.ts'
-import { type Compiler, Context, type Evaluate, type Scope, type Variable } from './frame/scope.ts'
+import { type Compiler, Context, type Evaluate, type Variable, type VariableScope } from './frame/scope.ts'
 import { checkVariableUse } from './frame/variable-name.ts'
 import { listOf } from './operators/object.ts'
 import { findOperator } from './operators/table.ts'
 
-export function compileExpression(spec: Value, scope: Scope): Evaluate {
+export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
   return expressionCompiler(scope).compile(spec)
 }
 
-export function expressionCompiler(scope: Scope): Compiler {
+export function expressionCompiler(scope: VariableScope): Compiler {
   return new ExpressionCompiler(scope, { varying: 0, slots: [] })
 }
 
 /** For filters: whether the expression is true of a document. `slots` has what the variables of outer pipelines hold. */
-export function expressionTest(scope: Scope, slots: readonly (Value | undefined)[] = []) {
+export function expressionTest(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => boolean) => {
     const evaluate = compileExpression(spec, scope)
     const context = new Context(slots)
@@ -37,7 +37,7 @@ export function expressionTest(scope: Scope, slots: readonly (Value | undefined)
 }
 
 /** For projections of find: what the expression is of a document. */
-export function expressionValue(scope: Scope, slots: readonly (Value | undefined)[] = []) {
+export function expressionValue(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => Value | undefined) => {
     const evaluate = compileExpression(spec, scope)
     const context = new Context(slots)
@@ -54,15 +54,15 @@ interface Seen {
 }
 
 class ExpressionCompiler implements Compiler {
-  readonly scope: Scope
+  readonly scope: VariableScope
   readonly #seen: Seen
 
-  constructor(scope: Scope, seen: Seen) {
+  constructor(scope: VariableScope, seen: Seen) {
     this.scope = scope
     this.#seen = seen
   }
 
-  within(scope: Scope): Compiler {
+  within(scope: VariableScope): Compiler {
     return new ExpressionCompiler(scope, this.#seen)
   }
 

@@ -3,13 +3,12 @@
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import { refuse } from '../expressions/frame/define.ts'
-import type { Compiler, Context, Scope } from '../expressions/frame/scope.ts'
+import type { Compiler, Context, VariableScope } from '../expressions/frame/scope.ts'
 import { geoNearStage } from '../stages/geo-near.ts'
 import { allOf } from '../stages/join-filter.ts'
 import { matchStage } from '../stages/match.ts'
 import { sortStage } from '../stages/sort.ts'
 import {
-  type Namespace,
   type Run,
   type Stage,
   type StageCompiler,
@@ -20,6 +19,7 @@ import {
 } from '../stages/stage.ts'
 import { stages, unsupportedStages } from '../stages/table.ts'
 import { limitOf, skipOf } from '../stages/window.ts'
+import type { Namespace } from '../words/namespace.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
 import { readStages, type StageSpec } from './stage-list.ts'
@@ -36,13 +36,13 @@ interface CompilerOptions {
 }
 
 export class PipelineCompiler implements StageCompiler {
-  readonly scope: Scope
+  readonly scope: VariableScope
   readonly namespace: Namespace
   readonly expressions: Compiler
   readonly geoPath: string | undefined
   readonly #depth: number
 
-  constructor(scope: Scope, namespace: Namespace, { geoPath, depth = 0 }: CompilerOptions = {}) {
+  constructor(scope: VariableScope, namespace: Namespace, { geoPath, depth = 0 }: CompilerOptions = {}) {
     this.scope = scope
     this.namespace = namespace
     this.geoPath = geoPath
@@ -59,7 +59,7 @@ export class PipelineCompiler implements StageCompiler {
     })
   }
 
-  changes(pipeline: BsonArray, scope: Scope): (context: Context) => BsonDocument {
+  changes(pipeline: BsonArray, scope: VariableScope): (context: Context) => BsonDocument {
     const compiled = new PipelineCompiler(scope, this.namespace, { depth: this.#depth }).compile(readStages(pipeline))
     return changesOf(compiled)
   }

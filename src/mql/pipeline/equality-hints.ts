@@ -9,11 +9,11 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { compileExpression } from '../expressions/expression.ts'
-import { Context, type Scope } from '../expressions/frame/scope.ts'
+import { Context, type VariableScope } from '../expressions/frame/scope.ts'
 
 export function withEqualityHints(
   filter: BsonDocument,
-  scope: Scope,
+  scope: VariableScope,
   slots: readonly (Value | undefined)[] = [],
 ): BsonDocument {
   const hints = expressionsIn(filter).flatMap(spec => hintsOf(spec, scope, slots))
@@ -29,7 +29,7 @@ function expressionsIn(filter: BsonDocument): readonly Value[] {
   })
 }
 
-function hintsOf(spec: Value, scope: Scope, slots: readonly (Value | undefined)[]): readonly BsonDocument[] {
+function hintsOf(spec: Value, scope: VariableScope, slots: readonly (Value | undefined)[]): readonly BsonDocument[] {
   if (spec.type !== bsonType.document || spec.fields.length !== 1) return []
   const [name, operands] = spec.fields[0]!
   if (operands.type !== bsonType.array) return []
@@ -50,7 +50,7 @@ function pathOf(spec: Value): string | undefined {
 }
 
 /** A variable of the command or an outer pipeline, or a plain value. */
-function isIndependent(spec: Value, scope: Scope): boolean {
+function isIndependent(spec: Value, scope: VariableScope): boolean {
   if (spec.type === bsonType.document || spec.type === bsonType.array) return false
   if (spec.type !== bsonType.string || !spec.value.startsWith('$')) return true
   return spec.value.startsWith('$$') && scope.find(spec.value.slice(2).split('.', 1)[0]!) !== undefined

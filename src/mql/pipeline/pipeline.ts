@@ -13,20 +13,20 @@ import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.t
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import { refuse } from '../expressions/frame/define.ts'
-import { type Constants, Scope } from '../expressions/frame/scope.ts'
+import { type Constants, VariableScope } from '../expressions/frame/scope.ts'
 import { checkVariableName } from '../expressions/frame/variable-name.ts'
 import {
   type ByteStream,
   bytesOf,
   type Collections,
   type FindRequest,
-  type Namespace,
-  Slice,
+  PipelineSlice,
   viewsOf,
 } from '../stages/stage.ts'
 import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
 import { MongoError } from '../words/error.ts'
+import type { Namespace } from '../words/namespace.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
@@ -61,8 +61,8 @@ export interface Pipeline {
 }
 
 /** The scope of a command: the system's variables, and those that it brings. */
-export function commandScope(constants: Constants, variables: BsonDocument | undefined): Scope {
-  let scope = Scope.outermost(constants)
+export function commandScope(constants: Constants, variables: BsonDocument | undefined): VariableScope {
+  let scope = VariableScope.outermost(constants)
   for (const [name, spec] of variables?.fields ?? []) {
     checkVariableName(name)
     const constant = expressionCompiler(scope).constant(spec)
@@ -102,7 +102,7 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
     source,
     target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
     run: (input, collections) => {
-      const stream = runStages(rest, viewsOf(input), { collections, slots: [], slice: new Slice() })
+      const stream = runStages(rest, viewsOf(input), { collections, slots: [], slice: new PipelineSlice() })
       return answered(bytesOf(stream))
     },
   }

@@ -1,13 +1,14 @@
 /** Pipelines as updates: from a document to the document that takes its place. */
 
 import { type BsonArray, BsonDocument } from '../../document/bson/value.ts'
-import { Context, type Scope } from '../expressions/frame/scope.ts'
-import { documentBytes, type Namespace } from '../stages/stage.ts'
+import { Context, type VariableScope } from '../expressions/frame/scope.ts'
+import { documentBytes } from '../stages/stage.ts'
+import type { Namespace } from '../words/namespace.ts'
 import { changesOf, PipelineCompiler } from './compiler.ts'
 import { readStages } from './stage-list.ts'
 
 /** For the option `pipeline` of `compileUpdate`. The scope has `$$NOW` and the command's variables. */
-export function updatePipeline(scope: Scope, namespace: Namespace) {
+export function updatePipeline(scope: VariableScope, namespace: Namespace) {
   return (stages: BsonArray): ((document: Uint8Array) => Uint8Array) => {
     const change = changesOf(new PipelineCompiler(scope, namespace).compile(readStages(stages)))
     const context = new Context()

@@ -5,7 +5,7 @@ import { isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
-import type { Statement } from '../accumulators/statement.ts'
+import type { AccumulatorStatement } from '../accumulators/statement.ts'
 import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
 import { Context, type Evaluate } from '../expressions/frame/scope.ts'
 import { shown } from '../expressions/frame/shown.ts'
@@ -18,7 +18,7 @@ import { type CompileStage, forEachDocument, inBatches, type Run, written } from
 interface Buckets {
   readonly count: number
   readonly key: Evaluate
-  readonly statements: readonly Statement[]
+  readonly statements: readonly AccumulatorStatement[]
   readonly granularity: Granularity | undefined
 }
 

@@ -3,7 +3,7 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
-import { parseStatement, type Statement } from '../accumulators/statement.ts'
+import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
 import type { Compiler, Evaluate } from '../expressions/frame/scope.ts'
 import { shown } from '../expressions/frame/shown.ts'
@@ -53,7 +53,12 @@ function readDefault(spec: Value, boundaries: readonly Value[], expressions: Com
   return value
 }
 
-export function readOutput(spec: Value | undefined, expressions: Compiler, stage: string, code: number): Statement[] {
+export function readOutput(
+  spec: Value | undefined,
+  expressions: Compiler,
+  stage: string,
+  code: number,
+): AccumulatorStatement[] {
   if (spec === undefined) return [countStatement(expressions)]
   if (spec.type !== bsonType.document) {
     const end = stage === '$bucket' ? '.' : ''

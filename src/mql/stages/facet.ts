@@ -8,27 +8,27 @@ import { shown } from '../expressions/frame/shown.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
 import { MongoError } from '../words/error.ts'
 import { aggregationMemoryBytesMax, Memory } from './memory.ts'
-import type { Batch, CompileStage, Stream, SubPipeline } from './stage.ts'
+import type { CompileStage, DocumentBatch, Stream, SubPipeline } from './stage.ts'
 
 /**
  * One stream as several, which are read at the same pace: the next batch is fetched when all readers that still read have asked for
  * it, so that no more than one is held.
  */
 class Fork {
-  readonly #source: AsyncIterator<Batch>
+  readonly #source: AsyncIterator<DocumentBatch>
   #reading: number
   #isEnded = false
-  #waiting: ((result: Promise<IteratorResult<Batch>>) => void)[] = []
+  #waiting: ((result: Promise<IteratorResult<DocumentBatch>>) => void)[] = []
 
   constructor(source: Stream, readers: number) {
     this.#source = source[Symbol.asyncIterator]()
     this.#reading = readers
   }
 
-  async *reader(): AsyncGenerator<Batch> {
+  async *reader(): AsyncGenerator<DocumentBatch> {
     try {
       for (;;) {
-        const { promise, resolve } = Promise.withResolvers<IteratorResult<Batch>>()
+        const { promise, resolve } = Promise.withResolvers<IteratorResult<DocumentBatch>>()
         this.#waiting.push(resolve)
         this.#serve()
         const result = await promise

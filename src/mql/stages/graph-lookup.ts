@@ -6,16 +6,17 @@ import { BsonArray, BsonDocument, int64, nullValue, trueValue, type Value } from
 import { keptValue } from '../accumulators/kept-value.ts'
 import { expressionTest } from '../expressions/expression.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context, type Evaluate, type Scope } from '../expressions/frame/scope.ts'
+import { Context, type Evaluate, type VariableScope } from '../expressions/frame/scope.ts'
 import { shown } from '../expressions/frame/shown.ts'
 import { identityOf } from '../expressions/values/identity.ts'
 import { compileFilter } from '../filter/match.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { MongoError } from '../words/error.ts'
+import type { Namespace } from '../words/namespace.ts'
 import { allOf, joinFilter, joinValues } from './join-filter.ts'
 import { Memory } from './memory.ts'
 import { withPath } from './nested-field.ts'
-import { type CompileStage, type Namespace, type Run, viewsOf } from './stage.ts'
+import { type CompileStage, type Run, viewsOf } from './stage.ts'
 
 const failedToParse = 9
 
@@ -39,7 +40,7 @@ interface Graph {
   readonly depthMax: number
   readonly depthPath: readonly string[] | undefined
   readonly restriction: BsonDocument
-  readonly scope: Scope
+  readonly scope: VariableScope
 }
 
 type Specs = Partial<Record<(typeof options)[number], Value>>

@@ -5,7 +5,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
-import { parseStatement, type Statement } from '../accumulators/statement.ts'
+import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
 import { refuse } from '../expressions/frame/define.ts'
 import { type Compiler, Context, type Evaluate } from '../expressions/frame/scope.ts'
 import { identityOf } from '../expressions/values/identity.ts'
@@ -26,12 +26,12 @@ const groupBytes = 200
 const nothing = BsonDocument.of([])
 
 export class Groups {
-  readonly #statements: readonly Statement[]
+  readonly #statements: readonly AccumulatorStatement[]
   readonly #groups = new Map<string, Group>()
   readonly #memory: Memory
   readonly #context: Context
 
-  constructor(statements: readonly Statement[], name: string, slots: Run['slots']) {
+  constructor(statements: readonly AccumulatorStatement[], name: string, slots: Run['slots']) {
     this.#statements = statements
     this.#memory = new Memory(() => refuseGroupMemory(name))
     this.#context = new Context(slots)
@@ -68,14 +68,17 @@ export class Groups {
   }
 }
 
-export function resultFields(statements: readonly Statement[], accumulators: readonly Accumulator[]): Field[] {
+export function resultFields(
+  statements: readonly AccumulatorStatement[],
+  accumulators: readonly Accumulator[],
+): Field[] {
   return statements.map(({ field }, index) => [field, accumulators[index]!.result() ?? nullValue])
 }
 
 interface Grouping {
   readonly name: string
   readonly id: Evaluate
-  readonly statements: readonly Statement[]
+  readonly statements: readonly AccumulatorStatement[]
 }
 
 async function* grouped(input: Stream, { name, id, statements }: Grouping, { slots, slice }: Run) {
@@ -103,7 +106,7 @@ function compileId(spec: Value, expressions: Compiler): Evaluate {
 export const groupStage: CompileStage = (spec, { expressions }, name) => {
   if (spec.type !== bsonType.document) return refuse(15947, "a group's fields must be specified in an object")
   let id: Evaluate | undefined
-  const statements: Statement[] = []
+  const statements: AccumulatorStatement[] = []
   for (const [field, value] of spec.fields) {
     if (field !== '_id') {
       statements.push(parseStatement(field, value, expressions))
@@ -118,7 +121,7 @@ export const groupStage: CompileStage = (spec, { expressions }, name) => {
   return { name, run: (input, run) => grouped(input, grouping, run) }
 }
 
-function refuseRepetition(statements: readonly Statement[]): void {
+function refuseRepetition(statements: readonly AccumulatorStatement[]): void {
   const names = new Set<string>()
   for (const { field } of statements) {
     checkFieldName(field)
@@ -134,7 +137,7 @@ export function isExpressionSpec(spec: Value): boolean {
 }
 
 /** `{ $sum: 1 }`, which is what is shown of a bucket when nothing else is asked for. */
-export function countStatement(expressions: Compiler): Statement {
+export function countStatement(expressions: Compiler): AccumulatorStatement {
   return parseStatement('count', BsonDocument.of([['$sum', int32(1)]]), expressions)
 }
 
@@ -158,6 +161,6 @@ export const sortByCountStage: CompileStage = (spec, { expressions }, name) => {
 }
 
 /** A group by something that has been computed already, in the order of `_id`. */
-export function bucketGroups(name: string, id: Evaluate, statements: readonly Statement[]): Stage {
+export function bucketGroups(name: string, id: Evaluate, statements: readonly AccumulatorStatement[]): Stage {
   return groupedAndSorted({ name, id, statements }, [['_id', int32(1)]])
 }

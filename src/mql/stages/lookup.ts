@@ -9,11 +9,12 @@ import { shown } from '../expressions/frame/shown.ts'
 import { checkVariableName } from '../expressions/frame/variable-name.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { MongoError } from '../words/error.ts'
+import type { Namespace } from '../words/namespace.ts'
 import { equalityJoiner, type Joined } from './equality-join.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
 import { aggregationMemoryBytesMax, Memory } from './memory.ts'
 import { withPath } from './nested-field.ts'
-import type { CompileStage, Namespace, Run, StageCompiler, SubPipeline } from './stage.ts'
+import type { CompileStage, Run, StageCompiler, SubPipeline } from './stage.ts'
 import { pipelineBatchDocumentsMax } from './stage.ts'
 
 const failedToParse = 9

@@ -5,7 +5,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
 import { expressionTest } from '../expressions/expression.ts'
 import { refuse } from '../expressions/frame/define.ts'
-import type { Scope } from '../expressions/frame/scope.ts'
+import type { VariableScope } from '../expressions/frame/scope.ts'
 import { compileFilter, type Matcher } from '../filter/match.ts'
 import { type CompileStage, documentBytes, type Run } from './stage.ts'
 
@@ -24,7 +24,7 @@ export function filterOf(spec: Value): BsonDocument {
   return BsonDocument.of([['$and', BsonArray.of(conditions)]])
 }
 
-export function matcherOf(filter: BsonDocument, scope: Scope, slots: Run['slots']): Matcher {
+export function matcherOf(filter: BsonDocument, scope: VariableScope, slots: Run['slots']): Matcher {
   return compileFilter(filter, { expression: expressionTest(scope, slots) })
 }
 

@@ -13,16 +13,16 @@ import { BsonWriter } from '../../document/bson/writer.ts'
 import type { Context, Evaluate } from '../expressions/frame/scope.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 
-export class ProjectionNode {
+export class ComputedNode {
   readonly included = new Set<string>()
-  readonly children = new Map<string, ProjectionNode>()
+  readonly children = new Map<string, ComputedNode>()
   /** What is computed here or below, in order. */
-  readonly computed = new Map<string, Evaluate | ProjectionNode>()
+  readonly computed = new Map<string, Evaluate | ComputedNode>()
 
-  child(name: string): ProjectionNode {
+  child(name: string): ComputedNode {
     const known = this.children.get(name)
     if (known !== undefined) return known
-    const child = new ProjectionNode()
+    const child = new ComputedNode()
     this.children.set(name, child)
     return child
   }
@@ -51,7 +51,7 @@ export class ProjectionNode {
 }
 
 /** Picks the included fields. A value that is no document is missing where fields below it were asked for. */
-function pick(node: ProjectionNode, document: BsonDocument): BsonDocument {
+function pick(node: ComputedNode, document: BsonDocument): BsonDocument {
   const picked: [string, Value][] = []
   for (const [name, value] of document.fields) {
     const child = node.children.get(name)
@@ -62,7 +62,7 @@ function pick(node: ProjectionNode, document: BsonDocument): BsonDocument {
 }
 
 /** Recurses as deep as documents nest. */
-function pickValue(node: ProjectionNode, value: Value): Value | undefined {
+function pickValue(node: ComputedNode, value: Value): Value | undefined {
   if (value.type === bsonType.document) return pick(node, value)
   if (value.type !== bsonType.array) return undefined
   const elements: Value[] = []
@@ -76,7 +76,7 @@ function pickValue(node: ProjectionNode, value: Value): Value | undefined {
 }
 
 /** Sets the computed fields of a document; paths in them begin at the context's root. */
-function set(node: ProjectionNode, document: BsonDocument, context: Context): BsonDocument {
+function set(node: ComputedNode, document: BsonDocument, context: Context): BsonDocument {
   const builder = new DocumentBuilder(document.fields)
   for (const [name, part] of node.computed) {
     const value = typeof part === 'function' ? part(context) : setValue(part, builder.get(name), context)
@@ -88,7 +88,7 @@ function set(node: ProjectionNode, document: BsonDocument, context: Context): Bs
 
 const nothing = BsonDocument.of([])
 
-function setValue(node: ProjectionNode, value: Value | undefined, context: Context): Value {
+function setValue(node: ComputedNode, value: Value | undefined, context: Context): Value {
   if (value?.type === bsonType.array) {
     context.spend(value.elements.length)
     return BsonArray.of(value.elements.map(element => setValue(node, element, context)))
@@ -100,7 +100,7 @@ function setValue(node: ProjectionNode, value: Value | undefined, context: Conte
  * The same on bytes, for projections that name no embedded fields: parts of the document are copied as they are. What is computed
  * stands in the place of the field that it replaces, if that is kept, or at the end.
  */
-function splice(node: ProjectionNode, context: Context, keepsOthers: boolean): BsonDocument {
+function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument {
   const values = new Map<string, Value | undefined>()
   for (const [name, part] of node.computed) values.set(name, (part as Evaluate)(context))
   const { bytes, start, end } = context.root.raw!
@@ -132,14 +132,14 @@ function splice(node: ProjectionNode, context: Context, keepsOthers: boolean): B
   return BsonDocument.view(writer.bytes())
 }
 
-function canSplice(node: ProjectionNode, { root }: Context): boolean {
+function canSplice(node: ComputedNode, { root }: Context): boolean {
   return root.raw !== undefined && node.children.size === 0
 }
 
-export function project(node: ProjectionNode, context: Context): BsonDocument {
+export function project(node: ComputedNode, context: Context): BsonDocument {
   return canSplice(node, context) ? splice(node, context, false) : set(node, pick(node, context.root), context)
 }
 
-export function addFields(node: ProjectionNode, context: Context): BsonDocument {
+export function addFields(node: ComputedNode, context: Context): BsonDocument {
   return canSplice(node, context) ? splice(node, context, true) : set(node, context.root, context)
 }

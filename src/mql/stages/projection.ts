@@ -10,7 +10,7 @@ import { checkedPath } from '../paths/expression-path.ts'
 import { compileProjection } from '../projection/projection.ts'
 import { MongoError } from '../words/error.ts'
 import { printDocument, printElement } from '../words/print.ts'
-import { addFields, ProjectionNode, project } from './projection-tree.ts'
+import { addFields, ComputedNode, project } from './projection-tree.ts'
 import { type CompileStage, change, documentBytes, type Stage } from './stage.ts'
 
 /** Refusals name the stage. */
@@ -28,7 +28,7 @@ function isFlag(value: Value): boolean {
 }
 
 class ProjectionReader {
-  readonly root = new ProjectionNode()
+  readonly root = new ComputedNode()
   readonly #compiler: Compiler
   isInclusion: boolean | undefined
   isIdExcluded = false
@@ -132,7 +132,7 @@ function compileProject(spec: BsonDocument, expressions: Compiler, name: string)
 /** A document in the specification is an expression or a description of fields, in which names have no dots. */
 function readAddedFields(
   spec: BsonDocument,
-  { root, whole, expressions }: { root: ProjectionNode; whole: BsonDocument; expressions: Compiler },
+  { root, whole, expressions }: { root: ComputedNode; whole: BsonDocument; expressions: Compiler },
   prefix: readonly string[],
 ): void {
   for (const [name, value] of spec.fields) {
@@ -158,7 +158,7 @@ function refuseMixture(value: BsonDocument, whole: BsonDocument): never {
   return refuse(40181, `${problem} ${found}, while parsing object ${printDocument(whole)}`)
 }
 
-function refuseConflict(root: ProjectionNode, path: readonly string[], whole: BsonDocument): void {
+function refuseConflict(root: ComputedNode, path: readonly string[], whole: BsonDocument): void {
   let node = root
   for (const [at, name] of path.entries()) {
     const part = node.computed.get(name)
@@ -170,7 +170,7 @@ function refuseConflict(root: ProjectionNode, path: readonly string[], whole: Bs
       const problem = 'specification contains two conflicting paths. Cannot specify both'
       refuse(40176, `${problem} ${paths}: ${printDocument(whole)}`)
     }
-    node = part as ProjectionNode
+    node = part as ComputedNode
   }
 }
 
@@ -179,7 +179,7 @@ export const addFieldsStage: CompileStage = (spec, { expressions }, name) => {
     return refuse(40272, `${name} specification stage must be an object, got ${nameOfType(spec)}`)
   }
   return named(name, () => {
-    const root = new ProjectionNode()
+    const root = new ComputedNode()
     readAddedFields(spec, { root, whole: spec, expressions }, [])
     if (root.computed.size === 0) return change(name, ({ root: document }) => document)
     return change(name, context => addFields(root, context))

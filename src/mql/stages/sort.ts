@@ -6,11 +6,11 @@ import { refuse } from '../expressions/frame/define.ts'
 import { compileSort, type Sort } from '../paths/sort-order.ts'
 import { aggregationMemoryBytesMax, refuseSortMemory } from './memory.ts'
 import {
-  type Batch,
+  type DocumentBatch,
   documentBytes,
   forEachDocument,
   inBatches,
-  type Slice,
+  type PipelineSlice,
   type Stage,
   type Stream,
   written,
@@ -67,7 +67,12 @@ export class Sorter {
   }
 }
 
-export async function* sorted(input: Stream, sort: Sort, limit: number, slice: Slice): AsyncGenerator<Batch> {
+export async function* sorted(
+  input: Stream,
+  sort: Sort,
+  limit: number,
+  slice: PipelineSlice,
+): AsyncGenerator<DocumentBatch> {
   const sorter = new Sorter(limit)
   await forEachDocument(input, slice, document => {
     const own = written(document)

@@ -9,20 +9,16 @@ import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type Compiler, Context, type Scope } from '../expressions/frame/scope.ts'
+import { type Compiler, Context, type VariableScope } from '../expressions/frame/scope.ts'
+import type { Namespace } from '../words/namespace.ts'
 
 /** Documents that go from one stage of a pipeline to the next at a time. */
 export const pipelineBatchDocumentsMax = 250
 
-export type Batch = readonly BsonDocument[]
-export type Stream = AsyncIterable<Batch>
+export type DocumentBatch = readonly BsonDocument[]
+export type Stream = AsyncIterable<DocumentBatch>
 /** As stores keep documents and clients get them. */
 export type ByteStream = AsyncIterable<readonly Uint8Array[]>
-
-export interface Namespace {
-  readonly database: string
-  readonly collection: string
-}
 
 /** What a find of a collection would be asked for. */
 export interface Lead {
@@ -62,7 +58,7 @@ export interface Run {
   readonly collections: Collections
   /** What the variables of the command and of outer pipelines hold. */
   readonly slots: readonly (Value | undefined)[]
-  readonly slice: Slice
+  readonly slice: PipelineSlice
 }
 
 export interface Stage {
@@ -73,19 +69,19 @@ export interface Stage {
 }
 
 export interface StageCompiler {
-  readonly scope: Scope
+  readonly scope: VariableScope
   readonly namespace: Namespace
   /** The path of the collection's only geographic index. */
   readonly geoPath: string | undefined
   readonly expressions: Compiler
   /** Stages that change one document at a time, as one function. */
-  changes(stages: BsonArray, scope: Scope): (context: Context) => BsonDocument
+  changes(stages: BsonArray, scope: VariableScope): (context: Context) => BsonDocument
   /** A pipeline within this one; `stages` is its array. */
   pipeline(stages: Value, options: SubPipelineOptions): SubPipeline
 }
 
 export interface SubPipelineOptions {
-  readonly scope?: Scope
+  readonly scope?: VariableScope
   readonly namespace?: Namespace | undefined
   /** Which stage it is a part of, for refusals. */
   readonly within: '$lookup' | '$unionWith' | '$facet'
@@ -101,7 +97,7 @@ export interface SubPipeline {
 export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) => Stage
 
 /** Gives others a turn of the event loop whenever a slice of time is over. */
-export class Slice {
+export class PipelineSlice {
   #startMs = machine.monotonicMs()
 
   get isOver(): boolean {
@@ -130,7 +126,7 @@ export function written(document: BsonDocument): BsonDocument {
 /** Calls `each` for every document of a stream, in slices. */
 export async function forEachDocument(
   input: Stream,
-  slice: Slice,
+  slice: PipelineSlice,
   each: (document: BsonDocument) => void,
 ): Promise<void> {
   for await (const batch of input) {
@@ -166,7 +162,10 @@ export function change(name: string, make: (context: Context) => BsonDocument): 
 }
 
 /** Documents as batches of the usual size. */
-export async function* inBatches(documents: Iterable<BsonDocument>, slice: Slice): AsyncGenerator<Batch> {
+export async function* inBatches(
+  documents: Iterable<BsonDocument>,
+  slice: PipelineSlice,
+): AsyncGenerator<DocumentBatch> {
   let batch: BsonDocument[] = []
   for (const document of documents) {
     batch.push(document)
@@ -178,7 +177,7 @@ export async function* inBatches(documents: Iterable<BsonDocument>, slice: Slice
   if (batch.length > 0) yield batch
 }
 
-export async function* viewsOf(input: ByteStream): AsyncGenerator<Batch> {
+export async function* viewsOf(input: ByteStream): AsyncGenerator<DocumentBatch> {
   for await (const batch of input) yield batch.map(bytes => BsonDocument.view(bytes))
 }
 

@@ -5,7 +5,8 @@ import { BsonArray, type BsonDocument, type Value } from '../../document/bson/va
 import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
 import { Context } from '../expressions/frame/scope.ts'
 import { shown } from '../expressions/frame/shown.ts'
-import { type CompileStage, inBatches, type Namespace } from './stage.ts'
+import type { Namespace } from '../words/namespace.ts'
+import { type CompileStage, inBatches } from './stage.ts'
 
 const failedToParse = 9
 

@@ -7,13 +7,13 @@ import { Context } from '../expressions/frame/scope.ts'
 import { checkVariableName } from '../expressions/frame/variable-name.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 import { checkedPath } from '../paths/expression-path.ts'
+import type { Namespace } from '../words/namespace.ts'
 import {
-  type Batch,
   bytesOf,
   type CompileStage,
+  type DocumentBatch,
   documentBytes,
   type MergeRequest,
-  type Namespace,
   type Stage,
   type StageCompiler,
 } from './stage.ts'
@@ -56,7 +56,7 @@ function outTarget(spec: Value, { namespace }: StageCompiler): Namespace {
 }
 
 /** The work begins when somebody asks for the result. */
-async function* nothingAfter(work: () => Promise<void>): AsyncGenerator<Batch> {
+async function* nothingAfter(work: () => Promise<void>): AsyncGenerator<DocumentBatch> {
   await work()
   yield* []
 }

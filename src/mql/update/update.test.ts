@@ -4,7 +4,7 @@ import { BsonArray, BsonDocument, double, type Field, int32, objectId, string } 
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { MongoError } from '../words/error.ts'
 import type { UpdateContext } from './modifier.ts'
-import { compileUpdate, type PipelineCompiler } from './update.ts'
+import { type CompileUpdatePipeline, compileUpdate } from './update.ts'
 import { upsertDocument } from './upsert.ts'
 
 const now = { epochMs: 1_700_000_000_000, timestamp: 1n << 32n }
@@ -23,7 +23,7 @@ function stages(...names: readonly string[]): BsonArray {
 }
 
 /** A pipeline whose result is known. */
-function answering(result: BsonDocument): PipelineCompiler {
+function answering(result: BsonDocument): CompileUpdatePipeline {
   return () => () => encodeDocument(result)
 }
 
@@ -122,7 +122,7 @@ describe('a pipeline', () => {
   })
 
   test('may not change the _id, except for the type of a number', () => {
-    const to = (id: Field[1]): PipelineCompiler => answering(document(['b', int32(2)], ['_id', id]))
+    const to = (id: Field[1]): CompileUpdatePipeline => answering(document(['b', int32(2)], ['_id', id]))
     const other = compileUpdate(stages('$replaceWith'), { pipeline: to(int32(2)) })
     assert.throws(() => other.apply(stored, context), code(66))
     const array = compileUpdate(stages('$replaceWith'), { pipeline: to(BsonArray.of([])) })

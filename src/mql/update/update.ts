@@ -34,13 +34,13 @@ import { refuseTopChanges } from './top-level-rules.ts'
 import { filterIdentifier, updatePathParts } from './update-path.ts'
 
 /** Compiles the stages of an update to a function from document to document. */
-export type PipelineCompiler = (stages: BsonArray) => (document: Uint8Array, context: UpdateContext) => Uint8Array
+export type CompileUpdatePipeline = (stages: BsonArray) => (document: Uint8Array, context: UpdateContext) => Uint8Array
 
 export interface UpdateOptions {
   readonly arrayFilters?: BsonArray | undefined
   /** The update is for all documents that match. */
   readonly isMulti?: boolean
-  readonly pipeline?: PipelineCompiler
+  readonly pipeline?: CompileUpdatePipeline
 }
 
 export interface Updated {

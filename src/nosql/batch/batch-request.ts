@@ -5,7 +5,7 @@ import { fieldOf, invalidInputText, type JsonObject, malformed } from '../defini
 import type { ContainerView } from '../http/container-view.ts'
 import { namesIn } from '../items/item-bytes.ts'
 import type { ItemOperation } from '../items/item-operation.ts'
-import { type Found, FoundTexts, type Members, Names, scanObjects } from '../json/json-bytes.ts'
+import { type FoundMember, FoundTexts, type Members, Names, scanObjects } from '../json/json-bytes.ts'
 
 const batchOperationsMax = 100
 
@@ -70,7 +70,7 @@ function readOperation(members: Members, texts: FoundTexts): BatchOperation {
 }
 
 /** A patch is parsed whole, of an item only what somebody looks at. */
-function bodyOf(kind: BatchOperation['kind'], found: Found, texts: FoundTexts): BatchOperation['body'] {
+function bodyOf(kind: BatchOperation['kind'], found: FoundMember, texts: FoundTexts): BatchOperation['body'] {
   const text = texts.textOf(found)
   if (kind === 'patch' || found.members === undefined) {
     const parsed = texts.valueOf(found)

@@ -18,7 +18,7 @@ import { planQuery as makePlan, type QueryPlan } from '../../sql/planning/query-
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { runQueryOver } from '../../sql/run.ts'
-import { isPrimitive, type Value } from '../../sql/values/value.ts'
+import { isPrimitive, type SqlValue } from '../../sql/values/value.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ScanRange } from '../../store/reading.ts'
 import { checkCompositeOrder } from '../definitions/composite-order.ts'
@@ -40,7 +40,7 @@ type Definitions = readonly { readonly number: number; readonly resource: object
 
 interface QueryRequest {
   readonly prepared: PreparedQuery
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, SqlValue>
 }
 
 const queries = new PreparedQueries()
@@ -54,7 +54,7 @@ function parseQueryRequest(request: NosqlRequest): QueryRequest {
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
   const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.store.moment()) * 1000
-  const items = definitions.map(({ resource }) => resource as Value)
+  const items = definitions.map(({ resource }) => resource as SqlValue)
   const rows = runQueryOver(prepared, { parameters, momentMs }, items)
   return rows.map((row, number) => ({ number, resource: row as object }))
 }
@@ -156,7 +156,7 @@ async function queryPage(
 /** A token belongs to one query, its parameters, one container and one part of it. */
 function scopeOf(
   { text }: PreparedQuery,
-  parameters: ReadonlyMap<string, Value>,
+  parameters: ReadonlyMap<string, SqlValue>,
   { rid }: ContainerView,
   { min, maxExclusive, pk }: ScanRange,
 ): string {

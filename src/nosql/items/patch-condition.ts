@@ -3,7 +3,7 @@
 import type { EpochSeconds } from '../../base/clock.ts'
 import { PreparedQueries, type PreparedQuery } from '../../sql/prepare.ts'
 import { runQueryOver } from '../../sql/run.ts'
-import type { Value } from '../../sql/values/value.ts'
+import type { SqlValue } from '../../sql/values/value.ts'
 import { malformed } from '../definitions/definition-input.ts'
 
 const conditions = new PreparedQueries()
@@ -19,6 +19,6 @@ export function prepareCondition(condition: string): PreparedQuery {
   return prepared
 }
 
-export function meetsCondition(condition: PreparedQuery, item: Value, moment: EpochSeconds): boolean {
+export function meetsCondition(condition: PreparedQuery, item: SqlValue, moment: EpochSeconds): boolean {
   return runQueryOver(condition, { momentMs: moment * 1000 }, [item]).length > 0
 }

@@ -46,7 +46,7 @@ interface Name {
 }
 
 /** A value that was asked for. */
-export interface Found {
+export interface FoundMember {
   readonly start: number
   readonly end: number
   /** A string that is what it says, without escapes. */
@@ -56,7 +56,7 @@ export interface Found {
 }
 
 /** By name. Of a name that stands twice the last one counts. */
-export type Members = Map<string, Found>
+export type Members = Map<string, FoundMember>
 
 /** The text of values that were found. */
 export class FoundTexts {
@@ -71,11 +71,11 @@ export class FoundTexts {
   }
 
   /** As it is written. */
-  textOf({ start, end }: Pick<Found, 'start' | 'end'>): string {
+  textOf({ start, end }: Pick<FoundMember, 'start' | 'end'>): string {
     return this.#text === undefined ? this.#bytes.toString('utf8', start, end) : this.#text.slice(start, end)
   }
 
-  valueOf(found: Found): unknown {
+  valueOf(found: FoundMember): unknown {
     const { start, end } = found
     return found.isPlain ? this.textOf({ start: start + 1, end: end - 1 }) : JSON.parse(this.textOf(found))
   }

@@ -5,7 +5,7 @@
  * JSON: whoever calls has parsed them.
  */
 
-export interface Member {
+export interface JsonMember {
   readonly name: string
   /** The whole member as it was written, white space included. */
   readonly text: string
@@ -67,7 +67,7 @@ export function partsOf(text: string): string[] {
 }
 
 /** The members of an object, in order. A name that stands twice is there twice; the last one counts. */
-export function membersOf(text: string): Member[] {
+export function membersOf(text: string): JsonMember[] {
   return partsOf(text).map(part => {
     const start = part.indexOf('"')
     const end = endOfString(part, start)

@@ -3,12 +3,12 @@
 import { RequestError } from '../../base/error.ts'
 import type { PreparedQuery } from '../../sql/prepare.ts'
 import { isExpression, visit } from '../../sql/syntax/walk.ts'
-import type { Value } from '../../sql/values/value.ts'
+import type { SqlValue } from '../../sql/values/value.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import type { Service } from '../http/request.ts'
 import { findScript } from './script-store.ts'
 
-export type CallUserDefined = (name: string, values: readonly Value[]) => Value
+export type CallUserDefined = (name: string, values: readonly SqlValue[]) => SqlValue
 
 const names = new WeakMap<PreparedQuery, ReadonlySet<string>>()
 
@@ -46,5 +46,5 @@ export async function withFunctions<T>(
   }
   const moment = await service.engine.store.moment()
   using session = await service.functions.open({ bodies, epochMs: moment * 1000 })
-  return await run((name, values) => session.call(name, values as never) as Value)
+  return await run((name, values) => session.call(name, values as never) as SqlValue)
 }

@@ -13,7 +13,7 @@ import { demandsOf } from '../../sql/planning/demands.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { QueryRun } from '../../sql/run.ts'
-import type { Value } from '../../sql/values/value.ts'
+import type { SqlValue } from '../../sql/values/value.ts'
 import { pageRu } from '../../units/cost.ts'
 import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { malformed, readObject, readString } from '../definitions/definition-input.ts'
@@ -35,12 +35,12 @@ type Bookmark = { readonly after: string; readonly skip: number } | { readonly o
 export interface ScriptQueryOptions {
   readonly pageSize: number
   readonly continuation: string | undefined
-  readonly callUserDefined?: ((name: string, values: readonly Value[]) => Value) | undefined
+  readonly callUserDefined?: ((name: string, values: readonly SqlValue[]) => SqlValue) | undefined
 }
 
 interface Query {
   readonly prepared: PreparedQuery
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, SqlValue>
 }
 
 export function prepareScriptQuery(spec: string): Query {
@@ -139,7 +139,7 @@ async function collectedRows(
   if (!('offset' in bookmark)) malformed(invalidContinuation)
   const run = newRun(transaction, query, callUserDefined)
   const meter = new Meter(transaction)
-  const all: Value[] = []
+  const all: SqlValue[] = []
   for await (const items of transaction.all('', scanItemsMax)) {
     if (run.isDone) break
     for (const { text } of items) {

@@ -9,7 +9,7 @@
 
 import { Socket } from 'node:net'
 
-export interface Reading {
+export interface SharedReading {
   /** In the place of the accepted one. Either closes with the other. */
   readonly socket: Socket
   /** What is read from here on comes out of the socket as of any other. */
@@ -23,7 +23,7 @@ const shared = Buffer.allocUnsafeSlow(65_536)
  * `onBytes` must not keep the bytes: the next to be read lie in their place. To be called when all that the accepted socket has read
  * is known: in its event of data, or before there was any.
  */
-export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void): Reading {
+export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void): SharedReading {
   const owner: { _handle?: object | null } = accepted as object
   const handle = owner._handle
   if (typeof handle !== 'object' || handle === null) {

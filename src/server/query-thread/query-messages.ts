@@ -19,7 +19,7 @@ export interface Question {
     | { readonly kind: 'carry over' }
 }
 
-export type Answer = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
+export type WorkerReply = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
 
 type PlainError =
   | { readonly kind: RequestErrorKind; readonly message: string }

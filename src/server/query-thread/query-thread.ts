@@ -7,9 +7,9 @@ import { Worker } from 'node:worker_threads'
 import type { CarryOver } from '../../adapters/sqlite/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { CapacityError } from '../../base/error.ts'
-import type { Log } from '../../base/log.ts'
+import type { Logger } from '../../base/log.ts'
 import type { MadePage, PageRunner, RemotePageTask } from '../../query/page-task.ts'
-import { type Answer, fromPlainError, type Question } from './query-messages.ts'
+import { fromPlainError, type Question, type WorkerReply } from './query-messages.ts'
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
@@ -18,13 +18,13 @@ interface Waiting {
 
 export class QueryThread implements PageRunner, AsyncDisposable {
   readonly #start: () => Worker
-  readonly #log: Log
+  readonly #log: Logger
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #asked = 0
   #isClosed = false
 
-  constructor(directory: string, log: Log, start = () => startWorker(directory)) {
+  constructor(directory: string, log: Logger, start = () => startWorker(directory)) {
     this.#start = start
     this.#log = log
   }
@@ -62,13 +62,13 @@ export class QueryThread implements PageRunner, AsyncDisposable {
 
   #begin(): Worker {
     const worker = this.#start()
-    worker.on('message', (answer: Answer) => this.#hear(worker, answer))
+    worker.on('message', (answer: WorkerReply) => this.#hear(worker, answer))
     worker.on('error', error => this.#log.error({ error }, 'the query thread failed; the next query starts another'))
     worker.on('exit', () => this.#lose(worker, 'The thread that worked on the query ended. Ask again.'))
     return worker
   }
 
-  #hear(worker: Worker, answer: Answer): void {
+  #hear(worker: Worker, answer: WorkerReply): void {
     const waiting = this.#waiting.get(answer.number)
     this.#waiting.delete(answer.number)
     if (this.#waiting.size === 0) worker.unref()

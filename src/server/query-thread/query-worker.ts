@@ -13,12 +13,18 @@ import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import type { EpochSeconds } from '../../base/clock.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
-import { describeIndexes, type MadePage, makePage, type RemotePageTask, type Statement } from '../../query/page-task.ts'
+import {
+  describeIndexes,
+  type MadePage,
+  makePage,
+  type QueryStatement,
+  type RemotePageTask,
+} from '../../query/page-task.ts'
 import type { Program } from '../../query/program.ts'
 import { PreparedQueries } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
-import type { Value } from '../../sql/values/value.ts'
-import { type Answer, type Question, toPlainError } from './query-messages.ts'
+import type { SqlValue } from '../../sql/values/value.ts'
+import { type Question, toPlainError, type WorkerReply } from './query-messages.ts'
 
 const { directory } = workerData as { directory: string }
 const snapshots = new Snapshots(directory, indexKeysOf)
@@ -30,8 +36,8 @@ const port = parentPort!
 // Linux takes it for the calling thread alone; elsewhere it would be about the whole process.
 if (process.platform === 'linux') setPriority(threadNice)
 
-function programOf({ text, parameters }: Statement, moment: EpochSeconds): Program {
-  const values = parameters as ReadonlyMap<string, Value>
+function programOf({ text, parameters }: QueryStatement, moment: EpochSeconds): Program {
+  const values = parameters as ReadonlyMap<string, SqlValue>
   return createProgram(queries.prepare(text), { parameters: values, momentMs: moment * 1000 })
 }
 
@@ -49,16 +55,16 @@ function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | 
 async function answer({ number, ask }: Question): Promise<void> {
   try {
     if (ask.kind === 'page') {
-      port.postMessage({ number, result: await page(ask.task) } satisfies Answer)
+      port.postMessage({ number, result: await page(ask.task) } satisfies WorkerReply)
     } else if (ask.kind === 'carry over') {
       carryOver(directory)
-      port.postMessage({ number, result: undefined } satisfies Answer)
+      port.postMessage({ number, result: undefined } satisfies WorkerReply)
     } else {
       const result = await sort(ask.task)
-      port.postMessage({ number, result } satisfies Answer, result === undefined ? [] : buffersOf(result))
+      port.postMessage({ number, result } satisfies WorkerReply, result === undefined ? [] : buffersOf(result))
     }
   } catch (error) {
-    port.postMessage({ number, error: toPlainError(error) } satisfies Answer)
+    port.postMessage({ number, error: toPlainError(error) } satisfies WorkerReply)
   }
 }
 

@@ -7,7 +7,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { findFunction } from '../functions/table.ts'
-import type { Call, Expression, Identifier, In, Index, Like, Member, Subquery } from '../syntax/ast.ts'
+import type { Expression, FunctionCall, Identifier, In, Index, Like, MemberAccess, Subquery } from '../syntax/ast.ts'
 import { printExpression } from '../syntax/print.ts'
 import { sameExpression } from '../syntax/same-expression.ts'
 import { isAggregateCall } from '../syntax/select-list.ts'
@@ -16,19 +16,19 @@ import { isAggregate } from '../values/aggregate.ts'
 import { equalValues } from '../values/compare.ts'
 import { compileLike } from '../values/like.ts'
 import type { Frame } from '../values/run-context.ts'
-import { checkSize, elementAt, isPrimitive, ownProperty, setOwn, type Value } from '../values/value.ts'
+import { checkSize, elementAt, isPrimitive, ownProperty, type SqlValue, setOwn } from '../values/value.ts'
 import { binaryFunctions, unaryFunctions } from './operators.ts'
-import { type Evaluator, Scope } from './scope.ts'
+import { type Evaluator, NameScope } from './scope.ts'
 import { consumeSubquery } from './subquery.ts'
 
-export function compileExpression(node: Expression, scope: Scope): Evaluator {
+export function compileExpression(node: Expression, scope: NameScope): Evaluator {
   const key = scope.grouping?.keys.find(key => sameExpression(key.expression, node))
   if (key !== undefined) return frame => frame.values[key.slot]
-  return (compilers[node.kind] as (node: Expression, scope: Scope) => Evaluator)(node, scope)
+  return (compilers[node.kind] as (node: Expression, scope: NameScope) => Evaluator)(node, scope)
 }
 
 const compilers: {
-  [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>, scope: Scope) => Evaluator
+  [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>, scope: NameScope) => Evaluator
 } = {
   literal: ({ value }) => constant(value),
   parameter: ({ name }) => {
@@ -88,7 +88,7 @@ const compilers: {
   array: ({ items }, scope) => {
     const elements = compileAll(items, scope)
     return frame => {
-      const array: Value[] = []
+      const array: SqlValue[] = []
       for (const element of elements) {
         const value = element(frame)
         if (value !== undefined) array.push(value)
@@ -108,7 +108,7 @@ const compilers: {
   subquery: compileSubquery,
   let: ({ name, value, body }, scope) => {
     const evaluate = compileExpression(value, scope)
-    const inner = new Scope(scope.compilation, scope, scope.grouping)
+    const inner = new NameScope(scope.compilation, scope, scope.grouping)
     const slot = inner.define(name)
     const evaluateBody = compileExpression(body, inner)
     return frame => {
@@ -120,18 +120,18 @@ const compilers: {
   },
 }
 
-function constant(value: Value): Evaluator {
+function constant(value: SqlValue): Evaluator {
   return () => value
 }
 
-export function compileAll(nodes: readonly Expression[], scope: Scope): Evaluator[] {
+export function compileAll(nodes: readonly Expression[], scope: NameScope): Evaluator[] {
   return nodes.map(node => compileExpression(node, scope))
 }
 
 /** An object with these names; what is undefined is left out, and of two equal names the later one counts. */
 export function compileObject(names: readonly string[], evaluators: readonly Evaluator[]): Evaluator {
   return frame => {
-    const object: Record<string, Value> = {}
+    const object: Record<string, SqlValue> = {}
     for (let index = 0; index < names.length; index += 1) {
       const value = evaluators[index]!(frame)
       if (value !== undefined) setOwn(object, names[index] as string, value)
@@ -140,20 +140,20 @@ export function compileObject(names: readonly string[], evaluators: readonly Eva
   }
 }
 
-function compileIdentifier(node: Identifier, scope: Scope): Evaluator {
+function compileIdentifier(node: Identifier, scope: NameScope): Evaluator {
   const slot = scope.find(node.name)
   if (slot === undefined) throw scope.unresolved(node, node.name)
   scope.groupingAround(node.name)?.violations.push(ungrouped(node))
   return frame => frame.values[slot]
 }
 
-function compileMember(node: Member, scope: Scope): Evaluator {
+function compileMember(node: MemberAccess, scope: NameScope): Evaluator {
   const { name } = node
   const object = compilePathObject(node, scope)
   return frame => ownProperty(object(frame), name)
 }
 
-function compileIndex(node: Index, scope: Scope): Evaluator {
+function compileIndex(node: Index, scope: NameScope): Evaluator {
   const object = compilePathObject(node, scope)
   const { index } = node
   if (index.kind === 'literal' && typeof index.value === 'string') {
@@ -172,7 +172,7 @@ function compileIndex(node: Index, scope: Scope): Evaluator {
  * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what was noted for
  * its beginning (`s`) is replaced by the longer path (`s.score`).
  */
-function compilePathObject(node: Member | Index, scope: Scope): Evaluator {
+function compilePathObject(node: MemberAccess | Index, scope: NameScope): Evaluator {
   const { grouping } = scope
   if (grouping === undefined) return compileExpression(node.object, scope)
   const known = grouping.violations.length
@@ -196,9 +196,9 @@ function ungrouped(node: Expression) {
 }
 
 /** Long lists of literals become a set, so that IN costs the same however many there are. */
-function compileIn({ not, operand, items }: In, scope: Scope): Evaluator {
+function compileIn({ not, operand, items }: In, scope: NameScope): Evaluator {
   const evaluate = compileExpression(operand, scope)
-  const literals = new Set<Value>()
+  const literals = new Set<SqlValue>()
   const others: Evaluator[] = []
   for (const item of items) {
     if (item.kind === 'literal') literals.add(item.value)
@@ -213,7 +213,7 @@ function compileIn({ not, operand, items }: In, scope: Scope): Evaluator {
   }
 }
 
-function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope: Scope): Evaluator {
+function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope: NameScope): Evaluator {
   const evaluate = compileExpression(operand, scope)
   const evaluatePattern = compileExpression(pattern, scope)
   return frame => {
@@ -226,7 +226,7 @@ function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope
   }
 }
 
-function compileCall(node: Call, scope: Scope): Evaluator {
+function compileCall(node: FunctionCall, scope: NameScope): Evaluator {
   if (node.isUserDefined) {
     const values = compileAll(node.arguments, scope)
     return frame =>
@@ -248,7 +248,7 @@ function compileCall(node: Call, scope: Scope): Evaluator {
   const values = compileAll(node.arguments, scope)
   const { evaluate } = found
   const [first, second] = values
-  const call = (given: readonly Value[], { context }: Frame) => {
+  const call = (given: readonly SqlValue[], { context }: Frame) => {
     context.budget.chargeCall()
     return evaluate(given, context)
   }
@@ -261,7 +261,7 @@ function compileCall(node: Call, scope: Scope): Evaluator {
     )
 }
 
-function checkArity(node: Call, scope: Scope): void {
+function checkArity(node: FunctionCall, scope: NameScope): void {
   const { argumentsMin, argumentsMax } = findFunction(node.name)!
   const count = node.arguments.length
   if (count >= argumentsMin && count <= argumentsMax) return
@@ -275,7 +275,7 @@ function checkArity(node: Call, scope: Scope): void {
 }
 
 /** The call becomes a slot that the grouping fills; its argument is evaluated row by row, outside the grouped list. */
-function compileAggregate(node: Call, scope: Scope): Evaluator {
+function compileAggregate(node: FunctionCall, scope: NameScope): Evaluator {
   const { grouping } = scope
   const [argument] = node.arguments as [Expression]
   if (containsAggregateOrSubquery(argument)) {
@@ -298,7 +298,7 @@ function containsAggregateOrSubquery(node: Expression): boolean {
   return contains(node, found => !isExpression(found) || isAggregateCall(found))
 }
 
-function compileSubquery({ form, query }: Subquery, scope: Scope): Evaluator {
+function compileSubquery({ form, query }: Subquery, scope: NameScope): Evaluator {
   return consumeSubquery(form, scope.compilation.compileSubquery(withForm(form, query), scope))
 }
 

@@ -8,9 +8,9 @@
 import type { BinaryOperator, UnaryOperator } from '../syntax/ast.ts'
 import { comparePrimitives, equalValues } from '../values/compare.ts'
 import { joinStrings } from '../values/strings.ts'
-import { finite, type Value } from '../values/value.ts'
+import { finite, type SqlValue } from '../values/value.ts'
 
-export type BinaryFunction = (left: Value, right: Value) => Value
+export type BinaryFunction = (left: SqlValue, right: SqlValue) => SqlValue
 
 function onNumbers(operation: (left: number, right: number) => number): BinaryFunction {
   return (left, right) =>
@@ -47,7 +47,7 @@ export const binaryFunctions: Readonly<Record<BinaryOperator, BinaryFunction>> =
   '>=': onOrder(order => order >= 0),
 }
 
-export const unaryFunctions: Readonly<Record<UnaryOperator, (operand: Value) => Value>> = {
+export const unaryFunctions: Readonly<Record<UnaryOperator, (operand: SqlValue) => SqlValue>> = {
   '-': operand => (typeof operand === 'number' ? -operand : undefined),
   '+': operand => (typeof operand === 'number' ? operand : undefined),
   '~': operand => (typeof operand === 'number' ? ~operand : undefined),

@@ -6,22 +6,22 @@
  */
 
 import { resolveCounts } from '../syntax/counts.ts'
-import type { Accumulator } from '../values/aggregate.ts'
+import type { RunningAggregate } from '../values/aggregate.ts'
 import { startAggregate } from '../values/aggregate.ts'
 import { canonicalKey } from '../values/compare.ts'
 import { type Frame, MemoryLease } from '../values/run-context.ts'
-import { checkSize, type Value } from '../values/value.ts'
+import { checkSize, type SqlValue } from '../values/value.ts'
 import type { CompiledSelect, GroupPlan } from './compiled.ts'
 import { RowSorter } from './row-sorter.ts'
 
 /** Takes a row and the order keys it was sorted by; without ORDER BY there are none. */
-export type RowSink = (row: Value, keys: readonly Value[]) => boolean
+export type RowSink = (row: SqlValue, keys: readonly SqlValue[]) => boolean
 
-const noKeys: readonly Value[] = []
+const noKeys: readonly SqlValue[] = []
 
 interface Group {
-  readonly keys: readonly Value[]
-  readonly accumulators: readonly Accumulator[]
+  readonly keys: readonly SqlValue[]
+  readonly accumulators: readonly RunningAggregate[]
 }
 
 export class RowPipeline {
@@ -90,7 +90,7 @@ export class RowPipeline {
     this.#memory.end()
   }
 
-  #deliver(row: Value, keys = noKeys): boolean {
+  #deliver(row: SqlValue, keys = noKeys): boolean {
     if (this.isDone) return false
     if (row === undefined || this.#isDuplicate(row)) return true
     const position = this.#delivered
@@ -99,7 +99,7 @@ export class RowPipeline {
     return this.#sink(row, keys) && !this.isDone
   }
 
-  #isDuplicate(row: Value): boolean {
+  #isDuplicate(row: SqlValue): boolean {
     if (this.#seen === undefined) return false
     const key = canonicalKey(row)
     if (this.#seen.has(key)) return true
@@ -108,7 +108,7 @@ export class RowPipeline {
     return false
   }
 
-  #newGroup(plan: GroupPlan, keys: readonly Value[]): Group {
+  #newGroup(plan: GroupPlan, keys: readonly SqlValue[]): Group {
     return { keys, accumulators: plan.aggregates.map(({ name }) => startAggregate(name, this.#memory)) }
   }
 
@@ -137,7 +137,7 @@ export class RowPipeline {
 }
 
 /** The row of the result that the frame stands for, within its bounds; undefined is no row. */
-export function projectRow(select: CompiledSelect, frame: Frame): Value {
+export function projectRow(select: CompiledSelect, frame: Frame): SqlValue {
   const row = select.project(frame)
   if (select.builds) checkSize(row)
   return row

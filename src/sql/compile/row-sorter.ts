@@ -2,16 +2,16 @@
 
 import { compareValues } from '../values/compare.ts'
 import type { MemoryLease } from '../values/run-context.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import type { OrderKey } from './compiled.ts'
 
 export interface SortedRow {
-  readonly keys: readonly Value[]
-  readonly row: Value
+  readonly keys: readonly SqlValue[]
+  readonly row: SqlValue
   readonly bytes: number
 }
 
-export type RowOrder = (left: readonly Value[], right: readonly Value[]) => number
+export type RowOrder = (left: readonly SqlValue[], right: readonly SqlValue[]) => number
 
 /** The order of rows by their keys, each in its direction. Rows with equal keys keep the order they came in. */
 export function rowOrder(orderKeys: readonly Pick<OrderKey, 'isDescending'>[]): RowOrder {
@@ -37,7 +37,7 @@ export class RowSorter {
     this.#memory = memory
   }
 
-  add(keys: readonly Value[], row: Value): void {
+  add(keys: readonly SqlValue[], row: SqlValue): void {
     const bytes = this.#memory.chargeValue(row) + this.#memory.chargeValue(keys)
     this.#rows.push({ keys, row, bytes })
     // Cutting at twice the size makes the cost of sorting per row constant, without a heap.

@@ -7,19 +7,19 @@
 import type { Expression, Query } from '../syntax/ast.ts'
 import { type Diagnostic, QueryError } from '../syntax/diagnostic.ts'
 import type { Frame } from '../values/run-context.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 
-export type Evaluator = (frame: Frame) => Value
+export type Evaluator = (frame: Frame) => SqlValue
 
 /** A select that can be run on the current frame: calls `row` with each result until it answers false. */
-export type SubqueryRunner = (frame: Frame, row: (value: Value) => boolean) => void
+export type SubqueryRunner = (frame: Frame, row: (value: SqlValue) => boolean) => void
 
 /** What all scopes of one query share. */
 export interface Compilation {
   readonly text: string
   slots: number
   /** Compiles a query inside a scope. It comes from above, because expressions and queries contain each other. */
-  readonly compileSubquery: (query: Query, scope: Scope) => SubqueryRunner
+  readonly compileSubquery: (query: Query, scope: NameScope) => SubqueryRunner
 }
 
 /** An aggregate of a select list: where its argument comes from and where its result goes. */
@@ -36,13 +36,13 @@ export interface Grouping {
   readonly violations: Diagnostic[]
 }
 
-export class Scope {
+export class NameScope {
   readonly compilation: Compilation
   readonly grouping: Grouping | undefined
-  readonly #parent: Scope | undefined
+  readonly #parent: NameScope | undefined
   readonly #slots = new Map<string, number>()
 
-  constructor(compilation: Compilation, parent?: Scope, grouping?: Grouping) {
+  constructor(compilation: Compilation, parent?: NameScope, grouping?: Grouping) {
     this.compilation = compilation
     this.#parent = parent
     this.grouping = grouping
@@ -79,7 +79,7 @@ export class Scope {
   }
 
   /** Where single rows are seen: what the argument of an aggregate is compiled in. */
-  rowScope(): Scope {
+  rowScope(): NameScope {
     return this.grouping === undefined || this.#parent === undefined ? this : this.#parent.rowScope()
   }
 

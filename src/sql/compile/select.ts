@@ -8,7 +8,7 @@ import { selectExpressions, selectedAggregates } from '../syntax/select-list.ts'
 import { type CompiledSelect, type GroupPlan, itemSlot, type OrderKey } from './compiled.ts'
 import { compileAll, compileExpression, compileObject } from './evaluate.ts'
 import { RowPipeline } from './row-pipeline.ts'
-import { type Compilation, type Evaluator, type Grouping, Scope } from './scope.ts'
+import { type Compilation, type Evaluator, type Grouping, NameScope } from './scope.ts'
 import { compileSources } from './source.ts'
 
 /** Keys of one GROUP BY. Every part of the select list is compared with each of them. */
@@ -32,11 +32,11 @@ export function compileSelect(query: Query, text: string): CompiledSelect {
       }
     },
   }
-  return compileInScope(query, new Scope(compilation), true)
+  return compileInScope(query, new NameScope(compilation), true)
 }
 
-function compileInScope(query: Query, parent: Scope, isOutermost: boolean): CompiledSelect {
-  const scope = new Scope(parent.compilation, parent)
+function compileInScope(query: Query, parent: NameScope, isOutermost: boolean): CompiledSelect {
+  const scope = new NameScope(parent.compilation, parent)
   const derived = isOutermost ? compileDerived(query, scope) : undefined
   const { bindRows, slots } = compileSources(query, scope, isOutermost ? (derived?.rowSlot ?? itemSlot) : undefined)
   const filter = query.where === undefined ? undefined : compileExpression(query.where, scope)
@@ -62,15 +62,15 @@ function compileInScope(query: Query, parent: Scope, isOutermost: boolean): Comp
  * A subquery right behind FROM sees the whole container and not one item, so that `FROM (SELECT DISTINCT c.x FROM c)`
  * can be counted. It runs as a stage of its own before this one.
  */
-function compileDerived(query: Query, scope: Scope): CompiledSelect['derived'] {
+function compileDerived(query: Query, scope: NameScope): CompiledSelect['derived'] {
   const collection = query.sources[0]?.collection
   if (collection?.kind !== 'query') return undefined
   refuseInSubquery(collection.query, scope)
-  const select = compileInScope(collection.query, new Scope(scope.compilation), true)
+  const select = compileInScope(collection.query, new NameScope(scope.compilation), true)
   return { select, rowSlot: scope.allocate() }
 }
 
-function checkSelection(query: Query, scope: Scope): void {
+function checkSelection(query: Query, scope: NameScope): void {
   if (query.selection.kind !== 'star') return
   if (query.groupBy !== undefined) {
     throw scope.error(query.selection, 'SC2041', "'SELECT *' is not allowed with GROUP BY.")
@@ -84,7 +84,7 @@ function checkSelection(query: Query, scope: Scope): void {
 }
 
 /** What the service does not allow inside a subquery, with its own words. */
-function refuseInSubquery(query: Query, scope: Scope): void {
+function refuseInSubquery(query: Query, scope: NameScope): void {
   if (query.orderBy?.isRank) {
     throw scope.error(query.orderBy, 'SC2228', 'The ORDER BY RANK clause is not supported in subqueries.')
   }
@@ -104,7 +104,7 @@ function isPathSelection({ selection }: Query): boolean {
   return node.kind === 'identifier' || node.kind === 'literal'
 }
 
-function compileProjection(query: Query, scope: Scope, starSlot = itemSlot): Evaluator {
+function compileProjection(query: Query, scope: NameScope, starSlot = itemSlot): Evaluator {
   const { selection } = query
   if (selection.kind === 'value') return compileExpression(selection.expression, scope)
   if (selection.kind === 'list') {
@@ -113,7 +113,7 @@ function compileProjection(query: Query, scope: Scope, starSlot = itemSlot): Eva
   return frame => frame.values[starSlot]
 }
 
-function compileGroups(query: Query, scope: Scope): { plan: GroupPlan; project: Evaluator } {
+function compileGroups(query: Query, scope: NameScope): { plan: GroupPlan; project: Evaluator } {
   if ((query.groupBy?.length ?? 0) > queryGroupKeysMax) {
     throw new RequestError('unsupported', `A GROUP BY has at most ${queryGroupKeysMax} keys.`)
   }
@@ -123,14 +123,14 @@ function compileGroups(query: Query, scope: Scope): { plan: GroupPlan; project: 
     expression: key,
   }))
   const grouping: Grouping = { keys, aggregates: [], violations: [] }
-  const project = compileProjection(query, new Scope(scope.compilation, scope, grouping))
+  const project = compileProjection(query, new NameScope(scope.compilation, scope, grouping))
   if (grouping.violations.length > 0) {
     throw new QueryError('malformed', scope.compilation.text, grouping.violations)
   }
   return { plan: { keys, aggregates: grouping.aggregates, isSingle: query.groupBy === undefined }, project }
 }
 
-function compileOrder(query: Query, scope: Scope): OrderKey[] {
+function compileOrder(query: Query, scope: NameScope): OrderKey[] {
   const { orderBy, groupBy } = query
   if (orderBy === undefined) return []
   if (orderBy.isRank) throw new RequestError('unsupported', 'ORDER BY RANK is not supported yet.')
@@ -147,7 +147,7 @@ function isDocumentPath(expression: Expression): boolean {
   return node.kind === 'identifier'
 }
 
-function refuseOrder(expression: Expression, scope: Scope): never {
+function refuseOrder(expression: Expression, scope: NameScope): never {
   // A function that is unknown, or not supported by name, is the better thing to report.
   if (expression.kind === 'call') compileExpression(expression, scope)
   const message = 'Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.'

@@ -2,12 +2,12 @@
 
 import { RequestError } from '../../base/error.ts'
 import { aliasOf } from '../syntax/alias.ts'
-import type { Collection, Query, Source } from '../syntax/ast.ts'
+import type { FromCollection, FromSource, Query } from '../syntax/ast.ts'
 import type { Frame } from '../values/run-context.ts'
-import { isArray, type Value } from '../values/value.ts'
+import { isArray, type SqlValue } from '../values/value.ts'
 import type { RowBinder } from './compiled.ts'
 import { compileExpression } from './evaluate.ts'
-import { type Evaluator, Scope } from './scope.ts'
+import { type Evaluator, NameScope } from './scope.ts'
 
 /** The service's documented limit for JOINs in one query. */
 const queryJoinsMax = 10
@@ -18,7 +18,7 @@ const queryJoinsMax = 10
  */
 export function compileSources(
   query: Query,
-  scope: Scope,
+  scope: NameScope,
   containerSlot: number | undefined,
 ): { bindRows: RowBinder; slots: readonly number[] } {
   if (query.sources.length - 1 > queryJoinsMax) {
@@ -44,7 +44,7 @@ interface CompiledSource {
   readonly slot: number
 }
 
-function compileSource(source: Source, scope: Scope, containerSlot: number | undefined): CompiledSource {
+function compileSource(source: FromSource, scope: NameScope, containerSlot: number | undefined): CompiledSource {
   const { collection, iterates } = source
   const alias = aliasOf(source)
   if (alias !== undefined && scope.definesItself(alias)) {
@@ -71,19 +71,19 @@ function compileSource(source: Source, scope: Scope, containerSlot: number | und
   return { bind: (frame, next) => bindValue(frame, evaluate(frame), next), slot }
 }
 
-function compileCollection(collection: Collection, scope: Scope, containerSlot: number | undefined): Evaluator {
+function compileCollection(collection: FromCollection, scope: NameScope, containerSlot: number | undefined): Evaluator {
   if (collection.kind === 'query') return frame => frame.values[containerSlot as number]
   const { expression } = collection
   if (containerSlot === undefined) return compileExpression(expression, scope)
   // The first name of the path, whatever it is, means the container.
   let first = expression
   while (first.kind === 'member' || first.kind === 'index') first = first.object
-  const container = new Scope(scope.compilation)
+  const container = new NameScope(scope.compilation)
   if (first.kind === 'identifier') container.defineAt(first.name, containerSlot)
   return compileExpression(expression, container)
 }
 
-type ValueBinder = (frame: Frame, value: Value, next: () => boolean) => boolean
+type ValueBinder = (frame: Frame, value: SqlValue, next: () => boolean) => boolean
 
 function bindTo(slot: number, iterates: boolean): ValueBinder {
   if (!iterates) {

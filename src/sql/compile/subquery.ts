@@ -2,7 +2,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import type { SubqueryForm } from '../syntax/ast.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import type { Evaluator, SubqueryRunner } from './scope.ts'
 
 export function consumeSubquery(form: SubqueryForm, run: SubqueryRunner): Evaluator {
@@ -11,7 +11,7 @@ export function consumeSubquery(form: SubqueryForm, run: SubqueryRunner): Evalua
 
 const consumers: Readonly<Record<SubqueryForm, (run: SubqueryRunner) => Evaluator>> = {
   SCALAR: run => frame => {
-    let result: Value
+    let result: SqlValue
     let isTaken = false
     run(frame, row => {
       if (isTaken) {
@@ -29,7 +29,7 @@ const consumers: Readonly<Record<SubqueryForm, (run: SubqueryRunner) => Evaluato
   EXISTS: run => frame => hasRow(run, frame),
   ALL: run => frame => !hasRow(run, frame),
   ARRAY: run => frame => {
-    const rows: Value[] = []
+    const rows: SqlValue[] = []
     run(frame, row => {
       rows.push(row)
       return true
@@ -37,7 +37,7 @@ const consumers: Readonly<Record<SubqueryForm, (run: SubqueryRunner) => Evaluato
     return rows
   },
   FIRST: run => frame => {
-    let result: Value
+    let result: SqlValue
     run(frame, row => {
       result = row
       return false
@@ -45,7 +45,7 @@ const consumers: Readonly<Record<SubqueryForm, (run: SubqueryRunner) => Evaluato
     return result
   },
   LAST: run => frame => {
-    let result: Value
+    let result: SqlValue
     run(frame, row => {
       result = row
       return true

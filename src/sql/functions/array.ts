@@ -1,15 +1,15 @@
 /** Array and set functions. Elements are compared as values, objects without regard to the order of their names. */
 
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
-import { finite, isObject, isPrimitive, ownProperty, type Value } from '../values/value.ts'
+import { finite, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily, onArray, onTwoArrays } from './define.ts'
 
-function isAmong(array: readonly Value[], searched: Value): boolean {
+function isAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
   return array.some(element => equalValues(element, searched))
 }
 
 /** Whether an element has all the properties of the searched object, and perhaps more. */
-function isPartlyAmong(array: readonly Value[], searched: Value): boolean {
+function isPartlyAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
   if (!isObject(searched)) return isAmong(array, searched)
   const properties = Object.entries(searched)
   return array.some(
@@ -17,7 +17,7 @@ function isPartlyAmong(array: readonly Value[], searched: Value): boolean {
   )
 }
 
-function numbersOf(array: readonly Value[]): readonly number[] | undefined {
+function numbersOf(array: readonly SqlValue[]): readonly number[] | undefined {
   return array.every(element => typeof element === 'number') ? (array as readonly number[]) : undefined
 }
 
@@ -35,8 +35,8 @@ function median(numbers: readonly number[]): number | undefined {
   return low === undefined || high === undefined ? undefined : (low + high) / 2
 }
 
-function extremeOf(array: readonly Value[], isBetter: (order: number) => boolean): Value {
-  let best: Value
+function extremeOf(array: readonly SqlValue[], isBetter: (order: number) => boolean): SqlValue {
+  let best: SqlValue
   for (const element of array) {
     if (!isPrimitive(element)) return undefined
     if (best === undefined || isBetter(compareValues(element, best))) best = element
@@ -44,14 +44,14 @@ function extremeOf(array: readonly Value[], isBetter: (order: number) => boolean
   return best
 }
 
-function slice(array: readonly Value[], start: number, length: number): readonly Value[] {
+function slice(array: readonly SqlValue[], start: number, length: number): readonly SqlValue[] {
   const from = start < 0 ? Math.max(0, start + array.length) : start
   return array.slice(from, from + Math.max(0, length))
 }
 
 /** The elements once each, by canonical key, in the order of their first appearance. */
-function setOf(array: readonly Value[]): Map<string, Value> {
-  const set = new Map<string, Value>()
+function setOf(array: readonly SqlValue[]): Map<string, SqlValue> {
+  const set = new Map<string, SqlValue>()
   for (const element of array) {
     const key = canonicalKey(element)
     if (!set.has(key)) set.set(key, element)
@@ -59,7 +59,11 @@ function setOf(array: readonly Value[]): Map<string, Value> {
   return set
 }
 
-function pickFrom(left: readonly Value[], right: readonly Value[], isWanted: (isInRight: boolean) => boolean): Value[] {
+function pickFrom(
+  left: readonly SqlValue[],
+  right: readonly SqlValue[],
+  isWanted: (isInRight: boolean) => boolean,
+): SqlValue[] {
   const others = setOf(right)
   return [...setOf(left)].filter(([key]) => isWanted(others.has(key))).map(([, element]) => element)
 }
@@ -70,7 +74,7 @@ export const arrayFunctions: FunctionFamily = {
     return numbers === undefined || numbers.length === 0 ? undefined : finite(sum(numbers) / numbers.length)
   }),
   'ARRAY_CONCAT ARRAYCONCAT': defineOpen(2, values =>
-    values.every(value => Array.isArray(value)) ? (values as readonly Value[][]).flat(1) : undefined,
+    values.every(value => Array.isArray(value)) ? (values as readonly SqlValue[][]).flat(1) : undefined,
   ),
   'ARRAY_CONTAINS ARRAYCONTAINS': define(2, 3, ([array, searched, isPartial = false]) => {
     if (!Array.isArray(array) || searched === undefined || typeof isPartial !== 'boolean') return undefined
@@ -108,7 +112,7 @@ export const arrayFunctions: FunctionFamily = {
   'OBJECTTOARRAY OBJECT_TO_ARRAY': define(1, 3, ([object, nameOfName = 'k', nameOfValue = 'v']) => {
     if (!isObject(object) || typeof nameOfName !== 'string' || typeof nameOfValue !== 'string') return undefined
     return Object.entries(object).map(([name, value]) =>
-      Object.fromEntries<Value>([
+      Object.fromEntries<SqlValue>([
         [nameOfName, name],
         [nameOfValue, value],
       ]),

@@ -3,7 +3,7 @@
 import { nestingDepthMax } from '../../base/limits.ts'
 import { type TypeName, typeOf } from '../values/compare.ts'
 import { checkLength, queryStringCharsMax } from '../values/strings.ts'
-import { approximateBytes, type Value } from '../values/value.ts'
+import { approximateBytes, type SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
 
 /** Parses the string and keeps the result if it is of the wanted type. */
@@ -18,9 +18,9 @@ function parseAs(type: TypeName): BuiltIn {
   })
 }
 
-function parse(text: string): Value {
+function parse(text: string): SqlValue {
   try {
-    return JSON.parse(text) as Value
+    return JSON.parse(text) as SqlValue
   } catch {
     return undefined
   }

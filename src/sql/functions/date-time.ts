@@ -4,7 +4,7 @@
  */
 
 import type { RunContext } from '../values/run-context.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { formatPattern } from './date-time-format.ts'
 import {
   daysInMonth,
@@ -42,11 +42,11 @@ const parts: readonly (readonly [names: string, part: DatePart])[] = [
 
 const partsByName = new Map(parts.flatMap(([names, part]) => names.split(' ').map(name => [name, part] as const)))
 
-function findPart(name: Value): DatePart | undefined {
+function findPart(name: SqlValue): DatePart | undefined {
   return typeof name === 'string' ? partsByName.get(name.toLowerCase()) : undefined
 }
 
-function findTicks(text: Value): bigint | undefined {
+function findTicks(text: SqlValue): bigint | undefined {
   return typeof text === 'string' ? parseDateTime(text) : undefined
 }
 

@@ -1,12 +1,12 @@
 /** How built-in functions are declared: arity and implementation, with short forms for the common argument types. */
 
 import type { RunContext } from '../values/run-context.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 
 export interface BuiltIn {
   readonly argumentsMin: number
   readonly argumentsMax: number
-  readonly evaluate: (values: readonly Value[], context: RunContext) => Value
+  readonly evaluate: (values: readonly SqlValue[], context: RunContext) => SqlValue
   /** Known to the service and not to us: a query that names it is refused before it runs. */
   readonly isRefused?: boolean
 }
@@ -23,37 +23,37 @@ export function defineOpen(argumentsMin: number, evaluate: BuiltIn['evaluate']):
   return define(argumentsMin, Number.POSITIVE_INFINITY, evaluate)
 }
 
-export function onNumber(compute: (number: number) => Value): BuiltIn {
+export function onNumber(compute: (number: number) => SqlValue): BuiltIn {
   return define(1, 1, ([number]) => (typeof number === 'number' ? compute(number) : undefined))
 }
 
-export function onTwoNumbers(compute: (left: number, right: number) => Value): BuiltIn {
+export function onTwoNumbers(compute: (left: number, right: number) => SqlValue): BuiltIn {
   return define(2, 2, ([left, right]) =>
     typeof left === 'number' && typeof right === 'number' ? compute(left, right) : undefined,
   )
 }
 
-export function onString(compute: (text: string) => Value): BuiltIn {
+export function onString(compute: (text: string) => SqlValue): BuiltIn {
   return define(1, 1, ([text]) => (typeof text === 'string' ? compute(text) : undefined))
 }
 
-export function onTwoStrings(compute: (text: string, other: string) => Value): BuiltIn {
+export function onTwoStrings(compute: (text: string, other: string) => SqlValue): BuiltIn {
   return define(2, 2, ([text, other]) =>
     typeof text === 'string' && typeof other === 'string' ? compute(text, other) : undefined,
   )
 }
 
-export function onArray(compute: (array: readonly Value[]) => Value): BuiltIn {
+export function onArray(compute: (array: readonly SqlValue[]) => SqlValue): BuiltIn {
   return define(1, 1, ([array]) => (Array.isArray(array) ? compute(array) : undefined))
 }
 
-export function onTwoArrays(compute: (left: readonly Value[], right: readonly Value[]) => Value): BuiltIn {
+export function onTwoArrays(compute: (left: readonly SqlValue[], right: readonly SqlValue[]) => SqlValue): BuiltIn {
   return define(2, 2, ([left, right]) =>
     Array.isArray(left) && Array.isArray(right) ? compute(left, right) : undefined,
   )
 }
 
 /** Whether every value is a string, so that the whole list can be used as one. */
-export function areStrings(values: readonly Value[]): values is readonly string[] {
+export function areStrings(values: readonly SqlValue[]): values is readonly string[] {
   return values.every(value => typeof value === 'string')
 }

@@ -5,10 +5,10 @@
  * that is all a JSON number carries here.
  */
 
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 
-function toInt64(value: Value): bigint | undefined {
+function toInt64(value: SqlValue): bigint | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? BigInt.asIntN(64, BigInt(value)) : undefined
 }
 

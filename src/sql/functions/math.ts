@@ -1,6 +1,6 @@
 /** Mathematical functions on doubles. A result that is no finite number is undefined. */
 
-import { finite, type Value } from '../values/value.ts'
+import { finite, type SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, defineOpen, type FunctionFamily, onNumber, onTwoNumbers } from './define.ts'
 
 function real(compute: (number: number) => number): BuiltIn {
@@ -16,7 +16,7 @@ function roundHalfAway(number: number): number {
  * Rounds the decimal digits a person sees rather than the binary fraction behind them, so that 1.005 at two digits is
  * 1.01. The exponent is moved in the decimal notation, which is exact.
  */
-function roundTo(number: number, digits: number): Value {
+function roundTo(number: number, digits: number): SqlValue {
   if (!Number.isInteger(digits) || Math.abs(digits) > 300) return undefined
   return finite(shiftDecimal(roundHalfAway(shiftDecimal(number, digits)), -digits))
 }

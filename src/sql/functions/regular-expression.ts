@@ -3,7 +3,7 @@
 import type { Matcher } from 're2js'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
 import type { RunContext } from '../values/run-context.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { define, type FunctionFamily } from './define.ts'
 
 export const regularExpressionFunctions: FunctionFamily = {
@@ -24,7 +24,7 @@ export const regularExpressionFunctions: FunctionFamily = {
     if (expression === undefined || typeof text !== 'string') return undefined
     if (!Array.isArray(groups) || !groups.every(group => isGroup(group, expression))) return undefined
     const matcher = matcherOf(expression, text, context)
-    const matches: Value[] = []
+    const matches: SqlValue[] = []
     while (matcher.find()) {
       // Every match may have looked at the whole rest of the text.
       context.budget.checkTime()
@@ -39,11 +39,11 @@ function matcherOf(expression: Pattern, text: string, { budget }: RunContext): M
   return expression.matcher(text)
 }
 
-function isGroup(group: Value, expression: Pattern): group is number {
+function isGroup(group: SqlValue, expression: Pattern): group is number {
   return typeof group === 'number' && Number.isInteger(group) && group >= 0 && group <= expression.groupCount()
 }
 
-function patternOf(pattern: Value, modifiers: Value, context: RunContext): Pattern | undefined {
+function patternOf(pattern: SqlValue, modifiers: SqlValue, context: RunContext): Pattern | undefined {
   if (typeof pattern !== 'string') return undefined
   if (modifiers !== undefined && typeof modifiers !== 'string') return undefined
   const letters = modifiers ?? ''

@@ -1,11 +1,11 @@
 /** The ST_ functions on GeoJSON values. An argument that is no valid GeoJSON makes the result undefined. */
 
 import { edgesOf, intersects, isWithin, positionsOf, readShape, type Shape } from '../../document/geometry.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 import { distanceBetween, distanceToEdge, ringArea } from './earth.ts'
 
-function onTwoShapes(compute: (left: Shape, right: Shape) => Value): BuiltIn {
+function onTwoShapes(compute: (left: Shape, right: Shape) => SqlValue): BuiltIn {
   return define(2, 2, ([left, right]) => {
     const [first, second] = [readShape(left), readShape(right)]
     return 'shape' in first && 'shape' in second ? compute(first.shape, second.shape) : undefined

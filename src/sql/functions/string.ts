@@ -4,7 +4,7 @@
 
 import { indexOf, lastIndexOf, split } from '../values/search.ts'
 import { joinStrings, replaceAll } from '../values/strings.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onString, onTwoStrings } from './define.ts'
 
 /** The service's documented limit for the result of REPLICATE. */
@@ -54,12 +54,12 @@ const trimEnd: Trim = (text, isTrimmed) => {
   return text.slice(0, end)
 }
 
-function isInteger(value: Value): value is number {
+function isInteger(value: SqlValue): value is number {
   return typeof value === 'number' && Number.isInteger(value)
 }
 
 /** A part of a string by position; what lies outside the string is not there, and a negative length is none. */
-function slice(text: Value, start: Value, length: Value): Value {
+function slice(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   if (typeof text !== 'string' || !isInteger(start) || !isInteger(length)) return undefined
   const from = Math.max(0, start)
   return text.slice(from, from + Math.max(0, length))

@@ -1,14 +1,14 @@
 /** Functions that ask what a value is. They answer for undefined too: it is nothing of the kind. */
 
 import { typeOf } from '../values/compare.ts'
-import { isPrimitive, type Value } from '../values/value.ts'
+import { isPrimitive, type SqlValue } from '../values/value.ts'
 import { parseDateTime } from './date-time-value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 
 /** Beyond this a number is no 64-bit integer, whatever its fraction. */
 const int64Magnitude = 2 ** 63
 
-function is(holds: (value: Value) => boolean): BuiltIn {
+function is(holds: (value: SqlValue) => boolean): BuiltIn {
   return define(1, 1, ([value]) => holds(value))
 }
 

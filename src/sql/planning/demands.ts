@@ -12,9 +12,9 @@ import type { Demand, Demands } from '../../query/demands.ts'
 import { indexBoundsMax } from '../../query/demands.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { BinaryOperator, Expression, Query } from '../syntax/ast.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 
-type Parameters = ReadonlyMap<string, Value>
+type Parameters = ReadonlyMap<string, SqlValue>
 
 export function demandsOf(query: Query, parameters: Parameters): Demands {
   const alias = containerAlias(query)
@@ -118,7 +118,7 @@ function comparison(
   return undefined
 }
 
-function isRangeEnd(value: Value): value is string | number {
+function isRangeEnd(value: SqlValue): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
@@ -135,7 +135,7 @@ function pathOf(expression: Expression | undefined, alias: string): IndexPath | 
   return node?.kind === 'identifier' && node.name === alias && names.length > 0 ? names : undefined
 }
 
-function constantOf(expression: Expression | undefined, parameters: Parameters): Value {
+function constantOf(expression: Expression | undefined, parameters: Parameters): SqlValue {
   if (expression?.kind === 'literal') return expression.value
   if (expression?.kind === 'parameter') return parameters.get(expression.name)
   if (expression?.kind === 'unary' && expression.operator === '-' && expression.operand.kind === 'literal') {

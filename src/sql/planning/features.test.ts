@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseQuery } from '../syntax/parser.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { featuresOf, isSplittable } from './features.ts'
 import { partitionKeyFilter } from './partition-key-filter.ts'
 
@@ -39,11 +39,11 @@ test('a count of distinct values cannot be split over partitions', () => {
 })
 
 describe('the partition key of a filter', () => {
-  const parameters = new Map<string, Value>([['@p', 'x']])
+  const parameters = new Map<string, SqlValue>([['@p', 'x']])
   const one = [['tenant']]
   const nested = [['a', 'b c']]
   const three = [['t'], ['u'], ['v']]
-  const cases: readonly (readonly [string, string[][], Value[]])[] = [
+  const cases: readonly (readonly [string, string[][], SqlValue[]])[] = [
     ['SELECT * FROM c WHERE c.tenant = "a"', one, ['a']],
     ['SELECT * FROM c WHERE "a" = c["tenant"] AND c.b > 1', one, ['a']],
     ['SELECT * FROM c WHERE c.b > 1 AND (c.tenant = @p)', one, ['x']],

@@ -2,7 +2,7 @@
 
 import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 
 /**
  * The values the filter demands for the leading partition key paths, as far as it names them one after the other. All
@@ -13,14 +13,14 @@ import type { Value } from '../values/value.ts'
 export function partitionKeyFilter(
   query: Query,
   paths: readonly (readonly string[])[],
-  parameters: ReadonlyMap<string, Value>,
-): Value[] {
+  parameters: ReadonlyMap<string, SqlValue>,
+): SqlValue[] {
   const [source] = query.sources
   if (source === undefined || source.iterates) return []
   if (source.collection.kind !== 'path' || source.collection.expression.kind !== 'identifier') return []
   const alias = aliasOf(source) as string
   const demanded = demandedValues(query.where, parameters)
-  const values: Value[] = []
+  const values: SqlValue[] = []
   for (const path of paths) {
     const value = demanded.get([alias, ...path.map(name => JSON.stringify(name))].join('.'))
     if (value === undefined) break
@@ -33,11 +33,11 @@ export function partitionKeyFilter(
 /** Values by path. Of two demands for one path either will do: no row can meet both unless they are equal. */
 function demandedValues(
   where: Expression | undefined,
-  parameters: ReadonlyMap<string, Value>,
-): ReadonlyMap<string, Value> {
+  parameters: ReadonlyMap<string, SqlValue>,
+): ReadonlyMap<string, SqlValue> {
   const terms =
     where === undefined ? [] : where.kind === 'logical' && where.operator === 'AND' ? where.operands : [where]
-  const demanded = new Map<string, Value>()
+  const demanded = new Map<string, SqlValue>()
   for (const term of terms) {
     if (term.kind !== 'binary' || term.operator !== '=') continue
     for (const [path, constant] of [
@@ -52,7 +52,7 @@ function demandedValues(
   return demanded
 }
 
-function constantOf(node: Expression, parameters: ReadonlyMap<string, Value>): Value {
+function constantOf(node: Expression, parameters: ReadonlyMap<string, SqlValue>): SqlValue {
   if (node.kind === 'literal') return node.value
   if (node.kind === 'parameter') return parameters.get(node.name)
   const isMinus = node.kind === 'unary' && node.operator === '-' && node.operand.kind === 'literal'

@@ -7,7 +7,7 @@ import { RequestError } from '../../base/error.ts'
 import { rowOrder } from '../compile/row-sorter.ts'
 import { prepareQuery } from '../prepare.ts'
 import { runQueryOver } from '../run.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { type PlanOptions, planQuery, type QueryInfo, wholeRange } from './query-plan.ts'
 
 function plan(text: string, options: Partial<PlanOptions> = {}): QueryInfo {
@@ -186,10 +186,10 @@ describe('following the plan over several partitions gives what one partition gi
   const item = fc.record(
     { _rid: fc.string(), k: fc.constantFrom('a', 'b', null, 1), n: fc.integer({ min: -9, max: 9 }) },
     { requiredKeys: ['_rid', 'n'] },
-  ) as fc.Arbitrary<Value>
+  ) as fc.Arbitrary<SqlValue>
   const partitions = fc.array(fc.array(item, { maxLength: 12 }), { minLength: 1, maxLength: 4 })
 
-  function runOn(text: string, items: readonly Value[]): Value[] {
+  function runOn(text: string, items: readonly SqlValue[]): SqlValue[] {
     return runQueryOver(prepareQuery(text), { momentMs: 0 }, items)
   }
 
@@ -198,7 +198,7 @@ describe('following the plan over several partitions gives what one partition gi
     const { rewrittenQuery, offset, limit, orderBy } = plan(text)
     const order = rowOrder(orderBy.map(direction => ({ isDescending: direction === 'Descending' })))
     const sent = rewrittenQuery.replace('{documentdb-formattableorderbyquery-filter}', 'true')
-    type Row = { orderByItems: { item?: Value }[]; payload: Value }
+    type Row = { orderByItems: { item?: SqlValue }[]; payload: SqlValue }
     fc.assert(
       fc.property(partitions, lists => {
         const merged = lists
@@ -221,17 +221,17 @@ describe('following the plan over several partitions gives what one partition gi
     const text = 'SELECT c.k, COUNT(1) AS count, AVG(c.n) AS mean, MIN(c.n) AS least FROM c GROUP BY c.k'
     const { rewrittenQuery } = plan(text)
     type Partial = {
-      k?: Value
+      k?: SqlValue
       count: { item: number }
       mean: { item: { sum: number; count: number } }
       least: { item: number }
     }
-    type Row = { groupByItems: Value; payload: Partial }
+    type Row = { groupByItems: SqlValue; payload: Partial }
     fc.assert(
       fc.property(partitions, lists => {
         const groups = new Map<
           string,
-          { k?: Value; count: number; mean: { sum: number; count: number }; least: number }
+          { k?: SqlValue; count: number; mean: { sum: number; count: number }; least: number }
         >()
         for (const { groupByItems, payload } of lists.flatMap(
           list => runOn(rewrittenQuery, list) as unknown as Row[],

@@ -7,12 +7,12 @@
 
 import { RequestError } from '../../base/error.ts'
 import { aliasOf, namesOf } from '../syntax/alias.ts'
-import type { Call, Expression, Identifier, ObjectLiteral, Query } from '../syntax/ast.ts'
+import type { Expression, FunctionCall, Identifier, ObjectLiteral, Query } from '../syntax/ast.ts'
 import { resolveCount } from '../syntax/counts.ts'
 import { printExpression, printQuery } from '../syntax/print.ts'
 import { sameExpression } from '../syntax/same-expression.ts'
 import { isAggregateCall, selectExpressions, selectedAggregates } from '../syntax/select-list.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import { readsItems } from './features.ts'
 
 export interface QueryRange {
@@ -52,7 +52,7 @@ export const wholeRange: QueryRange = { min: '', max: 'FF', isMinInclusive: true
 const anyPoint: QueryRange = { min: '', max: '', isMinInclusive: true, isMaxInclusive: true }
 
 export interface PlanOptions {
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, SqlValue>
   readonly queryRanges?: readonly QueryRange[]
   /** Whether the filter names one partition key value, so that one partition can cut the result by itself. */
   readonly isSinglePartition?: boolean
@@ -108,7 +108,7 @@ const aggregateTypes: Readonly<Record<string, string>> = {
   SUM: 'Sum',
 }
 
-function typeOfAggregate(aggregate: Call): string {
+function typeOfAggregate(aggregate: FunctionCall): string {
   return aggregateTypes[aggregate.name.toUpperCase()] as string
 }
 
@@ -121,7 +121,7 @@ function aggregateTypesByAlias({ selection }: Query): (readonly [string, string 
 }
 
 /** A client can add up partial sums, but not the results of expressions over them. */
-function refuseCompositions(query: Query, aggregates: readonly Call[]): void {
+function refuseCompositions(query: Query, aggregates: readonly FunctionCall[]): void {
   if (aggregates.length === selectExpressions(query).filter(isAggregateCall).length) return
   throw new RequestError('malformed', 'Compositions of aggregates and other expressions are not allowed.')
 }
@@ -178,7 +178,7 @@ function array(items: readonly Expression[]): Expression {
   return { kind: 'array', items, span: nowhere }
 }
 
-function call(name: string, argument: Expression): Call {
+function call(name: string, argument: Expression): FunctionCall {
   return { kind: 'call', name, isUserDefined: false, arguments: [argument], span: nowhere }
 }
 
@@ -240,7 +240,7 @@ function rewriteGroups(query: Query): Query {
 }
 
 /** What each partition sends for one aggregate, so that the client can put the parts together. */
-function partialsOf(aggregate: Call): ObjectLiteral {
+function partialsOf(aggregate: FunctionCall): ObjectLiteral {
   const [argument] = aggregate.arguments as readonly [Expression]
   const name = aggregate.name.toUpperCase()
   const counted = (partial: string, from: string): ObjectLiteral =>

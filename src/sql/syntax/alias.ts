@@ -1,6 +1,6 @@
 /** The names a query gives without being told: of its sources and of the properties it selects. */
 
-import type { Expression, SelectItem, Source } from './ast.ts'
+import type { Expression, FromSource, SelectItem } from './ast.ts'
 
 /** The last name of a path: `c.a.b` and `c.a["b"]` are called b, `c.a[0]` has no name. */
 function lastName(expression: Expression): string | undefined {
@@ -10,7 +10,7 @@ function lastName(expression: Expression): string | undefined {
 }
 
 /** `FROM c.children` binds `children`. */
-export function aliasOf({ alias, collection }: Source): string | undefined {
+export function aliasOf({ alias, collection }: FromSource): string | undefined {
   return alias ?? (collection.kind === 'path' ? lastName(collection.expression) : undefined)
 }
 

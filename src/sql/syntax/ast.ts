@@ -36,7 +36,7 @@ export interface Identifier extends Node {
 }
 
 /** `object.name` */
-export interface Member extends Node {
+export interface MemberAccess extends Node {
   readonly kind: 'member'
   readonly object: Expression
   readonly name: string
@@ -115,7 +115,7 @@ export interface ObjectLiteral extends Node {
   readonly properties: readonly { readonly name: string; readonly value: Expression }[]
 }
 
-export interface Call extends Node {
+export interface FunctionCall extends Node {
   readonly kind: 'call'
   /** As written; built-in names are compared without case. */
   readonly name: string
@@ -143,7 +143,7 @@ export type Expression =
   | Literal
   | Parameter
   | Identifier
-  | Member
+  | MemberAccess
   | Index
   | Unary
   | Binary
@@ -155,7 +155,7 @@ export type Expression =
   | Like
   | ArrayLiteral
   | ObjectLiteral
-  | Call
+  | FunctionCall
   | Subquery
   | Let
 
@@ -172,16 +172,16 @@ export type Selection =
 /** The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: `TOP 5.0` is refused by name. */
 export type Count = (Node & { readonly kind: 'count'; readonly value: number; readonly isInteger: boolean }) | Parameter
 
-export type Collection =
+export type FromCollection =
   /** An identifier followed by names and literal indexes. */
   | (Node & { readonly kind: 'path'; readonly expression: Expression })
   | (Node & { readonly kind: 'query'; readonly query: Query })
 
-export interface Source extends Node {
+export interface FromSource extends Node {
   /** `x IN collection` walks the elements of an array; `collection AS x` takes it as it is. */
   readonly iterates: boolean
   readonly alias: string | undefined
-  readonly collection: Collection
+  readonly collection: FromCollection
 }
 
 export interface OrderItem extends Node {
@@ -199,7 +199,7 @@ export interface Query extends Node {
   readonly top: Count | undefined
   readonly selection: Selection
   /** The first is FROM, the others are JOINs; empty without FROM. */
-  readonly sources: readonly Source[]
+  readonly sources: readonly FromSource[]
   readonly where: Expression | undefined
   readonly groupBy: readonly Expression[] | undefined
   readonly orderBy: OrderBy | undefined

@@ -1,7 +1,7 @@
 /** TOP, OFFSET and LIMIT: their numbers, from the text or from parameters, as one window of row positions. */
 
 import { RequestError } from '../../base/error.ts'
-import type { Value } from '../values/value.ts'
+import type { SqlValue } from '../values/value.ts'
 import type { Count, Query } from './ast.ts'
 
 /** TOP, OFFSET and LIMIT are unsigned 32-bit numbers in the service. */
@@ -14,7 +14,7 @@ const codes: Readonly<Record<CountClause, string>> = { TOP: 'SC2060', LIMIT: 'SC
 export function resolveCount(
   count: Count | undefined,
   clause: CountClause,
-  parameters: ReadonlyMap<string, Value>,
+  parameters: ReadonlyMap<string, SqlValue>,
 ): number | undefined {
   if (count === undefined) return undefined
   const value = count.kind === 'parameter' ? parameters.get(count.name) : count.value
@@ -32,7 +32,7 @@ export function resolveCount(
 /** The rows from `first` up to but without `end`, counted after duplicates are gone. TOP cuts before OFFSET counts. */
 export function resolveCounts(
   { top, offset, limit }: Pick<Query, 'top' | 'offset' | 'limit'>,
-  parameters: ReadonlyMap<string, Value>,
+  parameters: ReadonlyMap<string, SqlValue>,
 ): { first: number; end: number } {
   const first = resolveCount(offset, 'OFFSET', parameters) ?? 0
   const length = resolveCount(limit, 'LIMIT', parameters) ?? Number.POSITIVE_INFINITY

@@ -23,7 +23,7 @@ import type {
   Index,
   Literal,
   Logical,
-  Member,
+  MemberAccess,
   Query,
   SubqueryForm,
   UnaryOperator,
@@ -187,7 +187,7 @@ export abstract class ExpressionParser extends TokenStream {
     }
   }
 
-  #member(object: Expression): Member {
+  #member(object: Expression): MemberAccess {
     this.advance()
     const name = this.expectName()
     return { kind: 'member', object, name, span: this.spanFrom(object.span.start) }

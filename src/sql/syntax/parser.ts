@@ -2,7 +2,17 @@
 
 import { RequestError } from '../../base/error.ts'
 import { KiB, queryDepthMax } from '../../base/limits.ts'
-import type { Collection, Count, Expression, OrderBy, OrderItem, Query, SelectItem, Selection, Source } from './ast.ts'
+import type {
+  Count,
+  Expression,
+  FromCollection,
+  FromSource,
+  OrderBy,
+  OrderItem,
+  Query,
+  SelectItem,
+  Selection,
+} from './ast.ts'
 import { ExpressionParser } from './parse-expression.ts'
 import { spanOf, tooDeep } from './token-stream.ts'
 import { checkDepth } from './walk.ts'
@@ -71,13 +81,13 @@ class QueryParser extends ExpressionParser {
     return this.accept('AS') || this.is('identifier') ? this.expectName() : undefined
   }
 
-  #sources(): Source[] {
+  #sources(): FromSource[] {
     const sources = [this.#source()]
     while (this.accept('JOIN')) sources.push(this.#source())
     return sources
   }
 
-  #source(): Source {
+  #source(): FromSource {
     const { start } = this.current
     if (this.is('identifier') && this.following.type === 'IN') {
       const alias = this.expectName()
@@ -88,7 +98,7 @@ class QueryParser extends ExpressionParser {
     return { iterates: false, alias: this.#alias(), collection, span: this.spanFrom(start) }
   }
 
-  #collection(): Collection {
+  #collection(): FromCollection {
     const { start } = this.current
     if (this.accept('(')) {
       const query = this.nested(() => this.query())

@@ -4,7 +4,7 @@
  * Reading the text again gives the same tree. Operators are always parenthesized, so no precedence is needed here.
  */
 
-import type { Collection, Count, Expression, Logical, Query, Selection, Source } from './ast.ts'
+import type { Count, Expression, FromCollection, FromSource, Logical, Query, Selection } from './ast.ts'
 
 /** A subquery is indented by one step more than the line it stands in. */
 const step = '    '
@@ -49,13 +49,13 @@ function printSelection(selection: Selection, indent: string): string {
     .join(', ')
 }
 
-function printSource({ iterates, alias, collection }: Source, indent: string): string {
+function printSource({ iterates, alias, collection }: FromSource, indent: string): string {
   const printed = printCollection(collection, indent)
   if (iterates) return `${alias} IN ${printed}`
   return alias === undefined ? printed : `${printed} AS ${alias}`
 }
 
-function printCollection(collection: Collection, indent: string): string {
+function printCollection(collection: FromCollection, indent: string): string {
   if (collection.kind === 'query') return printSubquery(collection.query, indent)
   return printExpression(collection.expression, indent)
 }

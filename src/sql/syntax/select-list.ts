@@ -1,12 +1,12 @@
 /** What stands in a select list, and which of it are aggregates. */
 
 import { isAggregate } from '../values/aggregate.ts'
-import type { Call, Expression, Query } from './ast.ts'
+import type { Expression, FunctionCall, Query } from './ast.ts'
 import { isExpression, visit } from './walk.ts'
 
 /** The aggregates of the select list itself; those inside its subqueries run within one item. */
-export function selectedAggregates(query: Query): readonly Call[] {
-  const found: Call[] = []
+export function selectedAggregates(query: Query): readonly FunctionCall[] {
+  const found: FunctionCall[] = []
   for (const expression of selectExpressions(query)) {
     visit(expression, node => {
       if (!isExpression(node)) return false
@@ -22,6 +22,6 @@ export function selectExpressions({ selection }: Query): readonly Expression[] {
   return selection.kind === 'value' ? [selection.expression] : selection.items.map(item => item.expression)
 }
 
-export function isAggregateCall(node: Expression | Query): node is Call {
+export function isAggregateCall(node: Expression | Query): node is FunctionCall {
   return isExpression(node) && node.kind === 'call' && !node.isUserDefined && isAggregate(node.name)
 }

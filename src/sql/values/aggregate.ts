@@ -13,14 +13,14 @@
 
 import { canonicalKey, compareValues } from './compare.ts'
 import type { MemoryLease } from './run-context.ts'
-import { finite, isPrimitive, type Value } from './value.ts'
+import { finite, isPrimitive, type SqlValue } from './value.ts'
 
-export interface Accumulator {
-  add(value: Value): void
-  result(): Value
+export interface RunningAggregate {
+  add(value: SqlValue): void
+  result(): SqlValue
 }
 
-const accumulators: Readonly<Record<string, (memory: MemoryLease) => Accumulator>> = {
+const accumulators: Readonly<Record<string, (memory: MemoryLease) => RunningAggregate>> = {
   COUNT: () => countWhere(() => true),
   COUNTIF: () => countWhere(value => value === true),
   SUM: () => sumThen(sum => sum),
@@ -43,11 +43,11 @@ export function isAggregate(name: string): boolean {
 
 export const aggregateNames: readonly string[] = Object.keys(accumulators)
 
-export function startAggregate(name: string, memory: MemoryLease): Accumulator {
+export function startAggregate(name: string, memory: MemoryLease): RunningAggregate {
   return accumulators[name]!(memory)
 }
 
-function countWhere(counts: (value: Value) => boolean): Accumulator {
+function countWhere(counts: (value: SqlValue) => boolean): RunningAggregate {
   let count = 0
   return {
     add: value => {
@@ -57,7 +57,7 @@ function countWhere(counts: (value: Value) => boolean): Accumulator {
   }
 }
 
-function sumThen(finish: (sum: number, count: number) => number | undefined): Accumulator {
+function sumThen(finish: (sum: number, count: number) => number | undefined): RunningAggregate {
   let sum = 0
   let count = 0
   let isNumeric = true
@@ -75,8 +75,8 @@ function sumThen(finish: (sum: number, count: number) => number | undefined): Ac
   }
 }
 
-function extreme(isBetter: (order: number) => boolean): Accumulator {
-  let best: Value
+function extreme(isBetter: (order: number) => boolean): RunningAggregate {
+  let best: SqlValue
   let isComparable = true
   return {
     add: value => {
@@ -88,8 +88,8 @@ function extreme(isBetter: (order: number) => boolean): Accumulator {
   }
 }
 
-function collect(memory: MemoryLease, takes: (value: Value) => boolean): Accumulator {
-  const values: Value[] = []
+function collect(memory: MemoryLease, takes: (value: SqlValue) => boolean): RunningAggregate {
+  const values: SqlValue[] = []
   return {
     add: value => {
       if (value === undefined || !takes(value)) return

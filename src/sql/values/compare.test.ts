@@ -4,16 +4,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { canonicalKey, comparePrimitives, compareStrings, compareValues, equalValues } from './compare.ts'
-import type { Value } from './value.ts'
+import type { SqlValue } from './value.ts'
 
 const value = fc.oneof(
   fc.constant(undefined),
   fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }),
-) as fc.Arbitrary<Value>
+) as fc.Arbitrary<SqlValue>
 const twins = fc.tuple(value, value)
 
 test('types come in the order of the service', () => {
-  const inOrder: readonly Value[] = [undefined, null, false, true, -1, 0, 1.5, '', 'a', [], [0], {}, { a: 1 }]
+  const inOrder: readonly SqlValue[] = [undefined, null, false, true, -1, 0, 1.5, '', 'a', [], [0], {}, { a: 1 }]
   const shuffled = [...inOrder].reverse()
   assert.deepEqual(
     shuffled.map(value => ({ value })).sort((left, right) => compareValues(left.value, right.value)),

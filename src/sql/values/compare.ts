@@ -10,7 +10,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
-import { checkSize, isArray, isObject, type ObjectValue, type Value } from './value.ts'
+import { checkSize, isArray, isObject, type ObjectValue, type SqlValue } from './value.ts'
 
 /** Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing reach it. */
 const queryComparisonStepsMax = 5_000_000
@@ -27,7 +27,7 @@ export const typeRanks = {
 
 export type TypeName = keyof typeof typeRanks
 
-export function typeOf(value: Value): TypeName {
+export function typeOf(value: SqlValue): TypeName {
   if (value === null) return 'null'
   const type = typeof value
   if (type === 'object') return isArray(value) ? 'array' : 'object'
@@ -49,12 +49,12 @@ function codePointWeight(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
-export function compareValues(left: Value, right: Value): number {
+export function compareValues(left: SqlValue, right: SqlValue): number {
   if (left === right) return 0
   const leftType = typeOf(left)
   const rightType = typeOf(right)
   if (leftType !== rightType) return typeRanks[leftType] - typeRanks[rightType]
-  return (comparisons[leftType] as (left: Value, right: Value) => number)(left, right)
+  return (comparisons[leftType] as (left: SqlValue, right: SqlValue) => number)(left, right)
 }
 
 const comparisons = {
@@ -68,7 +68,7 @@ const comparisons = {
   object: compareObjects,
 } as const
 
-function compareArrays(left: readonly Value[], right: readonly Value[]): number {
+function compareArrays(left: readonly SqlValue[], right: readonly SqlValue[]): number {
   const length = Math.min(left.length, right.length)
   for (let index = 0; index < length; index += 1) {
     const order = compareValues(left[index], right[index])
@@ -91,14 +91,14 @@ function compareObjects(left: ObjectValue, right: ObjectValue): number {
 }
 
 /** Deep equality; the order of an object's properties does not matter. */
-export function equalValues(left: Value, right: Value): boolean {
+export function equalValues(left: SqlValue, right: SqlValue): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   return equalParts(left, right, { steps: 0 })
 }
 
 /** The steps are counted over the whole comparison, because parts that a query shares are walked once per mention. */
-function equalParts(left: Value, right: Value, walk: { steps: number }): boolean {
+function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): boolean {
   if (left === right) return true
   walk.steps += 1
   if (walk.steps > queryComparisonStepsMax) {
@@ -118,7 +118,7 @@ function equalParts(left: Value, right: Value, walk: { steps: number }): boolean
  * `<` and its relatives are defined between two values of one primitive type only; otherwise there is no answer, which
  * the caller sees as undefined. The result is an order, as of compareValues.
  */
-export function comparePrimitives(left: Value, right: Value): number | undefined {
+export function comparePrimitives(left: SqlValue, right: SqlValue): number | undefined {
   if (typeof left === 'number') return typeof right === 'number' ? left - right : undefined
   if (typeof left === 'string') return typeof right === 'string' ? compareStrings(left, right) : undefined
   if (typeof left === 'boolean') return typeof right === 'boolean' ? Number(left) - Number(right) : undefined
@@ -126,12 +126,12 @@ export function comparePrimitives(left: Value, right: Value): number | undefined
 }
 
 /** A string that is the same for equal values and for no others: the key under which DISTINCT and GROUP BY remember. */
-export function canonicalKey(value: Value): string {
+export function canonicalKey(value: SqlValue): string {
   checkSize(value)
   return keyOf(value)
 }
 
-function keyOf(value: Value): string {
+function keyOf(value: SqlValue): string {
   if (value === undefined) return 'u'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(keyOf).join(',')}]`

@@ -3,7 +3,7 @@
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
-import { approximateBytes, type Value } from './value.ts'
+import { approximateBytes, type SqlValue } from './value.ts'
 
 /** Rows one item may become through JOINs. Three arrays of a hundred make a million; a larger product is a mistake. */
 export const queryJoinRowsMax = 1_000_000
@@ -22,21 +22,21 @@ const queryPatternsMax = 64
 
 export interface RunOptions {
   /** By name with its sign, as in the request: `@id`. */
-  readonly parameters?: ReadonlyMap<string, Value>
+  readonly parameters?: ReadonlyMap<string, SqlValue>
   /** Milliseconds since 1970: what GETCURRENTTIMESTAMP answers. One moment for the whole run. */
   readonly momentMs: number
   /** Where RAND takes its numbers from, at least 0 and below 1. */
   readonly random?: () => number
   /** How `udf.name(…)` is answered; without it, user-defined functions are refused. */
-  readonly callUserDefined?: (name: string, values: readonly Value[]) => Value
+  readonly callUserDefined?: (name: string, values: readonly SqlValue[]) => SqlValue
 }
 
 export class RunContext {
-  readonly parameters: ReadonlyMap<string, Value>
+  readonly parameters: ReadonlyMap<string, SqlValue>
   readonly momentMs: number
   readonly random: () => number
-  readonly callUserDefined: (name: string, values: readonly Value[]) => Value
-  readonly budget = new Budget()
+  readonly callUserDefined: (name: string, values: readonly SqlValue[]) => SqlValue
+  readonly budget = new RunBudget()
   readonly #patterns = new Map<string, unknown>()
 
   constructor(options: RunOptions) {
@@ -57,18 +57,18 @@ export class RunContext {
   }
 }
 
-function refuseUserDefined(name: string): Value {
+function refuseUserDefined(name: string): SqlValue {
   throw new RequestError('unsupported', `User-defined functions are not supported: udf.${name}.`)
 }
 
 /** The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered when compiling. */
 export interface Frame {
-  readonly values: Value[]
+  readonly values: SqlValue[]
   readonly context: RunContext
 }
 
 /** Bounds what a single query may cost. Rows are counted per item, memory for the whole run. */
-export class Budget {
+export class RunBudget {
   #joinRows = 0
   #subqueryRows = 0
   #steps = 0
@@ -133,10 +133,10 @@ export class Budget {
 
 /** The part of the memory one select holds. A subquery gives its part back before the next item comes. */
 export class MemoryLease {
-  readonly #budget: Budget
+  readonly #budget: RunBudget
   #bytes = 0
 
-  constructor(budget: Budget) {
+  constructor(budget: RunBudget) {
     this.#budget = budget
   }
 
@@ -146,7 +146,7 @@ export class MemoryLease {
   }
 
   /** Answers how much it was, for whoever releases the value before the lease ends. */
-  chargeValue(value: Value): number {
+  chargeValue(value: SqlValue): number {
     const bytes = approximateBytes(value, queryMemoryBytesMax) + 64
     this.charge(bytes)
     return bytes

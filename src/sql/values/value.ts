@@ -8,34 +8,34 @@
 import { RequestError } from '../../base/error.ts'
 import { nestingDepthMax, queryRowBytesMax } from '../../base/limits.ts'
 
-export type Value = undefined | null | boolean | number | string | readonly Value[] | ObjectValue
+export type SqlValue = undefined | null | boolean | number | string | readonly SqlValue[] | ObjectValue
 
 export interface ObjectValue {
-  readonly [name: string]: Value
+  readonly [name: string]: SqlValue
 }
 
-export function isArray(value: Value): value is readonly Value[] {
+export function isArray(value: SqlValue): value is readonly SqlValue[] {
   return Array.isArray(value)
 }
 
-export function isObject(value: Value): value is ObjectValue {
+export function isObject(value: SqlValue): value is ObjectValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function isPrimitive(value: Value): value is null | boolean | number | string {
+export function isPrimitive(value: SqlValue): value is null | boolean | number | string {
   return value !== undefined && (value === null || typeof value !== 'object')
 }
 
-export function ownProperty(value: Value, name: string): Value {
+export function ownProperty(value: SqlValue, name: string): SqlValue {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-export function elementAt(value: Value, index: number): Value {
+export function elementAt(value: SqlValue, index: number): SqlValue {
   return isArray(value) && Number.isInteger(index) ? value[index] : undefined
 }
 
 /** Assigning `__proto__` would change the object's prototype; every other name is safe. */
-export function setOwn(object: Record<string, Value>, name: string, value: Value): void {
+export function setOwn(object: Record<string, SqlValue>, name: string, value: SqlValue): void {
   if (name === '__proto__') {
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   } else {
@@ -44,7 +44,7 @@ export function setOwn(object: Record<string, Value>, name: string, value: Value
 }
 
 /** A number that JSON can carry, or undefined: dividing by zero has no answer. */
-export function finite(value: number): Value {
+export function finite(value: number): SqlValue {
   return Number.isFinite(value) ? value : undefined
 }
 
@@ -54,9 +54,9 @@ export function finite(value: number): Value {
  * The early end matters more than the number: a query can build values that share parts (`[x, x]` of `[y, y]` of …) and
  * are small in memory and astronomical when written out.
  */
-export function approximateBytes(value: Value, bytesMax: number): number {
+export function approximateBytes(value: SqlValue, bytesMax: number): number {
   let bytes = 0
-  const open: Value[] = [value]
+  const open: SqlValue[] = [value]
   while (open.length > 0 && bytes <= bytesMax) {
     const next = open.pop()
     if (typeof next === 'string') bytes += next.length + 3
@@ -79,7 +79,7 @@ export function approximateBytes(value: Value, bytesMax: number): number {
  * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through here
  * before it is given a name or a place, so that sharing can double it only a few times.
  */
-export function checkSize(value: Value): void {
+export function checkSize(value: SqlValue): void {
   if (typeof value !== 'object' || value === null) return
   if (approximateBytes(value, queryRowBytesMax) > queryRowBytesMax) {
     throw new RequestError('malformed', `The query makes a value larger than ${queryRowBytesMax} bytes.`)
@@ -87,13 +87,13 @@ export function checkSize(value: Value): void {
 }
 
 /** Refuses values that recursive functions could not walk. Items are checked when they are written, parameters here. */
-export function checkNesting(value: Value, what: string): void {
-  let level: readonly Value[] = [value]
+export function checkNesting(value: SqlValue, what: string): void {
+  let level: readonly SqlValue[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > nestingDepthMax) {
       throw new RequestError('malformed', `${what} is nested deeper than ${nestingDepthMax} levels.`)
     }
-    const below: Value[] = []
+    const below: SqlValue[] = []
     for (const node of level) {
       if (typeof node !== 'object' || node === null) continue
       for (const child of Object.values(node)) if (typeof child === 'object') below.push(child)

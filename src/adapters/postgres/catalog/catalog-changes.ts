@@ -1,12 +1,12 @@
 /** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
 
 import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
-import type { Session } from '../connection/connections.ts'
+import type { PostgresSession } from '../connection/connections.ts'
 import { type IndexFindings, isNothing } from '../rows/entry-keys.ts'
 import { toContainer, toDatabase, toIndex } from '../rows/records.ts'
 
 /** Locks the catalog, and tells every gateway to look again once this is committed. */
-export function bump(session: Session): Promise<unknown> {
+export function bump(session: PostgresSession): Promise<unknown> {
   return session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
 }
 
@@ -14,7 +14,11 @@ export function bump(session: Session): Promise<unknown> {
  * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its own, before they write:
  * in a cluster the catalog and the items are not on one machine, and what was learned must not be lost when one of them stops.
  */
-export async function noteFindings(session: Session, container: number, findings: IndexFindings): Promise<void> {
+export async function noteFindings(
+  session: PostgresSession,
+  container: number,
+  findings: IndexFindings,
+): Promise<void> {
   if (isNothing(findings)) return
   const { cut, gaps, several } = findings
   await Promise.all([
@@ -29,18 +33,21 @@ export async function noteFindings(session: Session, container: number, findings
 }
 
 /** By container. */
-export async function noteAllFindings(session: Session, all: ReadonlyMap<number, IndexFindings>): Promise<void> {
+export async function noteAllFindings(
+  session: PostgresSession,
+  all: ReadonlyMap<number, IndexFindings>,
+): Promise<void> {
   await Promise.all([...all].map(([container, findings]) => noteFindings(session, container, findings)))
 }
 
-export function touchIndexes(session: Session, container: number): Promise<unknown> {
+export function touchIndexes(session: PostgresSession, container: number): Promise<unknown> {
   return session.query('UPDATE mayfly.containers SET indexes_version = indexes_version + 1 WHERE number = $1', [
     container,
   ])
 }
 
 /** The counters go with the container, so whoever writes to it from now on finds that it is gone. */
-export async function deleteContainer(session: Session, number: number): Promise<boolean> {
+export async function deleteContainer(session: PostgresSession, number: number): Promise<boolean> {
   await session.query('DELETE FROM mayfly.counters WHERE container = $1', [number])
   const { rowCount } = await session.query('DELETE FROM mayfly.containers WHERE number = $1', [number])
   if (rowCount === 0) return false
@@ -51,18 +58,18 @@ export async function deleteContainer(session: Session, number: number): Promise
 }
 
 /** Locked by an update because a cluster refuses SELECT FOR UPDATE over several shards. */
-export async function waitForWriters(session: Session, container: number): Promise<void> {
+export async function waitForWriters(session: PostgresSession, container: number): Promise<void> {
   await session.query('UPDATE mayfly.counters SET lsn = lsn WHERE container = $1', [container])
 }
 
-export async function loadContainer(session: Session, number: number): Promise<ContainerRecord | undefined> {
+export async function loadContainer(session: PostgresSession, number: number): Promise<ContainerRecord | undefined> {
   const { rows } = await session.query('SELECT * FROM mayfly.containers WHERE number = $1 FOR UPDATE', [number])
   if (rows.length === 0) return undefined
   const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [rows[0].database])
   return toContainer(rows[0], toDatabase(owner.rows[0]), await loadIndexes(session, number))
 }
 
-async function loadIndexes(session: Session, container: number): Promise<IndexRecord[]> {
+async function loadIndexes(session: PostgresSession, container: number): Promise<IndexRecord[]> {
   const { rows } = await session.query('SELECT * FROM mayfly.indexes WHERE container = $1 ORDER BY number', [container])
   return rows.map(toIndex)
 }

@@ -27,7 +27,7 @@ export interface KnownIndexes {
   readonly indexes: readonly IndexRecord[]
 }
 
-export interface Contents {
+export interface CatalogContents {
   readonly version: number
   readonly databases: ReadonlyMap<string, DatabaseRecord>
   /** By the number of the database, then by id. */
@@ -61,10 +61,10 @@ const unknown: KnownIndexes = { version: -1, indexes: [] }
 export class CatalogCopy {
   readonly #connections: Connections
   readonly #gateway: string
-  #contents: Contents = { version: -1, databases: new Map(), containers: new Map(), indexes: new Map() }
+  #contents: CatalogContents = { version: -1, databases: new Map(), containers: new Map(), indexes: new Map() }
   /** Records by the text of their rows: what did not change stays the same object. */
   #records = new Map<string, DatabaseRecord | ContainerRecord>()
-  #check: Promise<Contents> | undefined
+  #check: Promise<CatalogContents> | undefined
   #leaseEndMs = Number.NEGATIVE_INFINITY
   /** What was asked before this is known to be out of date, whenever it is answered. */
   #changedMs = Number.NEGATIVE_INFINITY
@@ -77,7 +77,7 @@ export class CatalogCopy {
   }
 
   /** The catalog as it is at some moment of the call. */
-  present(): MaybePromise<Contents> {
+  present(): MaybePromise<CatalogContents> {
     if (machine.monotonicMs() < this.#leaseEndMs) return this.#contents
     // Whoever asks in this turn asked before the statement leaves, so its answer is good for all of them.
     this.#check ??= new Promise((resolve, reject) => {
@@ -124,7 +124,7 @@ export class CatalogCopy {
     ])
   }
 
-  async #checked(): Promise<Contents> {
+  async #checked(): Promise<CatalogContents> {
     const startMs = machine.monotonicMs()
     if (startMs > this.#signOnMs + postgresSignOnMs) {
       await this.#connections.read(signOnStatement, [this.#gateway])
@@ -145,7 +145,7 @@ export class CatalogCopy {
     this.#changedMs = machine.monotonicMs()
   }
 
-  #load(): Promise<Contents> {
+  #load(): Promise<CatalogContents> {
     return this.#connections.reading(async session => {
       const [version, databaseRows, containerRows, indexRows] = await snapshot(session, () =>
         Promise.all([

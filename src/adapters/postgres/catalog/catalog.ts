@@ -21,7 +21,7 @@ import type {
   IndexDraft,
 } from '../../../store/catalog.ts'
 import { Attempts } from '../connection/attempts.ts'
-import { abandon, type Connections, type Session } from '../connection/connections.ts'
+import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount } from '../rows/keys.ts'
@@ -30,7 +30,7 @@ import { clockLock } from '../sql/write-function.ts'
 import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './catalog-changes.ts'
 import type { CatalogCopy, KnownIndexes } from './catalog-copy.ts'
 
-export class Catalog {
+export class PostgresCatalog {
   readonly #connections: Connections
   readonly #moments: Moments
   readonly #copy: CatalogCopy
@@ -109,9 +109,9 @@ export class Catalog {
   }
 
   deleteDatabase(database: DatabaseRecord): Promise<boolean> {
-    const containers = async (session: Session): Promise<{ number: number }[]> =>
+    const containers = async (session: PostgresSession): Promise<{ number: number }[]> =>
       (await session.query('SELECT number FROM mayfly.containers WHERE database = $1', [database.number])).rows
-    const before = async (session: Session) => {
+    const before = async (session: PostgresSession) => {
       for (const { number } of await containers(session)) await waitForWriters(session, number)
     }
     return this.#change(async session => {
@@ -167,7 +167,7 @@ export class Catalog {
     container: ContainerRecord,
     change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined> {
-    const holdClock = async (session: Session) => {
+    const holdClock = async (session: PostgresSession) => {
       await session.query('SELECT pg_advisory_xact_lock($1)', [clockLock])
       await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1', [this.#moments.own])
     }
@@ -223,13 +223,13 @@ export class Catalog {
     })
   }
 
-  #changeAlone<T>({ number }: ContainerRecord, work: (session: Session) => Promise<T>): Promise<T> {
+  #changeAlone<T>({ number }: ContainerRecord, work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#change(work, session => waitForWriters(session, number))
   }
 
   #change<T>(
-    work: (session: Session, ts: EpochSeconds) => Promise<T>,
-    before?: (session: Session) => Promise<void>,
+    work: (session: PostgresSession, ts: EpochSeconds) => Promise<T>,
+    before?: (session: PostgresSession) => Promise<void>,
   ): Promise<T> {
     const changed = this.#changing.then(async () => {
       const result = await this.#changeOnce(async session => {
@@ -245,7 +245,7 @@ export class Catalog {
     return changed
   }
 
-  async #changeOnce<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async #changeOnce<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     const token = randomUUID()
     let sent: { readonly result: T } | undefined
     const attempts = new Attempts()
@@ -281,7 +281,7 @@ export class Catalog {
 }
 
 /** Asked behind the catalog's lock, which the lost transaction had until its end. */
-async function hasHappened(session: Session, gateway: string, token: string): Promise<boolean> {
+async function hasHappened(session: PostgresSession, gateway: string, token: string): Promise<boolean> {
   const [, , { rows }] = await Promise.all([
     session.query('BEGIN'),
     session.query('SELECT 1 FROM mayfly.catalog WHERE one = 1 FOR UPDATE'),
@@ -291,7 +291,7 @@ async function hasHappened(session: Session, gateway: string, token: string): Pr
   return rows.length > 0
 }
 
-async function isTaken(session: Session, { database, id }: ContainerRecord): Promise<boolean> {
+async function isTaken(session: PostgresSession, { database, id }: ContainerRecord): Promise<boolean> {
   const { rows } = await session.query('SELECT 1 FROM mayfly.containers WHERE database = $1 AND id = $2', [
     database.number,
     id,
@@ -299,7 +299,12 @@ async function isTaken(session: Session, { database, id }: ContainerRecord): Pro
   return rows.length > 0
 }
 
-async function insertIndex(session: Session, container: number, index: IndexDraft, isReady: boolean): Promise<boolean> {
+async function insertIndex(
+  session: PostgresSession,
+  container: number,
+  index: IndexDraft,
+  isReady: boolean,
+): Promise<boolean> {
   const { rows } = await session.query(
     `UPDATE mayfly.containers SET last_index = last_index + 1, indexes_version = indexes_version + 1
      WHERE number = $1 RETURNING last_index`,

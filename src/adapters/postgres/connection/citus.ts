@@ -9,7 +9,7 @@
  * Shards may move to other workers at any time; nothing here knows where they are.
  */
 
-import type { Session } from './connections.ts'
+import type { PostgresSession } from './connections.ts'
 
 /** The others are on the shards of the first. */
 const tables = ['counters', 'items', 'entries', 'lanes', 'log'] as const
@@ -23,7 +23,7 @@ const functionsOfAll = ['print']
 const versionMin = 11
 
 /** Why this node of a cluster cannot be used. */
-export async function objectionToNode(session: Session): Promise<string | undefined> {
+export async function objectionToNode(session: PostgresSession): Promise<string | undefined> {
   const version = await versionOf(session)
   if (version === undefined) return undefined
   if (Number.parseInt(version, 10) < versionMin) {
@@ -34,25 +34,25 @@ export async function objectionToNode(session: Session): Promise<string | undefi
 }
 
 /** Whether there is a cluster to distribute over: Citus with at least one worker. */
-export async function hasWorkers(session: Session): Promise<boolean> {
+export async function hasWorkers(session: PostgresSession): Promise<boolean> {
   if ((await versionOf(session)) === undefined) return false
   const workers = `SELECT 1 FROM pg_catalog.pg_dist_node WHERE groupid <> 0 AND isactive AND noderole = 'primary' LIMIT 1`
   return (await session.query(workers)).rows.length > 0
 }
 
 /** Whether our tables are distributed. */
-export async function isDistributed(session: Session): Promise<boolean> {
+export async function isDistributed(session: PostgresSession): Promise<boolean> {
   return (await versionOf(session)) !== undefined && (await isTableDistributed(session, tables[0]))
 }
 
 /** undefined: it is not installed in this database. */
-async function versionOf(session: Session): Promise<string | undefined> {
+async function versionOf(session: PostgresSession): Promise<string | undefined> {
   const { rows } = await session.query(`SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'citus'`)
   return rows[0]?.extversion
 }
 
 /** Distributes what is not distributed yet, with what is in it. */
-export async function distribute(session: Session): Promise<void> {
+export async function distribute(session: PostgresSession): Promise<void> {
   const [first] = tables
   for (const table of tables) {
     if (await isTableDistributed(session, table)) continue
@@ -74,12 +74,12 @@ export async function distribute(session: Session): Promise<void> {
   }
 }
 
-async function isTableDistributed(session: Session, table: string): Promise<boolean> {
+async function isTableDistributed(session: PostgresSession, table: string): Promise<boolean> {
   const there = 'SELECT 1 FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1::regclass'
   return (await session.query(there, [`mayfly.${table}`])).rows.length > 0
 }
 
-async function signatures(session: Session, names: readonly string[]): Promise<string[]> {
+async function signatures(session: PostgresSession, names: readonly string[]): Promise<string[]> {
   const { rows } = await session.query(
     `SELECT p.oid::regprocedure::text AS name FROM pg_catalog.pg_proc p
      WHERE p.pronamespace = 'mayfly'::regnamespace AND p.proname = ANY ($1)`,

@@ -26,15 +26,15 @@ const postgresConnectMsMax = 5000
 const postgresConnectionsAskedMax = 9
 
 /** Parsed and planned once for each connection. */
-export interface Statement {
+export interface SqlStatement {
   readonly name: string
   readonly text: string
 }
 
 /** What both kinds of connections can do. */
-export interface Session {
+export interface PostgresSession {
   // biome-ignore lint/suspicious/noExplicitAny: a row has the columns that its statement names.
-  query(text: string | (Statement & { values: unknown[] }), values?: unknown[]): Promise<QueryResult<any>>
+  query(text: string | (SqlStatement & { values: unknown[] }), values?: unknown[]): Promise<QueryResult<any>>
 }
 
 const int8 = 20
@@ -103,7 +103,7 @@ export class Connections implements AsyncDisposable {
   }
 
   /** Runs one statement that may be repeated, on a shared connection. */
-  async read<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  async read<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     const attempts = new Attempts()
     for (;;) {
       try {
@@ -117,22 +117,22 @@ export class Connections implements AsyncDisposable {
   }
 
   /** Runs one statement that may be repeated, on a connection of its own. */
-  readLong<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  readLong<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     return this.reading(async session => (await session.query({ ...statement, values })).rows as Row[])
   }
 
   /** Runs work that may be repeated, on a connection of its own. */
-  reading<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  reading<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(work, error => isLost(error) || isConflict(error))
   }
 
   /** Runs one statement that must not happen twice. */
-  once<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  once<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     return this.#run(async session => (await session.query({ ...statement, values })).rows as Row[], isConflict)
   }
 
   /** Runs the work in a transaction; again when it lost against another one, so it must have no other effects. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(async session => {
       await session.query('BEGIN')
       const result = await work(session)
@@ -163,7 +163,7 @@ export class Connections implements AsyncDisposable {
     await this.#pool.end()
   }
 
-  async #run<T>(work: (session: Session) => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
+  async #run<T>(work: (session: PostgresSession) => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
     const attempts = new Attempts()
     for (;;) {
       const session = await this.acquire()
@@ -201,7 +201,7 @@ export class Connections implements AsyncDisposable {
  * makes it a rollback, and is thrown.
  */
 export async function pipelined<T>(
-  session: Session,
+  session: PostgresSession,
   work: () => Promise<T>,
   { isBegun = false, begin = 'BEGIN' }: { isBegun?: boolean; begin?: string } = {},
 ): Promise<T> {
@@ -212,7 +212,7 @@ export async function pipelined<T>(
 }
 
 /** Several statements that see one state. */
-export function snapshot<T>(session: Session, work: () => Promise<T>): Promise<T> {
+export function snapshot<T>(session: PostgresSession, work: () => Promise<T>): Promise<T> {
   return pipelined(session, work, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
 }
 

@@ -2,7 +2,7 @@
 
 import { MayflyError, RequestError } from '../../../base/error.ts'
 import { objectionToNode } from './citus.ts'
-import type { Session } from './connections.ts'
+import type { PostgresSession } from './connections.ts'
 import { codeOf, isLost, translate } from './errors.ts'
 
 /** The oldest PostgreSQL that is still maintained; nothing here is tried with older ones. */
@@ -22,7 +22,7 @@ const factsText = `
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby,
     current_setting('default_transaction_read_only') AS is_read_only, current_setting('synchronous_commit') AS commits`
 
-export async function requireUsable(session: Session): Promise<void> {
+export async function requireUsable(session: PostgresSession): Promise<void> {
   const [facts] = (await session.query(factsText)).rows as [Facts]
   const objection = objectionTo(facts) ?? (await objectionToNode(session))
   if (objection !== undefined) throw new RequestError('unsupported', objection)

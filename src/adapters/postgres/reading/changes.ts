@@ -9,13 +9,13 @@
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { ChangePosition, ChangeRange, ChangesAnswer, PageSize, ScanRange } from '../../../store/reading.ts'
-import type { Connections, Session, Statement } from '../connection/connections.ts'
+import type { Connections, PostgresSession, SqlStatement } from '../connection/connections.ts'
 import { required } from '../connection/errors.ts'
 import { bucketCount, bucketOf, pkColumn } from '../rows/keys.ts'
 import { parsePosition, printPosition } from '../rows/positions.ts'
 import { changeOrder, isAlive } from '../sql/predicates.ts'
 import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, scannedItem, thresholds } from './items.ts'
-import type { Views } from './views.ts'
+import type { PostgresViews } from './views.ts'
 
 /**
  * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come no further are not
@@ -52,9 +52,9 @@ type ChangeRow = ItemRow & { bucket: number }
 
 export class Changes {
   readonly #connections: Connections
-  readonly #views: Views
+  readonly #views: PostgresViews
 
-  constructor(connections: Connections, views: Views) {
+  constructor(connections: Connections, views: PostgresViews) {
     this.#connections = connections
     this.#views = views
   }
@@ -126,9 +126,9 @@ export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive
  * the first has told: what was committed by then, the second has seen.
  */
 export async function readNews<Row>(
-  session: Session,
+  session: PostgresSession,
   container: ContainerRecord,
-  statement: Statement,
+  statement: SqlStatement,
   values: unknown[],
 ): Promise<{ rows: PageRow<Row>[]; newest: number[] }> {
   const [newest, page] = await Promise.all([

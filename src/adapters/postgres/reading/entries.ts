@@ -14,14 +14,14 @@ import type { IndexPosition, IndexRange, IndexScanAnswer, PageSize } from '../..
 import { bump, noteFindings, touchIndexes } from '../catalog/catalog-changes.ts'
 import type { CatalogCopy } from '../catalog/catalog-copy.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
-import type { Connections, Session } from '../connection/connections.ts'
+import type { Connections, PostgresSession } from '../connection/connections.ts'
 import { required } from '../connection/errors.ts'
 import { entriesOf, noFindings } from '../rows/entry-keys.ts'
 import { bucketOf, pkColumn } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf, type IndexRow, toIndex } from '../rows/records.ts'
 import { isAlive } from '../sql/predicates.ts'
 import { type ItemRow, isCut, itemColumns, pageSql, readPage, scannedItem, thresholds } from './items.ts'
-import type { Views } from './views.ts'
+import type { PostgresViews } from './views.ts'
 
 type EntryRow = ItemRow & { index_key: Buffer }
 
@@ -78,11 +78,11 @@ const containerStatement = { name: 'container_there', text: 'SELECT 1 FROM mayfl
 
 export class Entries {
   readonly #connections: Connections
-  readonly #views: Views
+  readonly #views: PostgresViews
   readonly #copy: CatalogCopy
   readonly #keysOf: KeyMaker
 
-  constructor(parts: { connections: Connections; views: Views; copy: CatalogCopy; keysOf: KeyMaker }) {
+  constructor(parts: { connections: Connections; views: PostgresViews; copy: CatalogCopy; keysOf: KeyMaker }) {
     this.#connections = parts.connections
     this.#views = parts.views
     this.#copy = parts.copy
@@ -137,7 +137,7 @@ export class Entries {
  * taken in the order of `functions.ts`, the index's row at last; if another gateway has built on meanwhile, nothing is entered.
  */
 async function buildStep(
-  session: Session,
+  session: PostgresSession,
   keysOf: KeyMaker,
   container: number,
   number: number,
@@ -210,7 +210,7 @@ function progressText({ built_bucket, built_epk, built_pk, built_id }: Progress)
 }
 
 async function enter(
-  session: Session,
+  session: PostgresSession,
   step: { container: number; bucket: number; number: number; entries: readonly { row: UnbuiltRow; key: Buffer }[] },
 ): Promise<void> {
   const { container, bucket, number, entries } = step
@@ -241,7 +241,7 @@ interface Asked {
 }
 
 async function scanPart(
-  session: Session,
+  session: PostgresSession,
   asked: Asked,
   part: IndexRange['keys'][number],
   page: PageSize,
@@ -262,7 +262,7 @@ async function scanPart(
 
 /** Fills a page from one part after the other. A part whose first item does not fit any more is left for the next page. */
 async function scanParts(
-  session: Session,
+  session: PostgresSession,
   asked: Asked,
   parts: IndexRange['keys'],
   page: PageSize,

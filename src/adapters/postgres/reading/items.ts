@@ -11,14 +11,14 @@ import type { ItemKey, ScannedItem, StoredItem } from '../../../store/item.ts'
 import type { Viewpoint } from '../../../store/policy.ts'
 import type { PageSize, ReadAnswer, ScanAnswer, ScanRange } from '../../../store/reading.ts'
 import { livingAt } from '../../../ttl/living.ts'
-import type { Connections, Session, Statement } from '../connection/connections.ts'
+import type { Connections, PostgresSession, SqlStatement } from '../connection/connections.ts'
 import { gone, required } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
 import { isAlive } from '../sql/predicates.ts'
 import { PointReads } from './point-reads.ts'
-import type { Views } from './views.ts'
+import type { PostgresViews } from './views.ts'
 
 interface StoredRow extends BodyColumns {
   sequence: number
@@ -63,9 +63,9 @@ export function pageSql(rows: string, order: string, bytesMax: string, size = it
 
 /** Reads a page, and behind it the newest version, which none of its items is beyond. */
 export async function readPage<Row>(
-  session: Session,
+  session: PostgresSession,
   container: ContainerRecord,
-  statement: Statement,
+  statement: SqlStatement,
   values: unknown[],
 ): Promise<{ rows: PageRow<Row>[]; newest: number }> {
   const [page, newest] = await Promise.all([
@@ -130,10 +130,10 @@ const behindAllIds = Buffer.of(0xff)
 export class Items {
   readonly #connections: Connections
   readonly #moments: Moments
-  readonly #views: Views
+  readonly #views: PostgresViews
   readonly #pointReads: PointReads
 
-  constructor(parts: { connections: Connections; moments: Moments; views: Views; isCluster: boolean }) {
+  constructor(parts: { connections: Connections; moments: Moments; views: PostgresViews; isCluster: boolean }) {
     this.#connections = parts.connections
     this.#moments = parts.moments
     this.#views = parts.views
@@ -186,7 +186,7 @@ export class Items {
   }
 }
 
-type Scan = [statement: Statement, values: unknown[]]
+type Scan = [statement: SqlStatement, values: unknown[]]
 
 function forwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
   const { min, maxExclusive, after } = range

@@ -14,7 +14,7 @@ import { bucketCount, keyFromColumns, pkColumn } from '../rows/keys.ts'
 import { parsePosition, printPosition } from '../rows/positions.ts'
 import { advance, bucketsOf, newestOf, newsSql, readNews } from './changes.ts'
 import { isCut, pageSql } from './items.ts'
-import type { Views } from './views.ts'
+import type { PostgresViews } from './views.ts'
 
 /**
  * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the second up to which its
@@ -63,11 +63,11 @@ export interface EntryRow {
   previous_bytes: Buffer | null
 }
 
-export class Log {
+export class PostgresChangeLog {
   readonly #connections: Connections
-  readonly #views: Views
+  readonly #views: PostgresViews
 
-  constructor(connections: Connections, views: Views) {
+  constructor(connections: Connections, views: PostgresViews) {
     this.#connections = connections
     this.#views = views
   }

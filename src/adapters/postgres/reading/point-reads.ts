@@ -7,7 +7,7 @@
  */
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
-import type { Connections, Statement } from '../connection/connections.ts'
+import type { Connections, SqlStatement } from '../connection/connections.ts'
 import type { KeyColumns } from '../rows/keys.ts'
 import type { BodyColumns } from '../rows/records.ts'
 import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
@@ -16,7 +16,7 @@ import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
 const postgresReadsGroupedMax = 16
 
 /** Where an item is, or would be. */
-export interface Place {
+export interface ItemAddress {
   readonly container: number
   readonly bucket: number
   readonly columns: KeyColumns
@@ -75,7 +75,7 @@ const readThereStatement = {
 }
 
 interface Waiting extends Pick<PromiseWithResolvers<ReadRow | undefined>, 'resolve' | 'reject'> {
-  readonly place: Place
+  readonly place: ItemAddress
 }
 
 export class PointReads {
@@ -92,7 +92,7 @@ export class PointReads {
   }
 
   /** As of now; undefined: there is no such container. */
-  read(place: Place): Promise<ReadRow | undefined> {
+  read(place: ItemAddress): Promise<ReadRow | undefined> {
     if (this.#isCluster || this.#underWay === 0) return this.readAt(place, null, null)
     const { promise, resolve, reject } = Promise.withResolvers<ReadRow | undefined>()
     if (this.#waiting.size === 0) machine.setImmediate(() => this.#send())
@@ -103,7 +103,7 @@ export class PointReads {
   }
 
   /** By thresholds that are given. */
-  async readAt(place: Place, inherited: number | null, own: number | null): Promise<ReadRow | undefined> {
+  async readAt(place: ItemAddress, inherited: number | null, own: number | null): Promise<ReadRow | undefined> {
     const { container, bucket, columns } = place
     const values = [container, bucket, columns.epk, columns.pk, columns.id, inherited, own]
     // Shared connections take one read after the other, which is slow where each waits for a worker.
@@ -124,7 +124,7 @@ export class PointReads {
   async #sendGroup(container: number, group: readonly Waiting[]): Promise<void> {
     const [first] = group
     if (group.length === 1) return first!.resolve(this.readAt(first!.place, null, null))
-    const of = <T>(value: (place: Place) => T) => group.map(({ place }) => value(place))
+    const of = <T>(value: (place: ItemAddress) => T) => group.map(({ place }) => value(place))
     const values = [
       container,
       of(({ bucket }) => bucket),
@@ -142,7 +142,7 @@ export class PointReads {
     }
   }
 
-  async #ask<Row>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  async #ask<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     this.#underWay++
     try {
       return await this.#connections.read<Row>(statement, values)

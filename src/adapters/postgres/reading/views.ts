@@ -17,7 +17,7 @@ import { gone } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 
 /** A viewpoint, and what the container says beside its policy. */
-export interface Circumstances extends Viewpoint {
+export interface ContainerViewpoint extends Viewpoint {
   readonly logSeconds: number | null
   readonly logEpoch: number
 }
@@ -38,7 +38,7 @@ const statement = {
     FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
 }
 
-export class Views {
+export class PostgresViews {
   readonly #connections: Connections
   readonly #moments: Moments
   /** By container number. */
@@ -49,8 +49,8 @@ export class Views {
     this.#moments = moments
   }
 
-  take(container: ContainerRecord): Promise<View & Circumstances> {
-    let overtaken: (View & Circumstances) | undefined
+  take(container: ContainerRecord): Promise<View & ContainerViewpoint> {
+    let overtaken: (View & ContainerViewpoint) | undefined
     return this.#moments.inOrder(
       async () => {
         overtaken?.[Symbol.dispose]()
@@ -82,7 +82,7 @@ export class Views {
     }
   }
 
-  async #read(container: ContainerRecord): Promise<Circumstances> {
+  async #read(container: ContainerRecord): Promise<ContainerViewpoint> {
     const [row] = await this.#connections.read<CircumstancesRow>(statement, [container.number])
     if (row === undefined) throw gone(container)
     return {
@@ -93,7 +93,7 @@ export class Views {
     }
   }
 
-  #register(container: number, seen: Circumstances): View & Circumstances {
+  #register(container: number, seen: ContainerViewpoint): View & ContainerViewpoint {
     const living = livingAt(seen.policy, seen.moment)
     let open = this.#open.get(container)
     if (open === undefined) {

@@ -17,7 +17,7 @@
 
 import { RequestError } from '../../../base/error.ts'
 import { distribute, hasWorkers, isDistributed } from '../connection/citus.ts'
-import type { Session } from '../connection/connections.ts'
+import type { PostgresSession } from '../connection/connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
 
@@ -190,7 +190,7 @@ const dropFunctions = `
 /** Any number, the same in every gateway: only one of them migrates at a time. */
 const migrationLock = 0x6d617966
 
-export async function migrate(session: Session): Promise<void> {
+export async function migrate(session: PostgresSession): Promise<void> {
   const isCluster = await hasWorkers(session)
   const isUpToDate = async (format: number) =>
     format === migrations.length && (!isCluster || (await isDistributed(session)))
@@ -229,26 +229,26 @@ export async function migrate(session: Session): Promise<void> {
 }
 
 /** 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had the lock. */
-async function formatOf(session: Session): Promise<number> {
+async function formatOf(session: PostgresSession): Promise<number> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
   if ((await session.query(there)).rows.length === 0) return 0
   return (await session.query('SELECT version FROM mayfly.format')).rows[0]?.version ?? 0
 }
 
 /** Gateways that have written nothing for a day have no group left to recognise. */
-export async function forgetGateways(session: Session): Promise<void> {
+export async function forgetGateways(session: PostgresSession): Promise<void> {
   await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
   await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
 }
 
 /** Data is being moved in here, or was and the move was broken off. */
-export async function isHalfMoved(session: Session): Promise<boolean> {
+export async function isHalfMoved(session: PostgresSession): Promise<boolean> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'transfer'`
   return (await session.query(there)).rows.length > 0
 }
 
 /** Gateways that are there, or were until a moment ago. */
-export async function othersSignedOn(session: Session): Promise<number> {
+export async function othersSignedOn(session: PostgresSession): Promise<number> {
   const { rows } = await session.query(
     `SELECT count(*)::int AS n FROM mayfly.gateways
      WHERE seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`,

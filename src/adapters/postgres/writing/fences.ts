@@ -7,7 +7,7 @@
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
-import type { Session } from '../connection/connections.ts'
+import type { PostgresSession } from '../connection/connections.ts'
 import { bucketCount, firstOfStripe } from '../rows/keys.ts'
 
 interface LostCall {
@@ -39,11 +39,11 @@ export class Fences {
   }
 
   /** undefined: there is nothing to wait for. */
-  close(session: Session, container: number, bucket: number): Promise<void> | undefined {
+  close(session: PostgresSession, container: number, bucket: number): Promise<void> | undefined {
     return this.#open.size === 0 ? undefined : this.#close(session, container, firstOfStripe(bucket))
   }
 
-  async #close(session: Session, container: number, firstBucket: number): Promise<void> {
+  async #close(session: PostgresSession, container: number, firstBucket: number): Promise<void> {
     for (const [name, fence] of this.#open) {
       const isOfStripe = firstOfStripe(fence.lane % bucketCount) === firstBucket
       if (fence.container !== container || !isOfStripe) continue

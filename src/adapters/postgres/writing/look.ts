@@ -5,7 +5,7 @@ import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { Step } from '../../../store/writing.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
-import { type Session, snapshot } from '../connection/connections.ts'
+import { type PostgresSession, snapshot } from '../connection/connections.ts'
 import { required } from '../connection/errors.ts'
 import { bucketOf, keyColumns } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
@@ -13,15 +13,15 @@ import { clockLock } from '../sql/write-function.ts'
 import { type FoundBucket, nameOf } from './steps.ts'
 
 /** A bucket that steps are about, and their keys in it. */
-export interface Place {
+export interface StepBucket {
   readonly container: ContainerRecord
   readonly bucket: number
   readonly keys: Map<string, ItemKey>
 }
 
 /** The buckets that the steps are about, and for each step which of them is its own. */
-export function placesOf(steps: readonly Step[]): { places: Place[]; own: number[] } {
-  const places: Place[] = []
+export function placesOf(steps: readonly Step[]): { places: StepBucket[]; own: number[] } {
+  const places: StepBucket[] = []
   const numbers = new Map<string, number>()
   const own = steps.map(({ container, key }) => {
     const bucket = bucketOf(container.partitionKey, key.epk)
@@ -86,8 +86,8 @@ const itemsStatement = {
 
 /** All as it was at one moment, or behind locks that are held until the transaction ends. */
 export async function findBuckets(
-  session: Session,
-  places: readonly Place[],
+  session: PostgresSession,
+  places: readonly StepBucket[],
   { isLocking, isCluster }: { isLocking: boolean; isCluster: boolean },
 ): Promise<FoundBucket[]> {
   const findOne = isCluster ? findApart : find
@@ -107,13 +107,13 @@ export async function findBuckets(
   return places.length === 1 ? findAll() : snapshot(session, findAll)
 }
 
-async function find(session: Session, place: Place): Promise<FoundBucket> {
+async function find(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
   const { rows } = await session.query({ ...lookStatement, values: valuesFor(place) })
   return foundBucket(place, required(rows as (ContainerRow & LookRow)[], place.container), rows)
 }
 
 /** If time and definition are the same before and behind it, the items were found at that moment. */
-async function findApart(session: Session, place: Place): Promise<FoundBucket> {
+async function findApart(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
   const { container } = place
   const around = { ...containerStatement, values: [container.number] }
   for (;;) {
@@ -131,7 +131,7 @@ async function findApart(session: Session, place: Place): Promise<FoundBucket> {
   }
 }
 
-function valuesFor({ container, bucket, keys }: Place): unknown[] {
+function valuesFor({ container, bucket, keys }: StepBucket): unknown[] {
   const columns = [...keys.values()].map(keyColumns)
   return [
     container.number,
@@ -143,7 +143,7 @@ function valuesFor({ container, bucket, keys }: Place): unknown[] {
 }
 
 function foundBucket(
-  { container, bucket, keys }: Place,
+  { container, bucket, keys }: StepBucket,
   circumstances: ContainerRow,
   rows: readonly LookRow[],
 ): FoundBucket {

@@ -53,7 +53,7 @@ interface Pending {
 }
 
 /** What the transactions so far would leave behind. */
-export class Overlay {
+export class StepOverlay {
   #pending = new Map<FoundBucket, Pending>()
 
   /** `found[n]` is the bucket of `steps[n]`. */

@@ -18,7 +18,7 @@ import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { TtlPolicy } from '../../../store/policy.ts'
 import type { ItemWrite, Step, StepAnswer, TransactAnswer, WriteAnswer } from '../../../store/writing.ts'
 import { newPolicy } from '../../../ttl/lifespan.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import type { PostgresCatalog } from '../catalog/catalog.ts'
 import { noteAllFindings } from '../catalog/catalog-changes.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
@@ -28,16 +28,16 @@ import type { Moments } from '../connection/moments.ts'
 import { entriesOf, type IndexFindings, isNothing, noFindings } from '../rows/entry-keys.ts'
 import { closedBody } from '../rows/stamp-forms.ts'
 import type { Fences } from './fences.ts'
-import { findBuckets, type Place, placesOf } from './look.ts'
-import { type Decided, type FoundBucket, Overlay } from './steps.ts'
-import { type Call, deletion, instruction, outcomes, writeQuery } from './write-call.ts'
+import { findBuckets, placesOf, type StepBucket } from './look.ts'
+import { type Decided, type FoundBucket, StepOverlay } from './steps.ts'
+import { deletion, instruction, outcomes, type WriteCall, writeQuery } from './write-call.ts'
 
 /** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
 const postgresRacesMax = 3
 
 export interface TransactionParts {
   readonly connections: Connections
-  readonly catalog: Catalog
+  readonly catalog: PostgresCatalog
   readonly moments: Moments
   readonly keysOf: KeyMaker
   readonly gateway: string
@@ -53,13 +53,13 @@ export type Result = { readonly answer: TransactAnswer; readonly policy: TtlPoli
 interface Lost {
   readonly results: readonly Result[]
   /** One of its calls, and the versions that it gives. */
-  readonly call: Call
+  readonly call: WriteCall
   readonly versions: readonly number[]
 }
 
 interface Asked {
   readonly jobs: readonly (readonly Step[])[]
-  readonly places: readonly Place[]
+  readonly places: readonly StepBucket[]
   /** For each step of all jobs the number of its place. */
   readonly own: readonly number[]
   readonly batch: number
@@ -189,7 +189,12 @@ export class Transactions {
     return undefined
   }
 
-  #callFor(found: FoundBucket, all: readonly Decided[], batch: number, findings: Map<number, IndexFindings>): Call {
+  #callFor(
+    found: FoundBucket,
+    all: readonly Decided[],
+    batch: number,
+    findings: Map<number, IndexFindings>,
+  ): WriteCall {
     const { version, indexes } = this.#parts.catalog.indexesOf(found.container)
     const own = findings.get(found.container) ?? noFindings()
     findings.set(found.container, own)
@@ -213,7 +218,7 @@ export class Transactions {
     }
   }
 
-  async #send(session: PoolClient, calls: readonly Call[], isBegun: boolean): Promise<void> {
+  async #send(session: PoolClient, calls: readonly WriteCall[], isBegun: boolean): Promise<void> {
     const work = async () => {
       const all: Promise<unknown>[] = []
       if (calls.length > 1 && !isBegun) {
@@ -232,7 +237,7 @@ function decideAll(
   jobs: readonly (readonly Step[])[],
   buckets: readonly FoundBucket[],
 ): { results: Result[]; decided: Decided[] } {
-  const overlay = new Overlay()
+  const overlay = new StepOverlay()
   const results: Result[] = []
   const decided: Decided[] = []
   let first = 0
@@ -255,7 +260,7 @@ export function answerOf(result: Result): TransactAnswer {
   return result.answer
 }
 
-function trace(results: readonly Result[], calls: readonly Call[], decided: readonly Decided[]): Lost {
+function trace(results: readonly Result[], calls: readonly WriteCall[], decided: readonly Decided[]): Lost {
   const [{ found: first }] = decided as readonly [Decided]
   const call = calls.find(({ container, lane }) => container === first.container && lane === first.bucket)!
   return { results, call, versions: decided.filter(({ found }) => found === first).map(({ version }) => version) }

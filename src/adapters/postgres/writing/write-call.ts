@@ -7,7 +7,7 @@ import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { TtlPolicy } from '../../../store/policy.ts'
 import type { ItemChange, WriteAnswer } from '../../../store/writing.ts'
 import { ownDeadline } from '../../../ttl/lifespan.ts'
-import { parseNumbers, type Statement } from '../connection/connections.ts'
+import { parseNumbers, type SqlStatement } from '../connection/connections.ts'
 import type { Entry } from '../rows/entry-keys.ts'
 import { type KeyColumns, keyColumns } from '../rows/keys.ts'
 import { noBody, type OpenBody, withMarks } from '../rows/stamp-forms.ts'
@@ -26,7 +26,7 @@ export interface CallPart {
   readonly instructions: readonly Instruction[]
 }
 
-export interface Call {
+export interface WriteCall {
   readonly container: number
   /** In the order of their buckets. */
   readonly parts: readonly CallPart[]
@@ -68,7 +68,7 @@ const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', u
 
 const parameters = 30
 
-const writeStatement: Statement = {
+const writeStatement: SqlStatement = {
   name: 'write',
   text: `SELECT mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')}) AS answer`,
 }
@@ -81,7 +81,7 @@ export function deletion(key: ItemKey, change: ItemChange): Instruction {
   return instruction(key, change, noBody, [])
 }
 
-export function writeQuery(call: Call): Statement & { values: unknown[] } {
+export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] } {
   const { parts, expected } = call
   const instructions = parts.flatMap(part => part.instructions)
   const changes = instructions.map(({ change }) => change)

@@ -15,7 +15,7 @@ import { CapacityError } from '../../../base/error.ts'
 import type { KeyMaker } from '../../../document/index-keys.ts'
 import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
 import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from '../../../store/writing.ts'
-import type { Catalog } from '../catalog/catalog.ts'
+import type { PostgresCatalog } from '../catalog/catalog.ts'
 import { noteFindings } from '../catalog/catalog-changes.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, pipelined } from '../connection/connections.ts'
@@ -56,7 +56,7 @@ interface Prepared {
 
 export class Writes {
   readonly #connections: Connections
-  readonly #catalog: Catalog
+  readonly #catalog: PostgresCatalog
   readonly #moments: Moments
   readonly #keysOf: KeyMaker
   readonly #lanes: Lanes
@@ -68,7 +68,7 @@ export class Writes {
   constructor(
     parts: {
       connections: Connections
-      catalog: Catalog
+      catalog: PostgresCatalog
       moments: Moments
       keysOf: KeyMaker
       gateway: string

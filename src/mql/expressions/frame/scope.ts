@@ -24,7 +24,7 @@ export interface Constants {
 /** A variable whose value is known when an expression is compiled, or the place where it will be found. */
 export type Variable = { readonly value: Value | undefined } | { readonly slot: number }
 
-export class Scope {
+export class VariableScope {
   readonly constants: Constants
   readonly #slots: { used: number }
   readonly #variables: ReadonlyMap<string, Variable>
@@ -35,21 +35,21 @@ export class Scope {
     this.#variables = variables
   }
 
-  static outermost(constants: Constants): Scope {
-    return new Scope(constants, { used: 0 }, new Map())
+  static outermost(constants: Constants): VariableScope {
+    return new VariableScope(constants, { used: 0 }, new Map())
   }
 
   /** A scope in which the name means the value. */
-  knowing(name: string, value: Value | undefined): Scope {
-    return new Scope(this.constants, this.#slots, new Map([...this.#variables, [name, { value }]]))
+  knowing(name: string, value: Value | undefined): VariableScope {
+    return new VariableScope(this.constants, this.#slots, new Map([...this.#variables, [name, { value }]]))
   }
 
   /** A scope in which the names mean variables of their own; `slots` has their places, in the same order. */
-  with(names: readonly string[]): { readonly scope: Scope; readonly slots: readonly number[] } {
+  with(names: readonly string[]): { readonly scope: VariableScope; readonly slots: readonly number[] } {
     const slots = names.map(() => this.#slots.used++)
     const variables = new Map(this.#variables)
     for (const [index, name] of names.entries()) variables.set(name, { slot: slots[index]! })
-    return { scope: new Scope(this.constants, this.#slots, variables), slots }
+    return { scope: new VariableScope(this.constants, this.#slots, variables), slots }
   }
 
   /** How many slots there are so far; later ones have higher numbers. */
@@ -96,14 +96,14 @@ export type Evaluate = (context: Context) => Value | undefined
 
 /** Compiles what operators have as arguments. */
 export interface Compiler {
-  readonly scope: Scope
+  readonly scope: VariableScope
   compile(spec: Value): Evaluate
   /** Undefined when it depends on a document, a variable or chance. */
   constant(spec: Value): { readonly value: Value | undefined } | undefined
   /** To be called by operators whose result is not always the same. */
   varies(): void
   /** The same in another scope. */
-  within(scope: Scope): Compiler
+  within(scope: VariableScope): Compiler
 }
 
 /** Compiles one operator, of which `argument` is what stands behind its name. */

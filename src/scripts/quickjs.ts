@@ -43,17 +43,17 @@ export const stepsPerQuestion = 10_000
 /** What the module is built to start with. */
 const initialBytes = 16 * 1024 * 1024
 
-export async function loadEngine(): Promise<Engine> {
+export async function loadEngine(): Promise<ScriptEngine> {
   const wasmMemory = new WebAssembly.Memory({
     initial: initialBytes / pageBytes,
     maximum: scriptMemoryBytesMax / pageBytes,
   })
   // The engine's last words are for the one who ends the thread, not for the terminal.
   const emscriptenModule: object = { print: () => {}, printErr: () => {} }
-  return new Engine(await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory, emscriptenModule })))
+  return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory, emscriptenModule })))
 }
 
-export class Engine {
+export class ScriptEngine {
   readonly #module: QuickJSWASMModule
 
   constructor(module: QuickJSWASMModule) {
