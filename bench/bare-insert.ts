@@ -1,4 +1,6 @@
-/** The limit a batch of inserts can reach: nothing but SQLite with a table like the server's, in this process. */
+/**
+ * The limit a batch of inserts can reach: nothing but SQLite with a table like the server's, in this process.
+ */
 
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'

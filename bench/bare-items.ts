@@ -14,7 +14,10 @@ export interface BareRow {
   readonly body: string
 }
 
-/** Inserts rows into a table of the server's own making, in transactions of their own, durably, and says how long each took. */
+/**
+ * Inserts rows into a table of the server's own making, in transactions of their own, durably, and says how
+ * long each took.
+ */
 export class BareWriter implements Disposable {
   readonly #database: DatabaseSync
   readonly #insert

@@ -1,4 +1,7 @@
-/** What PostgreSQL does with nothing in between: the `pg` client and one plain statement for each thing that is compared. */
+/**
+ * What PostgreSQL does with nothing in between: the `pg` client and one plain statement for each thing that
+ * is compared.
+ */
 
 import { Client, type ClientConfig, Pool } from 'pg'
 import { postgresPoolMax, postgresReadersMax } from '../src/adapters/postgres/connection/connections.ts'

@@ -1,5 +1,6 @@
 /**
- * The limit a purge can reach: nothing but the deletions, from a file of the server's own, in the same batches.
+ * The limit a purge can reach: nothing but the deletions, from a file of the server's own, in the same
+ * batches.
  *
  * Its argument is the file. Prints one line of JSON.
  */

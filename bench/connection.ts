@@ -2,7 +2,10 @@
 
 import { connect, type Socket } from 'node:net'
 
-/** What a connection must know of its protocol. One for each connection, which may keep in it what has arrived so far. */
+/**
+ * What a connection must know of its protocol. One for each connection, which may keep in it what has arrived
+ * so far.
+ */
 export interface Framing<Answer> {
   /** A request leaves: what arrives from now on is its answer. */
   begin(request: Buffer): void

@@ -1,4 +1,7 @@
-/** HTTP/1.1 as the benchmarks speak it: answers with `content-length`, anything else is an error, never a guess. */
+/**
+ * HTTP/1.1 as the benchmarks speak it: answers with `content-length`, anything else is an error, never a
+ * guess.
+ */
 
 import { Connection, type Failed, type Framing } from './connection.ts'
 

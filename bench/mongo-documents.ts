@@ -1,4 +1,7 @@
-/** Documents for the Mongo side: all of one size, so that the length of an answer says whether it is the right one. */
+/**
+ * Documents for the Mongo side: all of one size, so that the length of an answer says whether it is the right
+ * one.
+ */
 
 import { type Document, ObjectId, serialize } from 'bson'
 
@@ -81,8 +84,8 @@ export function documentBytes(n: number): Buffer {
 const ID_AT = 9
 
 /**
- * Makes many documents fast, by overwriting what tells them apart in copies of one: `_id`, and `group`, which is shared by the
- * documents whose numbers have the same remainder and therefore lie far from each other.
+ * Makes many documents fast, by overwriting what tells them apart in copies of one: `_id`, and `group`, which
+ * is shared by the documents whose numbers have the same remainder and therefore lie far from each other.
  */
 export class DocumentStamp {
   readonly #template: Buffer

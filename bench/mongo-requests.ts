@@ -21,7 +21,10 @@ export interface MongoInserts {
   readonly bytes: number
   readonly groups: number
   readonly perMessage: number
-  /** Whether the message may be sent again, as drivers ask for unless told otherwise: the server then remembers what it answered. */
+  /**
+   * Whether the message may be sent again, as drivers ask for unless told otherwise: the server then
+   * remembers what it answered.
+   */
   readonly isRetryable: boolean
 }
 

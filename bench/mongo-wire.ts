@@ -1,4 +1,6 @@
-/** The Mongo protocol as the benchmarks speak it: OP_MSG both ways, one answer to each request, and a login. */
+/**
+ * The Mongo protocol as the benchmarks speak it: OP_MSG both ways, one answer to each request, and a login.
+ */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { Binary, type Document, deserialize, serialize } from 'bson'
@@ -36,8 +38,8 @@ export function setRequestId(message: Buffer, id: number): void {
 }
 
 /**
- * An answer is known by its length: documents of the benchmarks have the same number of bytes each, so an error, a
- * missing document or one too many shows in it.
+ * An answer is known by its length: documents of the benchmarks have the same number of bytes each, so an
+ * error, a missing document or one too many shows in it.
  */
 export class MongoFraming implements Framing<Buffer> {
   readonly #expectedBytes: number | undefined

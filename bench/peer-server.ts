@@ -1,6 +1,6 @@
 /**
- * Runs the peer with keep-alive, which its own command line does not offer: without it every request would pay for
- * a new connection, and the comparison would measure that.
+ * Runs the peer with keep-alive, which its own command line does not offer: without it every request would
+ * pay for a new connection, and the comparison would measure that.
  */
 
 import type { Server } from 'node:http'

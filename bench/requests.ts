@@ -118,8 +118,9 @@ export function takingTurns(requests: readonly Buffer[]): RequestSource {
 /**
  * Creates of ever new items, made by overwriting the digits of a prepared request.
  *
- * A create is signed over the container and the date alone, so all creates of one second share a signature. Dates
- * are therefore spread over ten minutes: a server that remembers the last signature gains nothing from it.
+ * A create is signed over the container and the date alone, so all creates of one second share a signature.
+ * Dates are therefore spread over ten minutes: a server that remembers the last signature gains nothing from
+ * it.
  */
 export function createSource(container: string, firstItem: number, bytes: number): RequestSource {
   const nowMs = machine.epochMs()

@@ -1,4 +1,7 @@
-/** The servers that are compared: Mayfly, the bare limits, and the peer; and what else is installed to compare with. */
+/**
+ * The servers that are compared: Mayfly, the bare limits, and the peer; and what else is installed to compare
+ * with.
+ */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +14,9 @@ const MAYFLY = join(import.meta.dirname, '..', 'bin', 'mayfly.js')
 const PEER_FOLDER = join(import.meta.dirname, '.peer')
 const PEER_PACKAGE = '@vercel/cosmosdb-server'
 const PEER_VERSION = '1.0.1'
-/** On the disk of the checkout: a temporary folder may be in memory, and then a durable write costs nothing. */
+/**
+ * On the disk of the checkout: a temporary folder may be in memory, and then a durable write costs nothing.
+ */
 const DATA_FOLDER = join(import.meta.dirname, 'mayfly-data')
 
 export const PEER_NAME = `${PEER_PACKAGE} ${PEER_VERSION}`

@@ -1,4 +1,7 @@
-/** Rounds of the same load against several servers by turns, so that a noisy machine disturbs all of them alike. */
+/**
+ * Rounds of the same load against several servers by turns, so that a noisy machine disturbs all of them
+ * alike.
+ */
 
 import type { LoadOrder } from './load.ts'
 import { cpuUs, type Load, type ServerProcess } from './processes.ts'
@@ -37,8 +40,8 @@ export async function measure(load: Load, { server }: Target, order: Order): Pro
 }
 
 /**
- * The first round of each server is a warm-up and is thrown away. `completed` is called after every round, so that
- * a workload which needs new items knows where to go on.
+ * The first round of each server is a warm-up and is thrown away. `completed` is called after every round, so
+ * that a workload which needs new items knows where to go on.
  */
 export async function interleave(
   load: Load,
@@ -96,7 +99,9 @@ export function throughputRows(measured: Rounds): string[][] {
   })
 }
 
-/** `a` to `b` in operations per second, with its bound if it has one, and in CPU time per operation beside it. */
+/**
+ * `a` to `b` in operations per second, with its bound if it has one, and in CPU time per operation beside it.
+ */
 export function compare(measured: Rounds, a: string, b: string, atLeast?: number): Finding[] {
   const roundsA = measured.get(a)
   const roundsB = measured.get(b)

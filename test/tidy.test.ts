@@ -1,4 +1,6 @@
-/** The shape of the code, checked by the code: layers, cycles, clocks, and a sentence on top of every file. */
+/**
+ * The shape of the code, checked by the code: layers, cycles, clocks, and a sentence on top of every file.
+ */
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -29,7 +31,9 @@ const layers: readonly (readonly string[])[] = [
   ['src/index.ts', 'src/cli/'],
 ]
 
-/** Only the composition root knows which adapter is used, and the thread that it starts to read from SQLite. */
+/**
+ * Only the composition root knows which adapter is used, and the thread that it starts to read from SQLite.
+ */
 const composition = ['src/server/start.ts', 'src/server/query-thread/', 'src/server/migrate.ts']
 const adapters = ['src/adapters/sqlite/', 'src/adapters/postgres/']
 

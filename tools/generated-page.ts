@@ -1,4 +1,7 @@
-/** Pages of the documentation of which a part is written by a tool, between two marks, and checked by test/tidy.test.ts. */
+/**
+ * Pages of the documentation of which a part is written by a tool, between two marks, and checked by
+ * test/tidy.test.ts.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Writes the tables of docs/mongo.md from the commands, the operators and the cases that test them: `npm run docs`. */
+/**
+ * Writes the tables of docs/mongo.md from the commands, the operators and the cases that test them: `npm run
+ * docs`.
+ */
 
 import { commandFamilies } from '../src/mongo/commands.ts'
 import { accumulators } from '../src/mql/accumulators/statement.ts'

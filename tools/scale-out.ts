@@ -2,9 +2,10 @@
  * How many shards ten billion items and 100,000 deaths a second take, and what gives way first:
  * `node tools/scale-out.ts [--items 10000000000] [--deaths 100000] [--bytes 1000]`.
  *
- * First a small PostgreSQL is started and what one item costs is measured there: bytes on disk, of WAL, and CPU time of its
- * backends, for a write, for its removal and for the vacuum behind it. Then a cluster is computed from that, and its days are
- * simulated minute by minute: the tide of a day, a worker that is away for a while, and what is left to do afterwards.
+ * First a small PostgreSQL is started and what one item costs is measured there: bytes on disk, of WAL, and
+ * CPU time of its backends, for a write, for its removal and for the vacuum behind it. Then a cluster is
+ * computed from that, and its days are simulated minute by minute: the tide of a day, a worker that is away
+ * for a while, and what is left to do afterwards.
  */
 
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** Writes a hundred items at once: beside a hundred single creates, and beside SQLite alone with the same rows. */
+/**
+ * Writes a hundred items at once: beside a hundred single creates, and beside SQLite alone with the same
+ * rows.
+ */
 
 import { machine } from '../../src/base/clock.ts'
 import { BareWriter } from '../bare-items.ts'
@@ -98,7 +101,8 @@ export const batch: Workload = {
       measured[bareBeside]!.push(bareMs / requests.length)
     }
     for (const connection of crowd) connection.close()
-    // Every so often a transaction carries a checkpoint, here and there: it is part of what writing costs, and no median shows it.
+    // Every so often a transaction carries a checkpoint, here and there: it is part of what writing costs,
+    // and no median shows it.
     const ms = (name: string) => mean(measured[name]!)
     return {
       title: `batch: ${OPERATIONS} creates of 1 KB, ${rounds} rounds by turns`,

@@ -1,4 +1,7 @@
-/** Reads the change feed of a large container from the beginning: beside SQLite alone, which reads the same rows. */
+/**
+ * Reads the change feed of a large container from the beginning: beside SQLite alone, which reads the same
+ * rows.
+ */
 
 import { join } from 'node:path'
 import { machine } from '../../src/base/clock.ts'

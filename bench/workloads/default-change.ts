@@ -1,4 +1,6 @@
-/** Changes a container's default time to live: it must cost the same for a thousand items and for a million. */
+/**
+ * Changes a container's default time to live: it must cost the same for a thousand items and for a million.
+ */
 
 import { machine } from '../../src/base/clock.ts'
 import { ask, openHttp } from '../http.ts'

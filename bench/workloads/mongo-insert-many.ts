@@ -1,4 +1,7 @@
-/** Inserts documents by the thousand, durably: beside SQLite that is given the same bytes and nothing else to do. */
+/**
+ * Inserts documents by the thousand, durably: beside SQLite that is given the same bytes and nothing else to
+ * do.
+ */
 
 import { itemId } from '../../src/mongo/collections/document-key.ts'
 import { BareInserts, type BareRow } from '../bare-insert.ts'

@@ -1,4 +1,7 @@
-/** The store in PostgreSQL beside the bare `pg` client, through the port: what the guarantees cost over plain statements. */
+/**
+ * The store in PostgreSQL beside the bare `pg` client, through the port: what the guarantees cost over plain
+ * statements.
+ */
 
 import { withContract } from '../../src/adapters/contract.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'

@@ -1,4 +1,7 @@
-/** Removes a backlog as fast as the server can: beside a bare loop over the same rows in a copy of the same file. */
+/**
+ * Removes a backlog as fast as the server can: beside a bare loop over the same rows in a copy of the same
+ * file.
+ */
 
 import { execFileSync } from 'node:child_process'
 import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs'

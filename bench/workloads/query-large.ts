@@ -1,4 +1,7 @@
-/** Queries from an index of a large container beside a small one, beside bare SQLite, and what making the index costs others. */
+/**
+ * Queries from an index of a large container beside a small one, beside bare SQLite, and what making the
+ * index costs others.
+ */
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

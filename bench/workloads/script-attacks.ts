@@ -1,4 +1,6 @@
-/** Reads items while scripts do their worst: what the server's other clients notice of each kind of attack. */
+/**
+ * Reads items while scripts do their worst: what the server's other clients notice of each kind of attack.
+ */
 
 import { ask, type HttpConnection, openHttp } from '../http.ts'
 import type { Load } from '../processes.ts'

@@ -1,6 +1,7 @@
 /**
- * Wraps a store and asserts the port's promises on every call, always: a broken promise must fail loudly where it happens
- * and not as a ghost that a client saw. `test/contract` holds the promises that need more than one call to check.
+ * Wraps a store and asserts the port's promises on every call, always: a broken promise must fail loudly
+ * where it happens and not as a ghost that a client saw. `test/contract` holds the promises that need more
+ * than one call to check.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -77,7 +78,8 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
-    // A page may be read over several turns: its moment can lie before the latest, and items written meanwhile after it.
+    // A page may be read over several turns: its moment can lie before the latest, and items written
+    // meanwhile after it.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
         assert(range.isReverse !== true || range.pk !== undefined, 'only one partition key is read from its end')

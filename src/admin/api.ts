@@ -1,4 +1,7 @@
-/** The admin API: the clock, life and death in a container, and the purger. Every call is one entry of a table. */
+/**
+ * The admin API: the clock, life and death in a container, and the purger. Every call is one entry of a
+ * table.
+ */
 
 import type { Clock, ManualClock } from '../base/clock.ts'
 import { parseDuration } from '../base/duration.ts'
@@ -73,7 +76,8 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
     throw new RequestError('malformed', 'Say either {"advance":"90d"} or {"set":epochSeconds}.')
   }
   const manual = clock as ManualClock
-  // Where several servers share a store, others may have moved its time; the clock follows when it is asked for.
+  // Where several servers share a store, others may have moved its time; the clock follows when it is asked
+  // for.
   await engine.store.moment()
   if (advance !== undefined) manual.advance(parseDuration(advance))
   else manual.set(typeof set === 'number' ? set : Number.NaN)

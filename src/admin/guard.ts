@@ -1,9 +1,10 @@
 /**
  * Who may use the admin API and see the pages.
  *
- * With the well-known key, which protects nothing, being on this machine is the only credential: the socket itself must be
- * loopback, whatever headers say. With a key of one's own every call carries it. In both cases the Host must be a name of
- * ours and an Origin must be our own, so that no page elsewhere can reach a local server through somebody's browser.
+ * With the well-known key, which protects nothing, being on this machine is the only credential: the socket
+ * itself must be loopback, whatever headers say. With a key of one's own every call carries it. In both cases
+ * the Host must be a name of ours and an Origin must be our own, so that no page elsewhere can reach a local
+ * server through somebody's browser.
  */
 
 import type { IncomingMessage } from 'node:http'

@@ -96,7 +96,10 @@ function decode(segment: string): string {
   }
 }
 
-/** A body that is too large is read to its end and dropped: left in the middle, its connection would hang when used again. */
+/**
+ * A body that is too large is read to its end and dropped: left in the middle, its connection would hang when
+ * used again.
+ */
 async function readBody(req: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -3,13 +3,16 @@
  *
  * Two kinds of time, kept apart:
  *
- *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and who is alive. It never decreases, also
- *                 not across restarts (the store keeps a high-water mark), and can be turned by hand in tests.
- *   machine time  `machine.*`, milliseconds. Signature dates, sockets, budgets, timers: what is about machines and
+ *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and who is alive. It never
+ *                 decreases, also
+ *                 not across restarts (the store keeps a high-water mark), and can be turned by hand in
+ *                     tests.
+ *   machine time  `machine.*`, milliseconds. Signature dates, sockets, budgets, timers: what is about
+ *                 machines and
  *                 people. It is real even when the item clock is manual.
  *
- * The machine's functions are captured when this module loads, so that a test which replaces the global timers or
- * `Date` does not stop the database under it.
+ * The machine's functions are captured when this module loads, so that a test which replaces the global
+ * timers or `Date` does not stop the database under it.
  */
 
 import { assert, RequestError } from './error.ts'
@@ -51,8 +54,8 @@ export interface Clock {
 /**
  * The system's time, made monotonic.
  *
- * A wall clock that is set back does not take item time with it: from then on item time runs at the monotonic rate
- * from where it was. A clock set forward is followed.
+ * A wall clock that is set back does not take item time with it: from then on item time runs at the monotonic
+ * rate from where it was. A clock set forward is followed.
  */
 export class SystemClock implements Clock {
   readonly mode = 'system'

@@ -1,8 +1,8 @@
 /**
  * The one error hierarchy: the class says who must act, the kind says what happened.
  *
- * No protocol is mentioned here. Each edge maps kinds to its own numbers in one table (`error-map.ts`), which the
- * compiler keeps complete.
+ * No protocol is mentioned here. Each edge maps kinds to its own numbers in one table (`error-map.ts`), which
+ * the compiler keeps complete.
  */
 
 export type RequestErrorKind =

@@ -13,7 +13,10 @@ const endings = Array.from({ length: 256 }, (_, ending) => ending.toString(16).p
 let counter = randomInt(2 ** 24) * endings.length
 let beginning = ''
 
-/** A GUID that is unique in this process and improbable elsewhere; a counter costs a tenth of a fresh random one. */
+/**
+ * A GUID that is unique in this process and improbable elsewhere; a counter costs a tenth of a fresh random
+ * one.
+ */
 export function newActivityId(): string {
   const ending = counter % endings.length
   if (ending === 0) beginning = start + (counter / endings.length).toString(16).padStart(10, '0')

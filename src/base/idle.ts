@@ -2,7 +2,10 @@
 
 import { machine } from './clock.ts'
 
-/** How long background work waits for an idle moment while requests keep coming before it gets one step anyway. */
+/**
+ * How long background work waits for an idle moment while requests keep coming before it gets one step
+ * anyway.
+ */
 export const starvationMsMax = 50
 
 /** Long enough that a client in a tight loop would have been heard from. */

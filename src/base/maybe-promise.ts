@@ -1,4 +1,7 @@
-/** A value that may already be there: an embedded store answers at once, a remote one later, and neither waits in vain. */
+/**
+ * A value that may already be there: an embedded store answers at once, a remote one later, and neither waits
+ * in vain.
+ */
 
 export type MaybePromise<T> = T | Promise<T>
 

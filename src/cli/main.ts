@@ -97,7 +97,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Defaults are not given to commander: it could not tell them from what the user said, and variables stand between. */
+/**
+ * Defaults are not given to commander: it could not tell them from what the user said, and variables stand
+ * between.
+ */
 function withServerFlags(command: Command): Command {
   for (const flag of Object.values(serverFlags) as Flag[]) {
     command.option(flag.flags, flag.default === undefined ? flag.help : `${flag.help} (default: ${flag.default})`)

@@ -33,7 +33,10 @@ export async function serve(values: FlagValues): Promise<void> {
   await stopOnFailure(server)
 }
 
-/** A store that cannot be trusted must not go on answering; a supervisor restarts us and recovery decides what is true. */
+/**
+ * A store that cannot be trusted must not go on answering; a supervisor restarts us and recovery decides what
+ * is true.
+ */
 async function stopOnFailure(server: RunningServer): Promise<never> {
   await server.failed
   process.exit(1)

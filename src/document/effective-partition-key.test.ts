@@ -1,4 +1,7 @@
-/** Tests of effective partition keys against the SDKs' own values, and of the ranges the hash space is cut into. */
+/**
+ * Tests of effective partition keys against the SDKs' own values, and of the ranges the hash space is cut
+ * into.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -59,8 +62,8 @@ const dotnetBaseline: [PartitionKeyComponent, string][] = [
   [2 ** 53, '15335910D01122E3D99DA5DE569B065D'],
 ]
 
-// PartitionKeyInternalTest.cs of azure-cosmos-dotnet-v3, checked there against the service: text, version 2, and the
-// hash that version 1 begins with.
+// PartitionKeyInternalTest.cs of azure-cosmos-dotnet-v3, checked there against the service: text, version 2,
+// and the hash that version 1 begins with.
 const dotnetStrings: [string, string, string][] = [
   [latin.slice(0, 99), '072D8FA3228DD2A6C0A7129C845700E6', '05C19B2DC38FC0'],
   [latin.slice(0, 100), '023D5F0B62EBEF22A43564F267193B4D', '05C1DD5D814964'],

@@ -1,18 +1,21 @@
 /**
- * The effective partition key: where in the hash space a partition key lies, and how that space is cut into ranges.
+ * The effective partition key: where in the hash space a partition key lies, and how that space is cut into
+ * ranges.
  *
- * It is upper-case hexadecimal, compared as text, and the same the SDKs compute, because bulk requests, feed ranges and
- * hierarchical queries are routed by the client:
+ * It is upper-case hexadecimal, compared as text, and the same the SDKs compute, because bulk requests, feed
+ * ranges and hierarchical queries are routed by the client:
  *
- *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings cut at 100
+ *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings cut at
+ *                     100
  *                     characters)
  *   Hash, version 2   the 128-bit hash, highest byte first, its two highest bits cleared: 32 digits
- *   MultiHash         one version 2 hash for each level, one after the other, so a prefix of the key is a prefix here
+ *   MultiHash         one version 2 hash for each level, one after the other, so a prefix of the key is a
+ *                     prefix here
  *   Range             the values in ordered form, without a hash
  *
- * Where the SDKs disagree with each other we follow the JavaScript SDK. The .NET SDK ends the ordered form of 0 and 2
- * with a zero byte, and cuts long strings beyond ASCII at 101 bytes. That concerns version 1 after its hash, so all of
- * them agree on the range a key falls in.
+ * Where the SDKs disagree with each other we follow the JavaScript SDK. The .NET SDK ends the ordered form of
+ * 0 and 2 with a zero byte, and cuts long strings beyond ASCII at 101 bytes. That concerns version 1 after
+ * its hash, so all of them agree on the range a key falls in.
  */
 
 import { assert } from '../base/error.ts'
@@ -66,8 +69,8 @@ export function effectivePartitionKey(
 }
 
 /**
- * Where the items of a key lie, or of a prefix of a hierarchical key. No digit pair of a key is FF where a level
- * begins, so FF behind a prefix is above everything that continues it. The SDK forms the bound so.
+ * Where the items of a key lie, or of a prefix of a hierarchical key. No digit pair of a key is FF where a
+ * level begins, so FF behind a prefix is above everything that continues it. The SDK forms the bound so.
  */
 export function effectivePartitionKeyPrefixRange(
   definition: PartitionKeyDefinition,
@@ -91,8 +94,8 @@ function hashVersion2(components: readonly PartitionKeyComponent[]): string {
 }
 
 /**
- * Made in one call and not by adding up pieces: a string added up is a tree that must be flattened before it can be
- * compared, and then costs twice as much.
+ * Made in one call and not by adding up pieces: a string added up is a tree that must be flattened before it
+ * can be compared, and then costs twice as much.
  */
 function hexOfWords(a: number, b: number, c: number, d: number): string {
   const x = hexDigits
@@ -105,7 +108,9 @@ function hexOfWords(a: number, b: number, c: number, d: number): string {
   )
 }
 
-/** Only the first component counts, and a key without any, as legacy containers have, is the undefined one. */
+/**
+ * Only the first component counts, and a key without any, as legacy containers have, is the undefined one.
+ */
 function hashVersion1(components: readonly PartitionKeyComponent[]): string {
   let component = components.length > 0 ? components[0]! : undefinedComponent
   if (typeof component === 'string') component = component.slice(0, version1CharsMax)
@@ -180,8 +185,8 @@ function writeOrdered(component: PartitionKeyComponent, bytes: Uint8Array, start
 }
 
 /**
- * The bits of the double, turned so that they sort as unsigned integers do: first eight of them, then seven at a time
- * with the lowest bit of each byte saying that more follows. Zeros at the end are left out.
+ * The bits of the double, turned so that they sort as unsigned integers do: first eight of them, then seven
+ * at a time with the lowest bit of each byte saying that more follows. Zeros at the end are left out.
  */
 function writeOrderedNumber(value: number, bytes: Uint8Array, start: number): number {
   float.setFloat64(0, value)
@@ -208,9 +213,9 @@ function writeOrderedNumber(value: number, bytes: Uint8Array, start: number): nu
 }
 
 /**
- * Cuts the hash space into `count` ranges of equal size that follow on each other from "" to "FF". The bounds are those
- * of the service: i * floor(max / count), max being the largest hash. Keys of kind Range are not spread by a hash, so
- * that no cut could be fair in advance: they get one range.
+ * Cuts the hash space into `count` ranges of equal size that follow on each other from "" to "FF". The bounds
+ * are those of the service: i * floor(max / count), max being the largest hash. Keys of kind Range are not
+ * spread by a hash, so that no cut could be fair in advance: they get one range.
  */
 export function partitionRanges(definition: PartitionKeyDefinition, count: number): EffectivePartitionKeyRange[] {
   assert(Number.isInteger(count) && count > 0, 'a container has at least one partition')

@@ -1,8 +1,9 @@
 /**
  * GeoJSON values and the geometry behind the spatial functions and operators of both query languages.
  *
- * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of degrees, where
- * GeoJSON draws its edges; distances and areas are those on the earth (WGS 84). Shapes across the antimeridian are not cut.
+ * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of
+ * degrees, where GeoJSON draws its edges; distances and areas are those on the earth (WGS 84). Shapes across
+ * the antimeridian are not cut.
  */
 
 export type Position = readonly [longitude: number, latitude: number]

@@ -1,14 +1,18 @@
 /**
  * What an index is about: its components, each a path into the item and a direction.
  *
- * Paths are stored as text, `/address/"street name"/?` or `/tags/[]/?`. A name that is not made of letters, digits and
- * `_` is written as a JSON string, so that every name, also one with a slash, a quote or a lone surrogate, comes back as
- * it was. (Quoted names in the policies of users have no escapes; that syntax stays at the edge.)
+ * Paths are stored as text, `/address/"street name"/?` or `/tags/[]/?`. A name that is not made of letters,
+ * digits and `_` is written as a JSON string, so that every name, also one with a slash, a quote or a lone
+ * surrogate, comes back as it was. (Quoted names in the policies of users have no escapes; that syntax stays
+ * at the edge.)
  */
 
 import { InvariantError } from '../base/error.ts'
 
-/** Entries one item may have in an index of array elements. An entry costs about 10 us, so these hold a write for 10 ms. */
+/**
+ * Entries one item may have in an index of array elements. An entry costs about 10 us, so these hold a write
+ * for 10 ms.
+ */
 export const indexEntriesPerItemMax = 1000
 
 /** The step to each element of the array that stands there; no property name can equal it. */

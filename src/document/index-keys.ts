@@ -5,10 +5,12 @@
  *   one path through an array      one key for each different value among the elements
  *   several paths                  one key, unless the item has no value at any of them
  *
- * In a unique index what is missing counts as null, as the service has it, so every item has a key there; and a key that is
- * too long ends in a hash of all of it instead of being cut, so that different values keep different keys.
+ * In a unique index what is missing counts as null, as the service has it, so every item has a key there; and
+ * a key that is too long ends in a hash of all of it instead of being cut, so that different values keep
+ * different keys.
  *
- * Only own properties of objects count. Arrays are entered by `anyElement` alone: they have no property `length` or `0`.
+ * Only own properties of objects count. Arrays are entered by `anyElement` alone: they have no property
+ * `length` or `0`.
  */
 
 import { createHash } from 'node:crypto'
@@ -24,8 +26,8 @@ export interface IndexKeys {
   /** A key is cut: equal keys may stand for different values. */
   readonly isCut: boolean
   /**
-   * False when the item would have more than `indexEntriesPerItemMax` entries. It then has none: a part of them would
-   * still leave every reader of the index to look at the item itself.
+   * False when the item would have more than `indexEntriesPerItemMax` entries. It then has none: a part of
+   * them would still leave every reader of the index to look at the item itself.
    */
   readonly isComplete: boolean
 }

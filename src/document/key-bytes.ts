@@ -1,18 +1,24 @@
 /** Ranges of ordered keys, whatever the encoding of the values: their ends as bytes. */
 
 /**
- * Keys of an index are cut here. A key above a quarter of a page spills to an overflow page of its own (measured at 1000
- * characters: 3 times the time and 15 times the space), and PostgreSQL refuses keys above 2.7 KB.
+ * Keys of an index are cut here. A key above a quarter of a page spills to an overflow page of its own
+ * (measured at 1000 characters: 3 times the time and 15 times the space), and PostgreSQL refuses keys above
+ * 2.7 KB.
  */
 export const indexKeyBytesMax = 256
 
 export type Ends = readonly [low: Uint8Array, high: Uint8Array]
 
-/** The keys from `low` up to, but not including, `high`. The range is empty when `low` is not below `high`. */
+/**
+ * The keys from `low` up to, but not including, `high`. The range is empty when `low` is not below `high`.
+ */
 export interface KeyRange {
   readonly low: Uint8Array
   readonly high: Uint8Array
-  /** Every key in the range is of a value that satisfies the bound; otherwise the values must be looked at again. */
+  /**
+   * Every key in the range is of a value that satisfies the bound; otherwise the values must be looked at
+   * again.
+   */
   readonly isExact: boolean
 }
 

@@ -44,8 +44,8 @@ test('the 128-bit hash gives the published values', () => {
   assert.equal(hex(firstHigh, firstLow, secondHigh, secondLow), 'e34bbc7bbc071b6c7a433ca9c49a9347')
 })
 
-// PartitionKeyHashBaselineTest.Strings.xml of azure-cosmos-dotnet-v3. That class leaves out the byte that ends a
-// string, so its values are no effective partition keys, but they are hashes of 08 and the text.
+// PartitionKeyHashBaselineTest.Strings.xml of azure-cosmos-dotnet-v3. That class leaves out the byte that
+// ends a string, so its values are no effective partition keys, but they are hashes of 08 and the text.
 const baseline: [string, string][] = [
   ['', '6A63D2CF33E52BDBDFA3A1B71AF6E07E'],
   ['asdf', '498D89FE394B068D05EE6EB149D83908'],

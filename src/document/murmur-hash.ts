@@ -1,8 +1,8 @@
 /**
  * MurmurHash3 with seed 0, as partition keys need it: the 32-bit form (x86) and the 128-bit form (x64).
  *
- * JavaScript has no fast 64-bit integers, so the 128-bit form keeps each 64-bit word as two 32-bit halves in local
- * variables: no BigInt, no allocation. Algorithm: Austin Appleby's public domain MurmurHash3.cpp.
+ * JavaScript has no fast 64-bit integers, so the 128-bit form keeps each 64-bit word as two 32-bit halves in
+ * local variables: no BigInt, no allocation. Algorithm: Austin Appleby's public domain MurmurHash3.cpp.
  */
 
 import { assert } from '../base/error.ts'
@@ -34,8 +34,8 @@ function wordAt(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Zeros up to the end of the block make the tail a block like any other: a word of zeros mixes to zero, so it leaves
- * the hash as it is.
+ * Zeros up to the end of the block make the tail a block like any other: a word of zeros mixes to zero, so it
+ * leaves the hash as it is.
  */
 function padToBlock(bytes: Uint8Array, length: number): number {
   const padded = (length + murmurBlockBytes - 1) & -murmurBlockBytes

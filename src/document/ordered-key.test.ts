@@ -1,4 +1,7 @@
-/** Tests of ordered keys: their order against the order of queries, cut keys and ranges, on random hostile values. */
+/**
+ * Tests of ordered keys: their order against the order of queries, cut keys and ranges, on random hostile
+ * values.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +19,9 @@ import {
   keyRange,
 } from './ordered-key.ts'
 
-/** Numbers below `bound` from a fixed seed (mulberry32): fast-check would take minutes for this many values. */
+/**
+ * Numbers below `bound` from a fixed seed (mulberry32): fast-check would take minutes for this many values.
+ */
 function seeded(seed: number): (bound: number) => number {
   let state = seed
   return bound => {

@@ -9,16 +9,18 @@
  *   array      60, then its elements, then 00
  *   object     70, then its names (as strings) and values by turns, the names in order, then 00
  *
- * No encoded value is the beginning of another one, so the key of several components is their concatenation, and a
- * descending component has all its bytes complemented. Text never contains the byte 00: U+0000 and U+0001 are written
- * 01 01 and 01 02. (Escaping 00 by a byte behind it would break under the complement.)
+ * No encoded value is the beginning of another one, so the key of several components is their concatenation,
+ * and a descending component has all its bytes complemented. Text never contains the byte 00: U+0000 and
+ * U+0001 are written 01 01 and 01 02. (Escaping 00 by a byte behind it would break under the complement.)
  *
- * Text is ordered by code point, and well-formed text is written in UTF-8. Lone surrogates keep the place that they have
- * among UTF-16 units when all surrogates are put above U+FFFF: a lone high one just below the pairs that begin with it, a
- * lone low one above everything. So the order is the one that queries sort by, and all strings with one prefix stand
- * together even when the prefix ends within a pair, which in WTF-8 they would not.
+ * Text is ordered by code point, and well-formed text is written in UTF-8. Lone surrogates keep the place
+ * that they have among UTF-16 units when all surrogates are put above U+FFFF: a lone high one just below the
+ * pairs that begin with it, a lone low one above everything. So the order is the one that queries sort by,
+ * and all strings with one prefix stand together even when the prefix ends within a pair, which in WTF-8 they
+ * would not.
  *
- * Keys of an index are cut at `indexKeyBytesMax`. Cutting never turns an order around, but it can make two keys equal.
+ * Keys of an index are cut at `indexKeyBytesMax`. Cutting never turns an order around, but it can make two
+ * keys equal.
  */
 
 import { assert, RequestError } from '../base/error.ts'
@@ -32,7 +34,9 @@ export interface KeyComponent {
 
 export interface OrderedKey {
   readonly key: Uint8Array
-  /** Bytes are missing: equal keys may stand for different values, and only the values themselves can tell. */
+  /**
+   * Bytes are missing: equal keys may stand for different values, and only the values themselves can tell.
+   */
   readonly isCut: boolean
 }
 
@@ -50,8 +54,9 @@ const tags = {
 } as const
 
 /**
- * Scratch space. Every function that writes here copies its result out before it returns, so nothing is remembered from
- * one call to the next. A copy costs 50 ns; views would alias each other (an index entry costs 10 us to write).
+ * Scratch space. Every function that writes here copies its result out before it returns, so nothing is
+ * remembered from one call to the next. A copy costs 50 ns; views would alias each other (an index entry
+ * costs 10 us to write).
  */
 const scratchBytes = 64 * 1024
 let scratch = Buffer.allocUnsafeSlow(scratchBytes)
@@ -68,8 +73,8 @@ export function encodeKey(components: readonly KeyComponent[], bytesMax = indexK
 }
 
 /**
- * The whole key, for sorting. That of any one item fits (`[1,1,…]` grows by 4.5 times, nothing by more), but what a query
- * builds of shared parts can be astronomical.
+ * The whole key, for sorting. That of any one item fits (`[1,1,…]` grows by 4.5 times, nothing by more), but
+ * what a query builds of shared parts can be astronomical.
  */
 export function encodeFullKey(components: readonly KeyComponent[]): Uint8Array {
   write(components, queryRowBytesMax)
@@ -145,7 +150,8 @@ function writeNumber(value: number): void {
 }
 
 function writeContainer(value: object, depth: number): void {
-  // Items and parameters nest less deep, and what a query builds of them is bounded by the depth of the query.
+  // Items and parameters nest less deep, and what a query builds of them is bounded by the depth of the
+  // query.
   if (depth >= nestingDepthMax + queryDepthMax) throw new RequestError('malformed', 'A value is nested too deeply.')
   if (Array.isArray(value)) {
     writeByte(tags.array)
@@ -222,8 +228,8 @@ function writeString(text: string): void {
 export type KeyPrimitive = null | boolean | number | string
 
 /**
- * What is asked of one component. A range never leaves the type of its ends, as `<` does not in queries. The values are
- * those of the language that asks; `KeyRangeOf` of that language understands them.
+ * What is asked of one component. A range never leaves the type of its ends, as `<` does not in queries. The
+ * values are those of the language that asks; `KeyRangeOf` of that language understands them.
  */
 export type KeyBound<V = KeyPrimitive> =
   | { readonly equals: unknown }
@@ -244,7 +250,9 @@ export interface KeyRangeOptions {
 /** Where keys lie, in the encoding of one language. */
 export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => KeyRange
 
-/** Where the keys of all values lie that satisfy the bound, whether cut or not and whatever components follow. */
+/**
+ * Where the keys of all values lie that satisfy the bound, whether cut or not and whatever components follow.
+ */
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [], bytesMax = indexKeyBytesMax } = options
   const ascending = fullRange(bound)

@@ -1,11 +1,11 @@
 /**
  * Partition keys: how they are declared, read from a header or an item, compared and written down.
  *
- * A key is a list of components, one for each path of the definition. A component that an item does not have is
- * `undefinedComponent`, which is a value of its own: different from null, written `{}` on the wire.
+ * A key is a list of components, one for each path of the definition. A component that an item does not have
+ * is `undefinedComponent`, which is a value of its own: different from null, written `{}` on the wire.
  *
- * Negative zero becomes zero on the way in. The two are equal as keys but hash differently, and one key must not live
- * in two places.
+ * Negative zero becomes zero on the way in. The two are equal as keys but hash differently, and one key must
+ * not live in two places.
  */
 
 import { assert, RequestError } from '../base/error.ts'
@@ -34,9 +34,9 @@ const backslash = 0x5c
 /**
  * The property names of a path such as `/a/b` or `/"quoted name"/x`.
  *
- * A quoted name ends at the first quote without a backslash before it and keeps its backslashes, because the SDKs read
- * it so and look for a property of that name. The service does not say which characters an unquoted name may have;
- * letters, digits, anything beyond ASCII and `_ - . : $` are accepted here.
+ * A quoted name ends at the first quote without a backslash before it and keeps its backslashes, because the
+ * SDKs read it so and look for a property of that name. The service does not say which characters an unquoted
+ * name may have; letters, digits, anything beyond ASCII and `_ - . : $` are accepted here.
  */
 export function parsePartitionKeyPath(path: string): string[] {
   const names: string[] = []
@@ -82,10 +82,16 @@ function refusePath(path: string, at: number): never {
   )
 }
 
-/** Every character of every level written as `\uXXXX`, with quotes and comma. Longer texts are not worth parsing. */
+/**
+ * Every character of every level written as `\uXXXX`, with quotes and comma. Longer texts are not worth
+ * parsing.
+ */
 const headerCharsMax = 2 + partitionKeyLevelsMax * (6 * partitionKeyBytesMax + 3)
 
-/** The key in the x-ms-documentdb-partitionkey header, also found as a string in the operations of a bulk request. */
+/**
+ * The key in the x-ms-documentdb-partitionkey header, also found as a string in the operations of a bulk
+ * request.
+ */
 export function parsePartitionKeyHeader(text: string): PartitionKeyComponent[] {
   const plain = plainStringIn(text)
   if (plain !== undefined) return [plain]
@@ -119,8 +125,8 @@ export function parsePartitionKeyHeader(text: string): PartitionKeyComponent[] {
 }
 
 /**
- * The string in `["..."]` when it is short ASCII without escapes, as nearly all keys are, and undefined otherwise. It
- * takes a third of the time of JSON.parse, and every request to an item passes here.
+ * The string in `["..."]` when it is short ASCII without escapes, as nearly all keys are, and undefined
+ * otherwise. It takes a third of the time of JSON.parse, and every request to an item passes here.
  */
 function plainStringIn(text: string): string | undefined {
   const end = text.length - 2
@@ -133,8 +139,9 @@ function plainStringIn(text: string): string | undefined {
 }
 
 /**
- * The key of an item. A property that is missing, or holds an object or an array, counts as undefined, as it does in
- * the Java and Python SDKs; a path leads through objects only. Inherited properties such as `constructor` are missing.
+ * The key of an item. A property that is missing, or holds an object or an array, counts as undefined, as it
+ * does in the Java and Python SDKs; a path leads through objects only. Inherited properties such as
+ * `constructor` are missing.
  */
 export function extractPartitionKey(
   item: Record<string, unknown>,
@@ -175,10 +182,11 @@ function refuseSize(): never {
 }
 
 /**
- * The one text of a key: equal for equal keys and different for different ones, fit for storing and comparing.
+ * The one text of a key: equal for equal keys and different for different ones, fit for storing and
+ * comparing.
  *
- * It is valid JSON in which undefined is `{}`. JSON.stringify escapes lone surrogates, so they survive an encoding to
- * UTF-8 and stay distinct.
+ * It is valid JSON in which undefined is `{}`. JSON.stringify escapes lone surrogates, so they survive an
+ * encoding to UTF-8 and stay distinct.
  */
 export function canonicalPartitionKey(components: readonly PartitionKeyComponent[]): string {
   if (components.length === 1 && typeof components[0] === 'string') return JSON.stringify(components)

@@ -1,8 +1,8 @@
 /**
  * Regular expressions of users, on RE2.
  *
- * A user's pattern never reaches the JavaScript engine: RE2 takes time linear in the text for every pattern, at the price
- * of backreferences and look-around.
+ * A user's pattern never reaches the JavaScript engine: RE2 takes time linear in the text for every pattern,
+ * at the price of backreferences and look-around.
  */
 
 import { RE2JS } from 're2js'
@@ -39,12 +39,18 @@ export function compilePattern(pattern: string, letters: string): Pattern {
   }
 }
 
-/** Linear in the text, but every character may be tried with every instruction of the pattern: some 4 of these are a step. */
+/**
+ * Linear in the text, but every character may be tried with every instruction of the pattern: some 4 of these
+ * are a step.
+ */
 export function patternSteps(pattern: Pattern, text: string): number {
   return (text.length * pattern.programSize()) / 4
 }
 
-/** What the x modifier means, which RE2 does not know: blanks and # comments count only when escaped or in a set. */
+/**
+ * What the x modifier means, which RE2 does not know: blanks and # comments count only when escaped or in a
+ * set.
+ */
 function withoutBlanks(pattern: string): string {
   let kept = ''
   let isInSet = false

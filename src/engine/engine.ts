@@ -1,8 +1,10 @@
 /**
- * What the database can do, whatever the protocol: items and feeds with their charges, definitions, life and death.
+ * What the database can do, whatever the protocol: items and feeds with their charges, definitions, life and
+ * death.
  *
- * An edge turns bytes into these calls and these answers into bytes. Everything that is counted, paid for or refused is
- * counted, paid for or refused here; whether an item is alive is decided below, in the store, at its moment.
+ * An edge turns bytes into these calls and these answers into bytes. Everything that is counted, paid for or
+ * refused is counted, paid for or refused here; whether an item is alive is decided below, in the store, at
+ * its moment.
  */
 
 import { RequestError } from '../base/error.ts'
@@ -204,8 +206,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * A container of Mayfly's own, made when it is first needed: what an API must remember beside its items, with a life of its
-   * own. No API can name it.
+   * A container of Mayfly's own, made when it is first needed: what an API must remember beside its items,
+   * with a life of its own. No API can name it.
    */
   async systemContainer(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
     const found = await this.store.findContainer(systemDatabase, id)
@@ -268,7 +270,10 @@ export class Engine implements AsyncDisposable {
     return container ?? alreadyExists()
   }
 
-  /** The definition is made from the present one inside the transaction, so that two changes cannot overwrite each other. */
+  /**
+   * The definition is made from the present one inside the transaction, so that two changes cannot overwrite
+   * each other.
+   */
   async changeContainer(
     container: ContainerRecord,
     change: (current: ContainerRecord) => {

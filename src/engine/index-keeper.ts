@@ -1,11 +1,12 @@
 /**
  * Makes the indexes that queries need, and lets go of those that nobody needs any more.
  *
- * The service indexes everything; we index what is read. Declared indexes are built as declared. For the rest, queries report
- * what they had to scan and which index would have spared them that: when the avoidable scans of a path have read several
- * times the container, an index of it costs no more than they did, and it is built in the background, a bounded step at a time in
- * idle moments. What was promised is built when it is first missed. An adaptive index that many writes kept up without a single use is dropped. A container that is never
- * queried pays nothing.
+ * The service indexes everything; we index what is read. Declared indexes are built as declared. For the
+ * rest, queries report what they had to scan and which index would have spared them that: when the avoidable
+ * scans of a path have read several times the container, an index of it costs no more than they did, and it
+ * is built in the background, a bounded step at a time in idle moments. What was promised is built when it is
+ * first missed. An adaptive index that many writes kept up without a single use is dropped. A container that
+ * is never queried pays nothing.
  */
 
 import { machine } from '../base/clock.ts'
@@ -21,10 +22,16 @@ import { LargePartitions } from './large-partitions.ts'
 /** Below this many items a scan is as good as an index. */
 export const adaptiveIndexRowsMin = 2000
 
-/** An index is made when scans that it would have avoided have read so many times the container: building costs about five. */
+/**
+ * An index is made when scans that it would have avoided have read so many times the container: building
+ * costs about five.
+ */
 export const adaptiveScansMin = 5
 
-/** Paths of one container whose scans are counted. Applications ask for few; a client that makes paths up must not fill memory. */
+/**
+ * Paths of one container whose scans are counted. Applications ask for few; a client that makes paths up must
+ * not fill memory.
+ */
 export const adaptiveWishesMax = 64
 
 /** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
@@ -33,10 +40,16 @@ const adaptiveIndexesMax = 4
 /** The same where somebody asked that everything be indexed and writes pay for it, as they do in MongoDB. */
 const promisedIndexesMax = 16
 
-/** An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last use. */
+/**
+ * An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last
+ * use.
+ */
 export const adaptiveUnusedWritesMin = 10_000
 
-/** A build waits less than a purge: queries scan until it is done. A million items take two minutes beside steady requests. */
+/**
+ * A build waits less than a purge: queries scan until it is done. A million items take two minutes beside
+ * steady requests.
+ */
 const indexBuildWaitMsMax = 10
 
 interface Wish {
@@ -110,8 +123,8 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Makes the indexes a container's definition declares and drops the declared ones it no longer names. One container after
-   * the other: two changes that came at once would each miss what the other makes.
+   * Makes the indexes a container's definition declares and drops the declared ones it no longer names. One
+   * container after the other: two changes that came at once would each miss what the other makes.
    */
   declare(container: ContainerRecord): Promise<void> {
     const declared = this.#declared.then(() => this.#declare(container))
@@ -138,7 +151,10 @@ export class IndexKeeper implements AsyncDisposable {
     if (normal.size > 0) this.wake()
   }
 
-  /** Looks for work, once more if that is being done already: it may have passed what is new. One index is built at a time. */
+  /**
+   * Looks for work, once more if that is being done already: it may have passed what is new. One index is
+   * built at a time.
+   */
   wake(): void {
     this.#isAsked = true
     if (this.#isWorking || this.#isClosed) return

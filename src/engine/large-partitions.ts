@@ -1,7 +1,9 @@
 /**
- * Remembers partition keys that are too large to be read as a whole, so that each query need not find out anew.
+ * Remembers partition keys that are too large to be read as a whole, so that each query need not find out
+ * anew.
  *
- * It is a memory and no promise: a partition that has shrunk is read through its index, which is no worse than before.
+ * It is a memory and no promise: a partition that has shrunk is read through its index, which is no worse
+ * than before.
  */
 
 import type { ContainerRecord } from '../store/catalog.ts'

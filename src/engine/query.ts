@@ -1,6 +1,6 @@
 /**
- * One page of a query: takes the page's moment, finds the best source of items, and runs the program over it, here or in the
- * query thread (`where-to-run.ts`).
+ * One page of a query: takes the page's moment, finds the best source of items, and runs the program over it,
+ * here or in the query thread (`where-to-run.ts`).
  *
  *   one partition key and ids    each item by its key
  *   a small partition            all its items: reading them costs no more than looking around
@@ -39,7 +39,10 @@ import type { Work } from './where-to-run.ts'
 /** Slices after which a page that began there is made by the query thread instead. */
 const inlineSlicesMax = 2
 
-/** How often a page is planned anew because indexes came or went meanwhile, before it is made where nothing can change. */
+/**
+ * How often a page is planned anew because indexes came or went meanwhile, before it is made where nothing
+ * can change.
+ */
 const pagePlansMax = 3
 
 /** A query as its language understood it. */
@@ -196,7 +199,10 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
   }
 }
 
-/** The items of a partition that is so small that no index helps. Whether it is, a first look tells, and only once. */
+/**
+ * The items of a partition that is so small that no index helps. Whether it is, a first look tells, and only
+ * once.
+ */
 async function smallPartition(
   { store, keeper: { largePartitions } }: QueryParts,
   container: ContainerRecord,
@@ -237,7 +243,10 @@ function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery
   return { count, index, paths: demands.demands.map(({ path }) => path) }
 }
 
-/** Tells the keeper what a scan cost that an index would have spared, and answers which index that would have been. */
+/**
+ * Tells the keeper what a scan cost that an index would have spared, and answers which index that would have
+ * been.
+ */
 async function noteScan(
   store: Store,
   keeper: IndexKeeper,

@@ -1,8 +1,8 @@
 /**
  * One connection: bytes in, commands one after the other, answers out.
  *
- * Commands of a connection are carried out in the order in which they came, each after the one before it: a client that does not
- * wait for an answer relies on it.
+ * Commands of a connection are carried out in the order in which they came, each after the one before it: a
+ * client that does not wait for an answer relies on it.
  */
 
 import type { Duplex } from 'node:stream'
@@ -24,7 +24,10 @@ import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
 /** A message before login is a greeting or a step of the login; a stranger shall not make us hold more. */
 const mongoStrangerMessageBytesMax = 1 * MiB
 
-/** Messages of one connection that wait for their turn. Drivers send one at a time; whoever sends more waits in the socket. */
+/**
+ * Messages of one connection that wait for their turn. Drivers send one at a time; whoever sends more waits
+ * in the socket.
+ */
 const mongoWaitingMessagesMax = 64
 
 const room = Buffer.alloc(answerStart)

@@ -1,4 +1,7 @@
-/** From a message to the answer of its command: who may say it, what it may say, and what happens when it fails. */
+/**
+ * From a message to the answer of its command: who may say it, what it may say, and what happens when it
+ * fails.
+ */
 
 import { MayflyError } from '../base/error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -118,7 +121,10 @@ function readArguments({ body }: Request): Arguments {
 
 const readConcerns: ReadonlySet<string> = new Set(['local', 'available', 'majority', 'linearizable', 'snapshot'])
 
-/** There is one copy of everything, so all that can be wished for is the same. Write concerns are ignored, as in Cosmos. */
+/**
+ * There is one copy of everything, so all that can be wished for is the same. Write concerns are ignored, as
+ * in Cosmos.
+ */
 function checkReadConcern(args: Arguments): void {
   const level = args.within('readConcern')?.string('level')
   if (level !== undefined && !readConcerns.has(level)) {
@@ -159,8 +165,9 @@ function end(call: CommandCall, code: number): void {
 }
 
 /**
- * What drivers and shells say beside what their user asked for shall not hide what that cost: they end cursors and sessions, ask for
- * names, and mongosh looks for a collection of `admin` while its user is already typing.
+ * What drivers and shells say beside what their user asked for shall not hide what that cost: they end
+ * cursors and sessions, ask for names, and mongosh looks for a collection of `admin` while its user is
+ * already typing.
  */
 function isOnDocuments({ command, database }: CommandCall): boolean {
   return database !== 'admin' && documentCommands.has(command)

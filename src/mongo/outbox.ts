@@ -1,8 +1,8 @@
 /**
  * Answers that leave together when all that arrived in a turn of the event loop has been looked at.
  *
- * A client that is asleep costs its waking, more than the write itself; of answers that follow each other closely only the
- * first one pays it.
+ * A client that is asleep costs its waking, more than the write itself; of answers that follow each other
+ * closely only the first one pays it.
  */
 
 import type { Duplex } from 'node:stream'

@@ -1,4 +1,7 @@
-/** Tests of what indexes can do for filters: nothing that matches is missed, exact answers are exact, orders are right. */
+/**
+ * Tests of what indexes can do for filters: nothing that matches is missed, exact answers are exact, orders
+ * are right.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,11 +1,12 @@
 /**
  * The part of a filter that an index can answer, and the order it could give.
  *
- * Looked at are the terms of the outermost conjunction, and alternatives that are all about one path. Everything else is left
- * to the filter, which runs over what the index finds in any case.
+ * Looked at are the terms of the outermost conjunction, and alternatives that are all about one path.
+ * Everything else is left to the filter, which runs over what the index finds in any case.
  *
- * An item has the entry of a missing value where a path leads nowhere, so null is a range like any other and `$exists` says
- * nothing that an index could use. Paths with numbers in them are not looked at: a number can be a field or a place.
+ * An item has the entry of a missing value where a path leads nowhere, so null is a range like any other and
+ * `$exists` says nothing that an index could use. Paths with numbers in them are not looked at: a number can
+ * be a field or a place.
  */
 
 import { isArrayIndex } from '../document/bson/dotted-path.ts'
@@ -141,8 +142,8 @@ function comparisonBounds({ operator, value }: Extract<Condition, { kind: 'compa
 }
 
 /**
- * A lower and an upper end for one path make one range, unless the index has several keys of an item, of which one may
- * satisfy the first and another the second.
+ * A lower and an upper end for one path make one range, unless the index has several keys of an item, of
+ * which one may satisfy the first and another the second.
  */
 function merged(demands: readonly PathDemand[]): Demand[] {
   const result: Demand[] = []

@@ -17,7 +17,10 @@ export interface FindQuery {
   readonly skip?: number
   readonly limit?: number
   readonly projection?: Projection | undefined
-  /** Whether equal documents come from the last one to the first; in the direction of the first component, unless said. */
+  /**
+   * Whether equal documents come from the last one to the first; in the direction of the first component,
+   * unless said.
+   */
   readonly isTieReversed?: boolean | undefined
   /** Whether nothing more is to be found from this document on, in the order of the source. */
   readonly isBehind?: ((document: Uint8Array) => boolean) | undefined

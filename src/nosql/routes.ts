@@ -1,8 +1,8 @@
 /**
  * The whole REST surface as one table.
  *
- * A path is alternating resource types and names. `within` says which types lead there; `feed` answers a path that ends
- * with the type, `one` a path that ends with a name.
+ * A path is alternating resource types and names. `within` says which types lead there; `feed` answers a path
+ * that ends with the type, `one` a path that ends with a name.
  */
 
 import { RequestError } from '../base/error.ts'

@@ -104,7 +104,10 @@ function authorize(
   )
 }
 
-/** A query is sent as a POST to a feed, and reads all the same. What runs for other POSTs looks at no such header. */
+/**
+ * A query is sent as a POST to a feed, and reads all the same. What runs for other POSTs looks at no such
+ * header.
+ */
 function isRead({ method, headers }: HttpRequest, path: readonly string[]): boolean {
   if (method === 'GET' || method === 'HEAD') return true
   if (method !== 'POST' || path.length % 2 === 0) return false

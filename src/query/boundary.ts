@@ -1,10 +1,11 @@
 /**
  * How far a result in the order of places has come.
  *
- * A place holds its whole order key, which can be as large as an item, and tokens cannot. Of a long place the token has the
- * beginning, the end, and a digest of what stands before the end. Rows whose places begin alike are undecided: as long as
- * one of them has the same digest, the whole place is known again. When none has it any more, the number of other rows that
- * were alike and given before stands in. That can lead too far only when one of those has disappeared as well.
+ * A place holds its whole order key, which can be as large as an item, and tokens cannot. Of a long place the
+ * token has the beginning, the end, and a digest of what stands before the end. Rows whose places begin alike
+ * are undecided: as long as one of them has the same digest, the whole place is known again. When none has it
+ * any more, the number of other rows that were alike and given before stands in. That can lead too far only
+ * when one of those has disappeared as well.
  */
 
 import { hash } from 'node:crypto'
@@ -12,19 +13,25 @@ import { identityBytes } from './place.ts'
 import type { PlacedRow } from './top-rows.ts'
 
 /**
- * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients refuse answers
- * with more than 16 KB of headers.
+ * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients
+ * refuse answers with more than 16 KB of headers.
  */
 export const placeBytesMax = 384
 
 export interface PlacePosition {
   /** In the order of places: behind this one, in base64. */
   readonly place?: string
-  /** Of a place that is cut: the digest of all but its end, its end, and the rows passed that begin alike, by whether they have it. */
+  /**
+   * Of a place that is cut: the digest of all but its end, its end, and the rows passed that begin alike, by
+   * whether they have it.
+   */
   readonly cut?: readonly [digest: string, end: string, others: number, same: number]
 }
 
-/** Longer than a tie and as long as an identity, so that rows which differ before it differ by their order keys. */
+/**
+ * Longer than a tie and as long as an identity, so that rows which differ before it differ by their order
+ * keys.
+ */
 const endBytes = identityBytes
 
 export class Boundary {

@@ -1,4 +1,7 @@
-/** Which index serves what: by tables of demands, and by the law that whatever lies outside its ranges cannot be wanted. */
+/**
+ * Which index serves what: by tables of demands, and by the law that whatever lies outside its ranges cannot
+ * be wanted.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,10 +1,10 @@
 /**
  * Which index serves a query, and which part of it.
  *
- * Without statistics the rule is the shape of the bound: a point is narrower than a prefix, a prefix than a range with two
- * ends, that than one with one end. An index that also gives the wanted order wins among equals, since the page can stop
- * early; one that gives nothing but the order is better than sorting everything. Within one value of its first paths an index
- * has the order of the others.
+ * Without statistics the rule is the shape of the bound: a point is narrower than a prefix, a prefix than a
+ * range with two ends, that than one with one end. An index that also gives the wanted order wins among
+ * equals, since the page can stop early; one that gives nothing but the order is better than sorting
+ * everything. Within one value of its first paths an index has the order of the others.
  */
 
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
@@ -40,7 +40,10 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   return best
 }
 
-/** The index of one path that would serve the query best, were it there: what to make when such queries keep coming. */
+/**
+ * The index of one path that would serve the query best, were it there: what to make when such queries keep
+ * coming.
+ */
 export function wishedIndex({ demands, order }: Demands): IndexComponent | undefined {
   const ranked = demands.toSorted((a, b) => demandScore(b) - demandScore(a))
   const [first] = ranked
@@ -97,7 +100,8 @@ function consider(
   const ordering = wholeOrder ?? restOrder
   if (ordering !== undefined) score += orderScore
   if (score === 0 || open === undefined) return undefined
-  // An index of several paths has entries for items without some of them; nothing is known of a path nobody asked about.
+  // An index of several paths has entries for items without some of them; nothing is known of a path nobody
+  // asked about.
   const isWholeIndex = bounds === undefined && fixed.length === 0
   const wanted: readonly KeyBound<unknown>[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
   const { isDescending } = open
@@ -135,7 +139,9 @@ function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
 
 const nothing = new Uint8Array()
 
-/** The bytes with which all keys begin that have these components; undefined when there are none, or too many. */
+/**
+ * The bytes with which all keys begin that have these components; undefined when there are none, or too many.
+ */
 function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Array | undefined {
   if (fixed.length === 0) return undefined
   const { low, isExact } = keyRange({ startsWith: '' }, { after: fixed })
@@ -144,9 +150,9 @@ function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Ar
 }
 
 /**
- * The direction in which the index gives the wanted order, or undefined when it does not. Equal keys must come in the order of
- * places, which an index gives in one direction only. Those that begin with an ascending component (`ascendingFirst`) are read in
- * reverse exactly when the first key is descending.
+ * The direction in which the index gives the wanted order, or undefined when it does not. Equal keys must
+ * come in the order of places, which an index gives in one direction only. Those that begin with an ascending
+ * component (`ascendingFirst`) are read in reverse exactly when the first key is descending.
  */
 function orderOf(
   { hasCutKeys, hasSeveralKeys }: IndexRecord,

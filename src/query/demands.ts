@@ -1,4 +1,7 @@
-/** What a filter demands of every item it lets through, in terms an index understands; and the order that is wanted. */
+/**
+ * What a filter demands of every item it lets through, in terms an index understands; and the order that is
+ * wanted.
+ */
 
 import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
@@ -12,17 +15,23 @@ export interface Demand {
   readonly path: IndexPath
   readonly bounds: readonly KeyBound<unknown>[]
   /**
-   * The same for an index in which an item has several keys, when that differs: two ends of a range may then be met by two
-   * elements of an array.
+   * The same for an index in which an item has several keys, when that differs: two ends of a range may then
+   * be met by two elements of an array.
    */
   readonly boundsOfMany?: readonly KeyBound<unknown>[]
 }
 
 export interface Demands {
   readonly demands: readonly Demand[]
-  /** The order of the result by paths into the item; empty when there is none, or none that an index could give. */
+  /**
+   * The order of the result by paths into the item; empty when there is none, or none that an index could
+   * give.
+   */
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
-  /** Whether items that are equal in this order come from the last one to the first; as the first path does, unless said. */
+  /**
+   * Whether items that are equal in this order come from the last one to the first; as the first path does,
+   * unless said.
+   */
   readonly isTieReversed?: boolean
   /** The demands say all that the filter says: an item that satisfies them satisfies it. */
   readonly isWholeFilter: boolean

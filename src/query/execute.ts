@@ -1,10 +1,10 @@
 /**
- * Executes one page of a query: reads items in bounded batches at one moment, runs the program over them, and stops when the
- * page is full.
+ * Executes one page of a query: reads items in bounded batches at one moment, runs the program over them, and
+ * stops when the page is full.
  *
- * The event loop is never held for longer than a slice: whenever a slice's time is up, whoever waits gets a turn. A page
- * of a query in source order is also given back when it has read for long without finding much, since the client can go on
- * behind it.
+ * The event loop is never held for longer than a slice: whenever a slice's time is up, whoever waits gets a
+ * turn. A page of a query in source order is also given back when it has read for long without finding much,
+ * since the client can go on behind it.
  */
 
 import { machine } from '../base/clock.ts'
@@ -16,7 +16,10 @@ import type { Program } from './program.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type PlacedRow, TopRows } from './top-rows.ts'
 
-/** After this a page that goes on in source order is given back as it is; the service does so after five seconds. */
+/**
+ * After this a page that goes on in source order is given back as it is; the service does so after five
+ * seconds.
+ */
 const queryPageMsMax = 2000
 
 /** Where a result goes on. It is JSON and travels in continuation tokens. */
@@ -25,9 +28,15 @@ export interface PagePosition extends PlacePosition {
   readonly passed: number
   /** In source order: behind this item. */
   readonly after?: SourcePosition
-  /** In source order: an item that is still to come has so many of its rows behind it. New ones may come before it. */
+  /**
+   * In source order: an item that is still to come has so many of its rows behind it. New ones may come
+   * before it.
+   */
   readonly within?: readonly (readonly [sequence: number, rows: number])[]
-  /** In source order: a digest of what the index is about whose order it is; without one it is the order of keys. */
+  /**
+   * In source order: a digest of what the index is about whose order it is; without one it is the order of
+   * keys.
+   */
   readonly index?: string
 }
 
@@ -134,8 +143,8 @@ class PageUnderWay {
     const behind = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
     const wanted = Math.min(toSkip + rowsMax, program.end - passedBefore)
-    // One more than the page holds tells whether there is another page. A row that was given by an earlier page must be known
-    // for its equals behind it.
+    // One more than the page holds tells whether there is another page. A row that was given by an earlier
+    // page must be known for its equals behind it.
     const isRemembering = program.distinct === 'identity'
     const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct)
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
@@ -190,7 +199,10 @@ class PageUnderWay {
     return this.#end(undefined)
   }
 
-  /** All rows but those before the window, in the order in which they came; false when the page is too small for them. */
+  /**
+   * All rows but those before the window, in the order in which they came; false when the page is too small
+   * for them.
+   */
   #takeInArrival(found: readonly PlacedRow[]): boolean {
     const { program, bytesMax } = this.#request
     for (const { value } of found.toSorted((a, b) => a.arrival - b.arrival).slice(program.first)) {
@@ -248,7 +260,10 @@ function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition,
   return within.size === 0 ? {} : { within: [...within].slice(-4) }
 }
 
-/** Where items come in the order of rows, a small page needs few; if they do not make enough rows, full batches follow. */
+/**
+ * Where items come in the order of rows, a small page needs few; if they do not make enough rows, full
+ * batches follow.
+ */
 function firstBatch(rows: number): number {
   return Math.min(scanItemsMax, rows + 1)
 }

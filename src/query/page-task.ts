@@ -1,8 +1,8 @@
 /**
  * One page of a query as plain data, and its making from whatever can read the container.
  *
- * The thread that answers everybody plans the page; it may make it as well, or have it made by a thread that has nothing else to
- * do (`PageRunner`). Both run what is here.
+ * The thread that answers everybody plans the page; it may make it as well, or have it made by a thread that
+ * has nothing else to do (`PageRunner`). Both run what is here.
  */
 
 import type { IndexRecord } from '../store/catalog.ts'
@@ -23,7 +23,9 @@ export interface QueryStatement {
 
 export interface PagePlan {
   readonly source: SourcePlan
-  /** The part of an index whose entries need only be counted, if nobody in the container is dead but present. */
+  /**
+   * The part of an index whose entries need only be counted, if nobody in the container is dead but present.
+   */
   readonly count: Pick<IndexRange, 'index' | 'keys'> | undefined
 }
 
@@ -85,7 +87,9 @@ export async function makePage(
 
 const nothing: ItemSource = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })
 
-/** Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all. */
+/**
+ * Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all.
+ */
 async function countLiving(
   reader: ContainerReader,
   { policy, moment }: Viewpoint,

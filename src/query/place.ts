@@ -1,8 +1,8 @@
 /**
  * The place of a row in an ordered result: its order key, then its item, then its row within the item.
  *
- * The item breaks ties in the direction of the first key, because that is how an index is read: from the front in
- * ascending, from the end in descending order of (key, item).
+ * The item breaks ties in the direction of the first key, because that is how an index is read: from the
+ * front in ascending, from the end in descending order of (key, item).
  */
 
 const sequenceBytes = 6
@@ -23,7 +23,9 @@ export function identityOf(place: Uint8Array): string {
   return Buffer.from(place.buffer, place.byteOffset, place.length).toString('latin1', place.length - identityBytes)
 }
 
-/** The index entry a place stands for. Read in reverse, the index has the key that the place has complemented. */
+/**
+ * The index entry a place stands for. Read in reverse, the index has the key that the place has complemented.
+ */
 export function splitPlace(place: Uint8Array, isReverse: boolean): { key: Uint8Array; sequence: number } {
   const bytes = Buffer.from(place.buffer, place.byteOffset, place.length)
   const stored = bytes.readUIntBE(bytes.length - tieBytes, sequenceBytes)

@@ -20,8 +20,8 @@ export interface SourceBatch {
 }
 
 /**
- * Items one batch after another. A source whose order is that of the program's places says where a place is, so that reading
- * can begin there and stop when the page is full.
+ * Items one batch after another. A source whose order is that of the program's places says where a place is,
+ * so that reading can begin there and stop when the page is full.
  */
 export interface ItemSource {
   /** Reads items that are living from there, as many as asked for or fewer. */
@@ -123,8 +123,8 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): ItemSou
 }
 
 /**
- * The items of a part of an index, in the order of its keys. Where an item has several entries it comes at the first of them,
- * whichever page that is on.
+ * The items of a part of an index, in the order of its keys. Where an item has several entries it comes at
+ * the first of them, whichever page that is on.
  */
 function indexSource(
   reader: ContainerReader,

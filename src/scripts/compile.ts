@@ -1,9 +1,10 @@
 /**
  * The text of a script as a function.
  *
- * The service assigns the text to a variable and calls what it finds there. So the first thing in it must be a function, with or
- * without a name, an arrow or not; further functions may follow on lines of their own and are known to the first. The line of
- * the assignment shows in the service's errors, columns included, and therefore here.
+ * The service assigns the text to a variable and calls what it finds there. So the first thing in it must be
+ * a function, with or without a name, an arrow or not; further functions may follow on lines of their own and
+ * are known to the first. The line of the assignment shows in the service's errors, columns included, and
+ * therefore here.
  */
 
 import { KiB } from '../base/limits.ts'
@@ -42,7 +43,10 @@ export function executionErrorText({ text, stack }: ThrownError): string {
   return `Encountered exception while executing function. Exception = ${text}${trace}`.slice(0, scriptErrorCharsMax)
 }
 
-/** What guest code says it caught. Scripts can change the guest's tools under it, so it is read like any other input. */
+/**
+ * What guest code says it caught. Scripts can change the guest's tools under it, so it is read like any other
+ * input.
+ */
 export function readThrownError(text: string): ThrownError {
   try {
     const { text: message, stack, number } = JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * One run of a stored procedure or trigger in its thread: the script works, its calls go out, answers come in, until no call is
- * without an answer.
+ * One run of a stored procedure or trigger in its thread: the script works, its calls go out, answers come
+ * in, until no call is without an answer.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -24,13 +24,19 @@ const scriptCallCharsMax = 4 * MiB
 const scriptCallsWaitingMax = 10_000
 const scriptCallsWaitingCharsMax = 16 * MiB
 
-/** Of these, how many are sent to the server's thread before the first is answered: it hears all that have arrived in one turn. */
+/**
+ * Of these, how many are sent to the server's thread before the first is answered: it hears all that have
+ * arrived in one turn.
+ */
 export const scriptCallsSentMax = 100
 
 /** The log of a script travels in a header, and clients refuse answers with more than 16 KB of headers. */
 const scriptLogEncodedCharsMax = 8 * KiB
 
-/** Writes of one run that are accepted: all of them are one commit, and 5,000 held the event loop for 55 to 103 ms. */
+/**
+ * Writes of one run that are accepted: all of them are one commit, and 5,000 held the event loop for 55 to
+ * 103 ms.
+ */
 export const scriptWritesMax = 2000
 
 const reading: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])

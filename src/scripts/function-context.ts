@@ -1,4 +1,7 @@
-/** The user-defined functions of one page of a query, in their thread: compiled when first called, then called row by row. */
+/**
+ * The user-defined functions of one page of a query, in their thread: compiled when first called, then called
+ * row by row.
+ */
 
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
 import type { FromFunctionThread, ToFunctionThread } from './function-messages.ts'
@@ -13,8 +16,8 @@ import {
 import { compileErrorNumber } from './script-error.ts'
 
 /**
- * Turns of loops and calls of functions in one call of a user-defined function: about 10 milliseconds. Counted, because a time would end
- * harmless functions on a busy machine.
+ * Turns of loops and calls of functions in one call of a user-defined function: about 10 milliseconds.
+ * Counted, because a time would end harmless functions on a busy machine.
  */
 const functionStepsMax = 1_000_000
 

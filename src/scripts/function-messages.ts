@@ -1,8 +1,10 @@
 /**
- * How a query and the thread of user-defined functions talk: the query cannot wait as others do, since it is in the middle of a row.
+ * How a query and the thread of user-defined functions talk: the query cannot wait as others do, since it is
+ * in the middle of a row.
  *
- * Messages go through a port. One number in shared memory says whose turn it is, and lets the one that has to wait sleep until
- * then. The asking side sets `asked` before it posts, so that the thread never answers into a turn that has not begun.
+ * Messages go through a port. One number in shared memory says whose turn it is, and lets the one that has to
+ * wait sleep until then. The asking side sets `asked` before it posts, so that the thread never answers into
+ * a turn that has not begun.
  */
 
 import type { MessagePort } from 'node:worker_threads'

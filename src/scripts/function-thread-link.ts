@@ -1,4 +1,7 @@
-/** The asking side of the thread of user-defined functions: asks and sleeps until the answer is there, but not for ever. */
+/**
+ * The asking side of the thread of user-defined functions: asks and sleeps until the answer is there, but not
+ * for ever.
+ */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
 import { machine } from '../base/clock.ts'
@@ -67,8 +70,9 @@ export class FunctionThreadLink {
   }
 
   /**
-   * One wait is for a function that ends, the rest only for one that does not. It is given up when it was seen at work and the process
-   * has used a processor meanwhile, which was not for this thread: a busy machine can keep any thread waiting.
+   * One wait is for a function that ends, the rest only for one that does not. It is given up when it was
+   * seen at work and the process has used a processor meanwhile, which was not for this thread: a busy
+   * machine can keep any thread waiting.
    */
   #waitForTurn(msMax: number): boolean {
     const startMs = machine.monotonicMs()

@@ -1,4 +1,7 @@
-/** The thread of user-defined functions. It sleeps until a query asks, and wakes the query when it has answered. */
+/**
+ * The thread of user-defined functions. It sleeps until a query asks, and wakes the query when it has
+ * answered.
+ */
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { FunctionContext } from './function-context.ts'

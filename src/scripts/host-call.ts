@@ -1,4 +1,7 @@
-/** Reads the calls of a script. They come out of the sandbox as texts, and scripts can reach the function that sends them. */
+/**
+ * Reads the calls of a script. They come out of the sandbox as texts, and scripts can reach the function that
+ * sends them.
+ */
 
 import { pageItemsDefault, pageItemsMax } from '../base/limits.ts'
 import type { DocumentReference, HostCall } from './host.ts'

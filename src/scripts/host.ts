@@ -1,20 +1,24 @@
 /**
  * What a script may ask of the database, and what whoever runs it has to answer.
  *
- * A script calls `createDocument`, `queryDocuments` and so on; each accepted call arrives here as one `HostCall`. The order of
- * events in a run:
+ * A script calls `createDocument`, `queryDocuments` and so on; each accepted call arrives here as one
+ * `HostCall`. The order of events in a run:
  *
- *   H1  Calls arrive one at a time, in the order in which the script made them. The next one arrives after the answer to the
+ *   H1  Calls arrive one at a time, in the order in which the script made them. The next one arrives after
+ *       the answer to the
  *       last one.
  *   H2  Each answer goes to the script's callback before the run can end. A callback may make further calls.
- *   H3  The run ends when no call is without an answer: with an outcome, or with an error when the script threw one.
+ *   H3  The run ends when no call is without an answer: with an outcome, or with an error when the script
+ *       threw one.
  *   H4  When the run's promise settles, no call is under way, and none will come.
  *
- * So the caller of a run opens its transaction before the run, buffers the writes of the calls over one view of one partition
- * key (a later call sees the writes of an earlier one), commits when the promise fulfils and drops everything when it rejects.
+ * So the caller of a run opens its transaction before the run, buffers the writes of the calls over one view
+ * of one partition key (a later call sees the writes of an earlier one), commits when the promise fulfils and
+ * drops everything when it rejects.
  *
- * A refusal that is the script's business (404, 409, 412, 413 …) is an answer with an `error`: the script may go on without. A
- * rejected promise is nobody's business but ours: it ends the run and reaches the caller of the run as it is.
+ * A refusal that is the script's business (404, 409, 412, 413 …) is an answer with an `error`: the script may
+ * go on without. A rejected promise is nobody's business but ours: it ends the run and reaches the caller of
+ * the run as it is.
  */
 
 /** By `_rid`, from a `_self` link, or by `id`, from a link made of names. */
@@ -30,7 +34,9 @@ interface Conditional {
   readonly etag: string | undefined
 }
 
-/** Bodies are JSON texts as the script made them; nothing about them has been checked but that they are texts. */
+/**
+ * Bodies are JSON texts as the script made them; nothing about them has been checked but that they are texts.
+ */
 export type HostCall =
   | { readonly kind: 'read'; readonly document: DocumentReference; readonly ifNoneMatch: string | undefined }
   | ({ readonly kind: 'readFeed' } & Paged)

@@ -1,13 +1,16 @@
 /**
- * QuickJS, kept within bounds: a JavaScript engine compiled to WebAssembly, with a memory that cannot grow further.
+ * QuickJS, kept within bounds: a JavaScript engine compiled to WebAssembly, with a memory that cannot grow
+ * further.
  *
- * Nothing of Node is in reach of the code inside: what it sees of the outside are the functions it is given, which take and
- * give strings. All strings that cross are JSON or source texts, because a NUL would end any other.
+ * Nothing of Node is in reach of the code inside: what it sees of the outside are the functions it is given,
+ * which take and give strings. All strings that cross are JSON or source texts, because a NUL would end any
+ * other.
  *
- * Two bounds hold by themselves: the WebAssembly memory has a maximum, and recursion ends at the stack limit, given a thread with
- * a large stack of its own (on Node's default stack the engine dies of plain recursion). Time does not: the engine asks
- * `isOver` once in ten thousand steps, and a step can be a search through megabytes. Measured: 92 seconds from one question to the
- * next. Whoever runs unknown code must be able to end the thread.
+ * Two bounds hold by themselves: the WebAssembly memory has a maximum, and recursion ends at the stack limit,
+ * given a thread with a large stack of its own (on Node's default stack the engine dies of plain recursion).
+ * Time does not: the engine asks `isOver` once in ten thousand steps, and a step can be a search through
+ * megabytes. Measured: 92 seconds from one question to the next. Whoever runs unknown code must be able to
+ * end the thread.
  */
 
 import release from '@jitl/quickjs-wasmfile-release-sync'
@@ -22,12 +25,16 @@ import {
 import { KiB, MiB } from '../base/limits.ts'
 
 /**
- * The memory of a thread that runs scripts, all in all. QuickJS counts 8 bytes per allocation when it runs as WebAssembly and lets a
- * script pass 600 MB under a limit of 64, so that the bound is the size of the WebAssembly memory itself.
+ * The memory of a thread that runs scripts, all in all. QuickJS counts 8 bytes per allocation when it runs as
+ * WebAssembly and lets a script pass 600 MB under a limit of 64, so that the bound is the size of the
+ * WebAssembly memory itself.
  */
 const scriptMemoryBytesMax = 64 * MiB
 
-/** Recursion in a script ends here. The thread's own stack must be far larger, or the engine dies of what it should refuse. */
+/**
+ * Recursion in a script ends here. The thread's own stack must be far larger, or the engine dies of what it
+ * should refuse.
+ */
 const scriptStackBytesMax = 256 * KiB
 
 declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => never }
@@ -37,7 +44,10 @@ const variant = release as unknown as QuickJSSyncVariant
 
 const pageBytes = 65_536
 
-/** How many turns of loops and calls of functions lie between two questions whether it is over; built into the engine. */
+/**
+ * How many turns of loops and calls of functions lie between two questions whether it is over; built into the
+ * engine.
+ */
 export const stepsPerQuestion = 10_000
 
 /** What the module is built to start with. */
@@ -76,7 +86,10 @@ export type GuestArgument = string | undefined | GuestFunction
 
 export type HostFunction = (...values: string[]) => string | boolean | number | undefined
 
-/** Something was thrown that no code in the sandbox caught: an error of the syntax, or the end of time or memory. */
+/**
+ * Something was thrown that no code in the sandbox caught: an error of the syntax, or the end of time or
+ * memory.
+ */
 export class UncaughtError extends Error {
   readonly guestStack: string
 
@@ -131,7 +144,10 @@ export class EngineContext {
     result.dispose()
   }
 
-  /** Throws when the code has left the engine in a state from which nothing can be cleaned up. The engine is then lost. */
+  /**
+   * Throws when the code has left the engine in a state from which nothing can be cleaned up. The engine is
+   * then lost.
+   */
   dispose(): void {
     const { runtime } = this.#context
     for (const handle of this.#owned) handle.dispose()

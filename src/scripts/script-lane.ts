@@ -1,7 +1,9 @@
 /**
- * The server's side of one thread that runs scripts: passes their calls to the host, and ends the thread when nothing else helps.
+ * The server's side of one thread that runs scripts: passes their calls to the host, and ends the thread when
+ * nothing else helps.
  *
- * A thread is started when it is first needed and used again and again. It is replaced when a script had to be ended with it.
+ * A thread is started when it is first needed and used again and again. It is replaced when a script had to
+ * be ended with it.
  */
 
 import type { Worker } from 'node:worker_threads'
@@ -12,10 +14,16 @@ import { ScriptError, timeOver } from './script-error.ts'
 import { startThread } from './start-thread.ts'
 import type { FromThread, RunEnd, RunMessage, ToThread } from './thread-messages.ts'
 
-/** A script that hears of its end but does not come to it is ended with its thread: one call of a built-in can take seconds. */
+/**
+ * A script that hears of its end but does not come to it is ended with its thread: one call of a built-in can
+ * take seconds.
+ */
 const scriptKillMsMax = 250
 
-/** How long the calls of a script may hold the event loop before others get a turn: thousands of them can wait. */
+/**
+ * How long the calls of a script may hold the event loop before others get a turn: thousands of them can
+ * wait.
+ */
 export const scriptSliceMsMax = 2
 
 export type RunDone = RunEnd & { readonly kind: 'done' }
@@ -122,8 +130,9 @@ class Run {
   }
 
   /**
-   * Messages arrive a thousand in a turn, so that answering each at once would keep everybody else waiting for all of them.
-   * The slice outlives this promise: a thread that sends as fast as it is answered finds nothing waiting after every call.
+   * Messages arrive a thousand in a turn, so that answering each at once would keep everybody else waiting
+   * for all of them. The slice outlives this promise: a thread that sends as fast as it is answered finds
+   * nothing waiting after every call.
    */
   async #answer(reject: (error: unknown) => void): Promise<void> {
     for (;;) {

@@ -1,8 +1,8 @@
 /**
  * Runs stored procedures and triggers: the door for the edge.
  *
- * Runs take turns on a few threads. How a run and its caller work together is said in host.ts; how scripts see the database, in
- * docs/scripts.md.
+ * Runs take turns on a few threads. How a run and its caller work together is said in host.ts; how scripts
+ * see the database, in docs/scripts.md.
  */
 
 import { CapacityError } from '../base/error.ts'
@@ -18,7 +18,10 @@ const scriptMsMax = 5000
 /** What a script may send back: as much as a page. The service's limit is the same, in characters. */
 export const scriptResponseCharsMax = 4 * MiB
 
-/** Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait for one. */
+/**
+ * Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait
+ * for one.
+ */
 export const scriptThreadsMax = 2
 const scriptRunsWaitingMax = 256
 
@@ -71,7 +74,10 @@ export class ScriptRunner {
   readonly #waiting: ((lane: ScriptLane) => void)[] = []
   #isClosed = false
 
-  /** Rejects with a ScriptError when the script throws or is none, with a CapacityError when it takes too long. */
+  /**
+   * Rejects with a ScriptError when the script throws or is none, with a CapacityError when it takes too
+   * long.
+   */
   async runStoredProcedure(run: StoredProcedureRun): Promise<StoredProcedureOutcome> {
     const { response, log } = await this.#run(run, {
       args: run.args,

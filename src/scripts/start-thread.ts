@@ -1,4 +1,7 @@
-/** Starts a thread for code that nobody vouches for: with a stack the engine needs, and without the process's environment. */
+/**
+ * Starts a thread for code that nobody vouches for: with a stack the engine needs, and without the process's
+ * environment.
+ */
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 

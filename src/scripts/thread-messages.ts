@@ -1,7 +1,8 @@
 /**
  * What the server's thread and a thread that runs scripts say to each other.
  *
- * Every message carries the number of its run: when one side has ended a run, words of the other may still be on their way.
+ * Every message carries the number of its run: when one side has ended a run, words of the other may still be
+ * on their way.
  */
 
 import type { HostCall } from './host.ts'

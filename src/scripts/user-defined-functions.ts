@@ -1,10 +1,10 @@
 /**
  * User-defined functions in queries: `udf.name(…)`, called in the middle of a row and answered at once.
  *
- * They run in a thread of their own all the same. In the thread of the query nothing could stop them: the engine asks whether
- * it should once in ten thousand steps, and a function whose steps were searches through megabytes held a thread for 92 seconds
- * under a limit of 100 milliseconds. So the query sleeps while the function works, some 20 microseconds for one that does little, and
- * ends the thread when it works on and on.
+ * They run in a thread of their own all the same. In the thread of the query nothing could stop them: the
+ * engine asks whether it should once in ten thousand steps, and a function whose steps were searches through
+ * megabytes held a thread for 92 seconds under a limit of 100 milliseconds. So the query sleeps while the
+ * function works, some 20 microseconds for one that does little, and ends the thread when it works on and on.
  */
 
 import { machine } from '../base/clock.ts'
@@ -13,10 +13,15 @@ import { itemBytesMax, KiB, nestingDepthMax } from '../base/limits.ts'
 import { FunctionThreadLink } from './function-thread-link.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 
-/** Whoever evaluates a query waits so long for a function, and as long again if it is at work; then its thread is ended. */
+/**
+ * Whoever evaluates a query waits so long for a function, and as long again if it is at work; then its thread
+ * is ended.
+ */
 const functionKillMsMax = 25
 
-/** Longer by what the engine needs to read the arguments: it reads and writes 15 KB of JSON per millisecond. */
+/**
+ * Longer by what the engine needs to read the arguments: it reads and writes 15 KB of JSON per millisecond.
+ */
 const functionCharsPerMs = 8 * KiB
 
 /** User-defined functions in one page of a query, all calls together: the service's five seconds. */
@@ -47,7 +52,10 @@ export class UserDefinedFunctions {
   #sessions = 0
   #lastSession = 0
 
-  /** For one page of a query. The functions are compiled when they are called, in a context of the session's own. */
+  /**
+   * For one page of a query. The functions are compiled when they are called, in a context of the session's
+   * own.
+   */
   async open(definitions: FunctionDefinitions): Promise<FunctionSession> {
     if (this.#sessions >= functionSessionsMax) {
       throw new CapacityError('throttled', 'Too many queries use user-defined functions at the same time.', 100)

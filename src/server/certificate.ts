@@ -1,4 +1,7 @@
-/** The certificate for https: made once, kept in the data directory, valid for the names a local server is reached by. */
+/**
+ * The certificate for https: made once, kept in the data directory, valid for the names a local server is
+ * reached by.
+ */
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'

@@ -1,11 +1,16 @@
-/** The settings: one table of flags with their environment variables, and how texts become a checked configuration. */
+/**
+ * The settings: one table of flags with their environment variables, and how texts become a checked
+ * configuration.
+ */
 
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { RequestError } from '../base/error.ts'
 import { partitionsMax } from '../base/limits.ts'
 
-/** Public, the same everywhere, known to every SDK's samples. It authenticates nobody; being unreachable does. */
+/**
+ * Public, the same everywhere, known to every SDK's samples. It authenticates nobody; being unreachable does.
+ */
 export const wellKnownKey = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 
 export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const

@@ -1,9 +1,10 @@
 /**
  * http and https on one port: the first byte of a connection tells them apart.
  *
- * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. Plain connections begin in the fast lane and
- * leave it for node:http with their first request that is out of the ordinary. The certificate is made, and node:https loaded,
- * when the first TLS connection arrives, so that a start costs nothing for those who never need it.
+ * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. Plain connections begin
+ * in the fast lane and leave it for node:http with their first request that is out of the ordinary. The
+ * certificate is made, and node:https loaded, when the first TLS connection arrives, so that a start costs
+ * nothing for those who never need it.
  */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -106,7 +107,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     port: (gate.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
-      // Requests under way are answered; idle connections are closed at once, the rest when their answer is out.
+      // Requests under way are answered; idle connections are closed at once, the rest when their answer is
+      // out.
       const servers = secure === undefined ? [plain] : [plain, await secure]
       fastLane.close()
       for (const socket of silent) socket.destroy()
@@ -125,8 +127,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 /**
- * The http servers never listen themselves, so they are told that they do: that starts their watch over slow connections.
- * Bytes that are not HTTP get an answer in the shape every other error has.
+ * The http servers never listen themselves, so they are told that they do: that starts their watch over slow
+ * connections. Bytes that are not HTTP get an answer in the shape every other error has.
  */
 function prepare<T extends Server>(server: T): T {
   server.emit('listening')

@@ -1,4 +1,7 @@
-/** Log lines through pino: JSON, or something pleasant when a person is looking. Always to stderr; stdout is for answers. */
+/**
+ * Log lines through pino: JSON, or something pleasant when a person is looking. Always to stderr; stdout is
+ * for answers.
+ */
 
 import { styleText } from 'node:util'
 import { type Logger, pino } from 'pino'

@@ -1,4 +1,7 @@
-/** Moves everything from one store into another: containers, items, logs and time, as they are; then compares the two. */
+/**
+ * Moves everything from one store into another: containers, items, logs and time, as they are; then compares
+ * the two.
+ */
 
 import { openSqliteSource, openSqliteTarget } from '../adapters/sqlite/transfer.ts'
 import { RequestError } from '../base/error.ts'
@@ -12,7 +15,10 @@ import {
   type TransferTarget,
 } from '../store/transfer.ts'
 
-/** Items that are moved from one store to another at a time: what a transfer that is broken off has to do again. */
+/**
+ * Items that are moved from one store to another at a time: what a transfer that is broken off has to do
+ * again.
+ */
 const transferItemsMax = 500
 
 export interface MigrationProgress {

@@ -1,8 +1,8 @@
 /**
  * Mongo wire, plain and TLS, on one port: the first bytes of a connection tell them apart.
  *
- * TLS begins with 16 03 and a version of at least 1. To a Mongo client these are the low bytes of its first message's length,
- * which would then be 66 KB or more; a greeting is far shorter.
+ * TLS begins with 16 03 and a version of at least 1. To a Mongo client these are the low bytes of its first
+ * message's length, which would then be 66 KB or more; a greeting is far shorter.
  */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -17,7 +17,10 @@ import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from 
 export interface MongoListenerOptions {
   readonly host: string
   readonly port: number
-  /** Called when the first client comes: many servers never see one, and its code is a tenth of the memory of an idle process. */
+  /**
+   * Called when the first client comes: many servers never see one, and its code is a tenth of the memory of
+   * an idle process.
+   */
   readonly load: () => Promise<MongoServer>
   /** There are collections already, and perhaps something that the last run left unfinished. */
   readonly isNeeded: boolean

@@ -1,7 +1,8 @@
 /**
  * The door of the folder: query text to a prepared query, and a request's parameters to values.
  *
- * A prepared query belongs to its text alone. Parameters, the moment and the items come with each run (run.ts).
+ * A prepared query belongs to its text alone. Parameters, the moment and the items come with each run
+ * (run.ts).
  */
 
 import { RequestError } from '../base/error.ts'
@@ -17,7 +18,10 @@ import { checkNesting, type SqlValue } from './values/value.ts'
 /** Prepared queries kept by text. Applications use few texts and many parameters. */
 export const preparedQueriesMax = 256
 
-/** Texts longer than this are prepared anew each time, so that the kept ones never hold more than a few megabytes. */
+/**
+ * Texts longer than this are prepared anew each time, so that the kept ones never hold more than a few
+ * megabytes.
+ */
 export const preparedQueryCharsMax = 16 * KiB
 
 export interface PreparedQuery {

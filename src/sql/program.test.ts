@@ -1,4 +1,7 @@
-/** Which programs may be given their items in any order. What programs make of items is tested with pages, in test/query. */
+/**
+ * Which programs may be given their items in any order. What programs make of items is tested with pages, in
+ * test/query.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -3,9 +3,11 @@
  *
  *   plain               rows in the order of their items
  *   ORDER BY            placed by the order keys, then by item and by row within it
- *   DISTINCT            placed by a digest of the row (behind the order keys, if there are any), equal ones being one row
+ *   DISTINCT            placed by a digest of the row (behind the order keys, if there are any), equal ones
+ *                       being one row
  *   GROUP BY, aggregates, FROM (SELECT …), no FROM
- *                       run to the end, then placed by a digest of the row (behind the order keys, if there are any) and its
+ *                       run to the end, then placed by a digest of the row (behind the order keys, if there
+ *                           are any) and its
  *                       count among equals
  */
 
@@ -145,7 +147,10 @@ function isOrderFree({ select: { groups, derived } }: PreparedQuery): boolean {
   return groups.aggregates.every(({ name }) => exactAggregates.has(name))
 }
 
-/** `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. ORDER BY drops some of them. */
+/**
+ * `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. ORDER BY drops some
+ * of them.
+ */
 function countsItems({ query, select }: PreparedQuery): boolean {
   const aggregates = selectedAggregates(query)
   return (

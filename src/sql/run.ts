@@ -1,9 +1,10 @@
 /**
  * Running a prepared query over items: the reference executor.
  *
- * It takes items from anywhere, one at a time, and gives rows back as soon as they are certain. A planner that reads an
- * index range hands in only the items of that range; the filter still runs over them and nothing else changes. Whoever
- * wants less than the whole can use the pieces of `prepared.select` on a frame of their own.
+ * It takes items from anywhere, one at a time, and gives rows back as soon as they are certain. A planner
+ * that reads an index range hands in only the items of that range; the filter still runs over them and
+ * nothing else changes. Whoever wants less than the whole can use the pieces of `prepared.select` on a frame
+ * of their own.
  */
 
 import { type CompiledSelect, itemSlot } from './compile/compiled.ts'

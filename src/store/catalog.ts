@@ -52,11 +52,17 @@ export interface IndexRecord {
   readonly isDeclared: boolean
   /** Every item has its entries. Until then writes keep up their own, and nobody may read it. */
   readonly isReady: boolean
-  /** Keys were cut: equal keys may stand for different values, so the index does not know the order of all items. */
+  /**
+   * Keys were cut: equal keys may stand for different values, so the index does not know the order of all
+   * items.
+   */
   readonly hasCutKeys: boolean
   /** Items with more entries than allowed have none, so the index does not know all items. */
   readonly hasGaps: boolean
-  /** An item has more than one entry, which a path of its definition does not show. Paths through `anyElement` do. */
+  /**
+   * An item has more than one entry, which a path of its definition does not show. Paths through `anyElement`
+   * do.
+   */
   readonly hasSeveralKeys: boolean
 }
 

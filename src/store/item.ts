@@ -43,7 +43,10 @@ export interface StampGap {
 /** The number behind a text that is always the same. */
 export interface StampForm {
   readonly before: string
-  /** Twelve hexadecimal digits or more; `base64` of `bytesBefore` and the number, eight bytes little endian, `-` for `/`. */
+  /**
+   * Twelve hexadecimal digits or more; `base64` of `bytesBefore` and the number, eight bytes little endian,
+   * `-` for `/`.
+   */
   readonly number: 'decimal' | 'hexadecimal' | 'base64'
   /** Two bytes in hexadecimal. */
   readonly bytesBefore?: string

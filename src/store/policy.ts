@@ -30,7 +30,7 @@ export interface Viewpoint {
 }
 
 /**
- * Until it is disposed of, sweeps of an embedded store leave what is living in it. Gateways that share a store know nothing of
- * each other's pages.
+ * Until it is disposed of, sweeps of an embedded store leave what is living in it. Gateways that share a
+ * store know nothing of each other's pages.
  */
 export type View = Viewpoint & Disposable

@@ -1,4 +1,6 @@
-/** What can be read of a container, and what the answers say: ranges, pages, changes, the log and the census. */
+/**
+ * What can be read of a container, and what the answers say: ranges, pages, changes, the log and the census.
+ */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -74,8 +76,8 @@ export interface IndexScanAnswer extends Answer {
 }
 
 /**
- * Where reading changes goes on. Only the store that made it can read it; `'0'` stands before every change, and
- * `changesNow` gives the one behind all there are.
+ * Where reading changes goes on. Only the store that made it can read it; `'0'` stands before every change,
+ * and `changesNow` gives the one behind all there are.
  */
 export type ChangePosition = string
 
@@ -134,11 +136,16 @@ export interface PageSize {
   readonly bytesMax: number
 }
 
-/** One container as a page of a query reads it: in the store itself, or in a snapshot of it that another thread has. */
+/**
+ * One container as a page of a query reads it: in the store itself, or in a snapshot of it that another
+ * thread has.
+ */
 export interface ContainerReader {
   read(key: ItemKey, at: Viewpoint): MaybePromise<ReadAnswer>
   scan(range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
-  /** All living items in whatever order is the fastest, where there is one that is faster than that of `scan`. */
+  /**
+   * All living items in whatever order is the fastest, where there is one that is faster than that of `scan`.
+   */
   scanRows?(after: number | undefined, at: Viewpoint, page: PageSize): MaybePromise<RowsAnswer>
   scanIndex(range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
   countEntries(range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>

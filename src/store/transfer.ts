@@ -1,8 +1,8 @@
 /**
  * All that a store holds, as it is: for moving it into another store, whichever kind the two are.
  *
- * Beside the port, because nobody may use a store while its insides are moved. Items come alive or dead, with the numbers, seconds
- * and deadlines that they have; entries of indexes are made anew from the bodies.
+ * Beside the port, because nobody may use a store while its insides are moved. Items come alive or dead, with
+ * the numbers, seconds and deadlines that they have; entries of indexes are made anew from the bodies.
  */
 
 import { createHash } from 'node:crypto'
@@ -46,9 +46,15 @@ export interface TransferSource extends AsyncDisposable {
 
 /** What is half moved is no store yet: nothing else can open it. */
 export interface TransferTarget extends TransferSource {
-  /** Makes databases and containers in an empty store, or finds how far an earlier transfer of the same contents has come. */
+  /**
+   * Makes databases and containers in an empty store, or finds how far an earlier transfer of the same
+   * contents has come.
+   */
   begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>>
-  /** Stores items with their entries; what was stored before is not stored again, and that they are is remembered with them. */
+  /**
+   * Stores items with their entries; what was stored before is not stored again, and that they are is
+   * remembered with them.
+   */
   putItems(container: StoredContainer, items: readonly ScannedItem[]): Promise<void>
   putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void>
   /** From now on it is a store. */
@@ -60,7 +66,10 @@ export function fingerprintOf(contents: StoreContents): string {
   return createHash('sha256').update(JSON.stringify(contents)).digest('hex')
 }
 
-/** Counts and adds up what it is shown; two that were shown the same things are equal, in whichever order they came. */
+/**
+ * Counts and adds up what it is shown; two that were shown the same things are equal, in whichever order they
+ * came.
+ */
 export class Checksum {
   #count = 0
   #sum = 0n

@@ -9,8 +9,8 @@ import type { Answer } from './reading.ts'
 /** What to do at a key, and what must be found there. */
 export type ItemChange = {
   /**
-   * The version to find, when a living item is there; a version that no item has never matches. An upsert that finds none
-   * creates, as the service does (azure-cosmos-dotnet-v3#1698).
+   * The version to find, when a living item is there; a version that no item has never matches. An upsert
+   * that finds none creates, as the service does (azure-cosmos-dotnet-v3#1698).
    */
   readonly ifVersion?: number | undefined
 } & (
@@ -19,7 +19,9 @@ export type ItemChange = {
       readonly draft: Draft
       /** The item's own time to live in seconds, -1 for never, undefined to inherit. */
       readonly ttl: number | undefined
-      /** The item is dead from this second on, whatever its time to live says; for lives that end on a date. */
+      /**
+       * The item is dead from this second on, whatever its time to live says; for lives that end on a date.
+       */
       readonly until?: EpochSeconds | undefined
     }
   | { readonly kind: 'delete' }
@@ -32,8 +34,8 @@ export interface Step {
   readonly container: ContainerRecord
   readonly key: ItemKey
   /**
-   * undefined: only look. Refuses by throwing a RequestError, which undoes the whole transaction. A store that must try again
-   * calls it again, so it may have no effects but its answer.
+   * undefined: only look. Refuses by throwing a RequestError, which undoes the whole transaction. A store
+   * that must try again calls it again, so it may have no effects but its answer.
    */
   decide(found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined
   /** It decides the same whatever is there: the store need not look. */
@@ -53,7 +55,10 @@ export interface TransactAnswer {
   readonly version: number
   /** Of every step up to the one that stopped the transaction, if one did. */
   readonly steps: readonly StepAnswer[]
-  /** The transaction did not happen, because of its last answered step: refused by `decide`, or by its outcome. */
+  /**
+   * The transaction did not happen, because of its last answered step: refused by `decide`, or by its
+   * outcome.
+   */
   readonly refusal?: { readonly error: RequestError | undefined }
 }
 

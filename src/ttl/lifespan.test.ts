@@ -1,4 +1,7 @@
-/** Tests of the rules of life: the matrix, what counts as a ttl, deadlines, and what a change of the default leaves behind. */
+/**
+ * Tests of the rules of life: the matrix, what counts as a ttl, deadlines, and what a change of the default
+ * leaves behind.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,8 +1,9 @@
 /**
  * How long an item lives, and therefore when it ends.
  *
- * Two may speak: the container (its default) and the item (its own ttl). The container has the first word: when its
- * default is absent, expiry is off and an item's ttl is only data. Otherwise the item has the last word.
+ * Two may speak: the container (its default) and the item (its own ttl). The container has the first word:
+ * when its default is absent, expiry is off and an item's ttl is only data. Otherwise the item has the last
+ * word.
  *
  *   container default   item ttl       the item
  *   absent or null      anything       lives for ever
@@ -12,13 +13,14 @@
  *   d                   n              is dead at _ts + n
  *   d                   -1             lives for ever
  *
- * An inherited lifespan is never stored. It is looked up at the moment of reading, so changing a container's default is
- * one write, however many items it holds.
+ * An inherited lifespan is never stored. It is looked up at the moment of reading, so changing a container's
+ * default is one write, however many items it holds.
  *
- * Death is final. Because nothing is stored in the items, a longer default (or none) would revive those that are dead and
- * not yet removed. Two marks in the policy prevent it: when the default changes at T from n, every inheriting item
- * written at or before T - n has died and stays dead; when expiry was on at all, every item with an own deadline at or
- * before T has died and stays dead. Items written later lie beyond both marks by construction: their `_ts` is at least T.
+ * Death is final. Because nothing is stored in the items, a longer default (or none) would revive those that
+ * are dead and not yet removed. Two marks in the policy prevent it: when the default changes at T from n,
+ * every inheriting item written at or before T - n has died and stays dead; when expiry was on at all, every
+ * item with an own deadline at or before T has died and stays dead. Items written later lie beyond both marks
+ * by construction: their `_ts` is at least T.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -66,8 +68,8 @@ export function isTtl(value: unknown): value is number {
 /**
  * An item's own ttl as its JSON has it: seconds, -1, or undefined to inherit.
  *
- * The documents say that null is not supported and Azure refuses it; people write it to mean "no ttl of its own". It
- * counts as absent unless `strict`.
+ * The documents say that null is not supported and Azure refuses it; people write it to mean "no ttl of its
+ * own". It counts as absent unless `strict`.
  */
 export function parseItemTtl(value: unknown, options: { strict: boolean }): number | undefined {
   if (value === undefined || (value === null && !options.strict)) return undefined

@@ -1,4 +1,6 @@
-/** Tests of the predicate: how a policy and a moment become two thresholds, and how an item is judged by them. */
+/**
+ * Tests of the predicate: how a policy and a moment become two thresholds, and how an item is judged by them.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -7,7 +9,8 @@ import { neverDeadline } from '../store/policy.ts'
 import { isAlive, livingAt } from './living.ts'
 
 describe('the thresholds of a moment', () => {
-  // Default, the two marks; then, at second 1000, what an inheriting item and one with its own deadline must be after.
+  // Default, the two marks; then, at second 1000, what an inheriting item and one with its own deadline must
+  // be after.
   const rows: [number | null, number, number, number, number][] = [
     [null, -1, -1, -1, -1],
     [null, 300, 400, 300, 400],

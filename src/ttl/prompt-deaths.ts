@@ -1,9 +1,10 @@
 /**
- * Tells deaths at their deadlines: where a log is kept, whatever is dead is removed before anything is written or the log is read.
+ * Tells deaths at their deadlines: where a log is kept, whatever is dead is removed before anything is
+ * written or the log is read.
  *
- * Without this a death enters the log when the purger comes by, as the service documents it, and later changes may come before it.
- * The last sweep is asked for together with the write, so that an embedded store takes both in one transaction at one moment; what dies
- * in the very second of a write may come behind it.
+ * Without this a death enters the log when the purger comes by, as the service documents it, and later
+ * changes may come before it. The last sweep is asked for together with the write, so that an embedded store
+ * takes both in one transaction at one moment; what dies in the very second of a write may come behind it.
  */
 
 import { sweepRowsMax } from '../base/limits.ts'

@@ -52,7 +52,8 @@ class Bench {
     t.mock.method(machine, 'setTimeout', (work: () => void, ms: number) => {
       if (ms < 100) this.nowMs += ms
       else this.#timer = work
-      // The short waits are those for an idle moment; they pass at once, but not before others had their turn.
+      // The short waits are those for an idle moment; they pass at once, but not before others had their
+      // turn.
       const timer = setTimeout(ms < 100 ? work : () => {}, 0)
       if (ms >= 100) this.#onTimer?.()
       return timer

@@ -1,16 +1,19 @@
 /**
  * Decides where and when to sweep, and spends only what nobody else wants.
  *
- * Removing is not dying: the dead are invisible from their deadline on, whether or not the purger has come by. So it may
- * always wait, and it does:
+ * Removing is not dying: the dead are invisible from their deadline on, whether or not the purger has come
+ * by. So it may always wait, and it does:
  *
- *   - With enforced throughput a container's sweep is paid with request units that its requests left over in the last
+ *   - With enforced throughput a container's sweep is paid with request units that its requests left over in
+ *     the last
  *     closed second (units/budget.ts). None left: the backlog waits.
- *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no request has arrived
- *     since the last one. Under an unbroken stream of requests a backlog gets one sweep every 50 ms all the same.
+ *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no
+ *     request has arrived
+ *     since the last one. Under an unbroken stream of requests a backlog gets one sweep every 50 ms all the
+ *           same.
  *
- * Containers take turns, one sweep each, so one container's backlog does not starve another's. What deleted containers held
- * is given back by the same rules, after the dead.
+ * Containers take turns, one sweep each, so one container's backlog does not starve another's. What deleted
+ * containers held is given back by the same rules, after the dead.
  */
 
 import { machine } from '../base/clock.ts'
@@ -127,7 +130,10 @@ export class Purger implements AsyncDisposable {
     }
   }
 
-  /** Another one is first in each pass: containers that share a throughput take turns at what is left over of it. */
+  /**
+   * Another one is first in each pass: containers that share a throughput take turns at what is left over of
+   * it.
+   */
   #inNewOrder(containers: readonly ContainerRecord[]): readonly ContainerRecord[] {
     const first = this.#passes++ % Math.max(1, containers.length)
     return [...containers.slice(first), ...containers.slice(0, first)]

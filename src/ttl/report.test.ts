@@ -98,7 +98,9 @@ describe('the status', () => {
   })
 })
 
-/** Items of a container as they may have come about: written at different times, under defaults that changed. */
+/**
+ * Items of a container as they may have come about: written at different times, under defaults that changed.
+ */
 const events = fc.array(
   fc.oneof(
     {
@@ -272,7 +274,8 @@ describe('an item explained', () => {
   const died = (ago: number, at: number, source: string) =>
     `The item died at ${start + at}, ${ago} s ago, by ${source}, counted from its last write. It waits to be removed; nobody sees it.`
 
-  // Default, ttl, seconds after the write: state, rule, effective ttl, expires after, seconds left; and the sentence.
+  // Default, ttl, seconds after the write: state, rule, effective ttl, expires after, seconds left; and the
+  // sentence.
   type Row = [
     number | null,
     number | undefined,

@@ -1,4 +1,7 @@
-/** What can be said about life and death in a container: status, forecast, preview of a change, and one item explained. */
+/**
+ * What can be said about life and death in a container: status, forecast, preview of a change, and one item
+ * explained.
+ */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
@@ -46,7 +49,10 @@ export async function ttlStatus(store: Store, container: ContainerRecord): Promi
   }
 }
 
-/** Where the default no longer says it, the distance of the two marks does: both were set by the change that ended it. */
+/**
+ * Where the default no longer says it, the distance of the two marks does: both were set by the change that
+ * ended it.
+ */
 function inheritedLifespan({ defaultTtl, inheritedDeadAt, ownDeadAt }: TtlPolicy): number {
   return defaultTtl !== null && defaultTtl > 0 ? defaultTtl : ownDeadAt - inheritedDeadAt
 }
@@ -101,7 +107,8 @@ export async function preview(store: Store, container: ContainerRecord, defaultT
 /**
  * Of the items that live now, how many a policy lets die at once and then up to each edge.
  *
- * Under one policy the thresholds only rise, so what dies between two edges is what lies between their thresholds.
+ * Under one policy the thresholds only rise, so what dies between two edges is what lies between their
+ * thresholds.
  */
 async function deaths(
   store: Store,

@@ -1,4 +1,7 @@
-/** Tests of a rate enforced second by second, and of what is left over for the purger, with a clock turned by hand. */
+/**
+ * Tests of a rate enforced second by second, and of what is left over for the purger, with a clock turned by
+ * hand.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -129,7 +132,8 @@ describe('over thousands of seconds of random requests and a greedy purger', () 
     readonly isSlow: boolean
   }
 
-  // Mostly several requests in a second, sometimes minutes apart; now and then one that costs more than a second has.
+  // Mostly several requests in a second, sometimes minutes apart; now and then one that costs more than a
+  // second has.
   const request: fc.Arbitrary<Request> = fc.record({
     afterMs: fc.oneof(
       { arbitrary: fc.nat({ max: 400 }), weight: 8 },

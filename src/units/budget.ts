@@ -1,17 +1,18 @@
 /**
  * A provisioned rate, enforced second by second.
  *
- * Requests take from the second in which they arrive; what does not fit is refused until the next second begins. The purger
- * never touches a running second: it spends what the last closed second has left over, and only that. Hence two promises
- * that no scheduling can break:
+ * Requests take from the second in which they arrive; what does not fit is refused until the next second
+ * begins. The purger never touches a running second: it spends what the last closed second has left over, and
+ * only that. Hence two promises that no scheduling can break:
  *
  *   - in every second, what requests took plus what the purger spent of it is at most the provisioned rate;
  *   - requests meet the same refusals whether the purger runs or not.
  *
- * Nothing is carried further than one second. An operation that alone costs more than a whole second's budget is let through
- * when the second is untouched, since otherwise it could never run.
+ * Nothing is carried further than one second. An operation that alone costs more than a whole second's budget
+ * is let through when the second is untouched, since otherwise it could never run.
  *
- * Seconds are the machine's: a rate is about the world outside, also when the clock of the items is turned by hand.
+ * Seconds are the machine's: a rate is about the world outside, also when the clock of the items is turned by
+ * hand.
  */
 
 import { machine } from '../base/clock.ts'

@@ -1,8 +1,9 @@
 /**
- * What an operation costs in request units, from bytes and rows touched; docs/request-units.md states the model.
+ * What an operation costs in request units, from bytes and rows touched; docs/request-units.md states the
+ * model.
  *
- * The service documents four points: a point read of 1 KB costs 1 RU and of 100 KB about 10; a write of 1 KB costs about 5
- * and of 100 KB about 50. A square root passes through all of them.
+ * The service documents four points: a point read of 1 KB costs 1 RU and of 100 KB about 10; a write of 1 KB
+ * costs about 5 and of 100 KB about 50. A square root passes through all of them.
  */
 
 const bytesPerKiB = 1024

@@ -1,4 +1,6 @@
-/** Finds the budget that pays for a container: its own, or the one its database shares among its containers. */
+/**
+ * Finds the budget that pays for a container: its own, or the one its database shares among its containers.
+ */
 
 import { CapacityError } from '../base/error.ts'
 import { throughputDefault } from '../base/limits.ts'
@@ -12,8 +14,8 @@ export class Ledger {
   readonly #budgets = new Map<string, Budget>()
 
   /**
-   * Without enforcement charges are still reported, and nobody is ever refused. `share`: the part of each rate that is given
-   * here, when others give the rest.
+   * Without enforcement charges are still reported, and nobody is ever refused. `share`: the part of each
+   * rate that is given here, when others give the rest.
    */
   constructor(options: { isEnforced: boolean; monotonicMs?: () => number; share?: () => number }) {
     this.#isEnforced = options.isEnforced

@@ -1,4 +1,7 @@
-/** mayfly migrate: from a directory to PostgreSQL and back, as it was, also when it is broken off and begun again. */
+/**
+ * mayfly migrate: from a directory to PostgreSQL and back, as it was, also when it is broken off and begun
+ * again.
+ */
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -61,7 +64,10 @@ async function make(store: Store, id: string, more: object = {}): Promise<Contai
   return container!
 }
 
-/** Items of all kinds, some dead, some dead for ever by a default that was longer once; a log, a unique key, an index, bytes. */
+/**
+ * Items of all kinds, some dead, some dead for ever by a default that was longer once; a log, a unique key,
+ * an index, bytes.
+ */
 async function furnish(store: Store, clock: ManualClock): Promise<string> {
   const items = await make(store, 'items')
   const writeAll = (step: number, content: (n: number) => object) => {

@@ -1,6 +1,7 @@
 /**
- * Everything that is tested over PostgreSQL once more over a Citus cluster: MAYFLY_TEST_CITUS is the address of a database on its
- * coordinator that knows the workers. Each file makes databases of its own, on every node.
+ * Everything that is tested over PostgreSQL once more over a Citus cluster: MAYFLY_TEST_CITUS is the address
+ * of a database on its coordinator that knows the workers. Each file makes databases of its own, on every
+ * node.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** The suites of clients once more, with the data of their servers in PostgreSQL: nothing that a client can see differs. */
+/**
+ * The suites of clients once more, with the data of their servers in PostgreSQL: nothing that a client can
+ * see differs.
+ */
 
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'

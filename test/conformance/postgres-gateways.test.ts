@@ -1,6 +1,6 @@
 /**
- * Three servers, each a process of its own, over one PostgreSQL: what one has answered holds for the others, what one saw dead
- * none sees alive, and killing them, or PostgreSQL, loses nothing that was acknowledged.
+ * Three servers, each a process of its own, over one PostgreSQL: what one has answered holds for the others,
+ * what one saw dead none sees alive, and killing them, or PostgreSQL, loses nothing that was acknowledged.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,6 @@
-/** The promises of the storage port about the order of changes and the log, as a suite that each adapter runs. */
+/**
+ * The promises of the storage port about the order of changes and the log, as a suite that each adapter runs.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** A Citus cluster that gets workers: data goes there, and shards move while gateways write and read without anybody noticing (P2, P12). */
+/**
+ * A Citus cluster that gets workers: data goes there, and shards move while gateways write and read without
+ * anybody noticing (P2, P12).
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

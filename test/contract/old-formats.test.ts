@@ -1,6 +1,6 @@
 /**
- * Data of every earlier format is opened, brought up to date and served. The tables are made as they were then, by the
- * migrations up to there; a migration that has been released is never edited.
+ * Data of every earlier format is opened, brought up to date and served. The tables are made as they were
+ * then, by the migrations up to there; a migration that has been released is never edited.
  */
 
 import assert from 'node:assert/strict'
@@ -26,7 +26,9 @@ const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 } as const
 const firstFormat = 1
 const ttl = 100
 
-/** One container with a default, and in it `a`, written at the start, and `own`, with a deadline of its own. */
+/**
+ * One container with a default, and in it `a`, written at the start, and `own`, with a deadline of its own.
+ */
 const containerColumns = `database, id, rid, version, ts, partition_key, partition_count, default_ttl, inherited_dead_at, own_dead_at, definition`
 const containerValues = `1, 'c', 8, 3, ${start}, '${JSON.stringify(partitionKey)}', 1, ${ttl}, ${start - 10}, ${start - 10}, '{}'`
 const items = [

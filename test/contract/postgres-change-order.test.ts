@@ -1,4 +1,7 @@
-/** P12 among many writers, transactions that abort and locks that hang: and the check itself is shown to catch a plain sequence. */
+/**
+ * P12 among many writers, transactions that abort and locks that hang: and the check itself is shown to catch
+ * a plain sequence.
+ */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** PostgreSQL that is troubled, slow, full, killed or not there: nothing happens twice, nothing that was said is lost, and it ends. */
+/**
+ * PostgreSQL that is troubled, slow, full, killed or not there: nothing happens twice, nothing that was said
+ * is lost, and it ends.
+ */
 
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'

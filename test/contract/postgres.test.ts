@@ -221,7 +221,10 @@ describe('indexes in PostgreSQL', () => {
     }
   }
 
-  /** All entries of a range, page by page; in order, those with equal keys by id because stores number items differently. */
+  /**
+   * All entries of a range, page by page; in order, those with equal keys by id because stores number items
+   * differently.
+   */
   async function walk(store: Store, container: ContainerRecord, range: IndexRange, itemsMax: number) {
     const found: { key: string; id: string; body: unknown }[] = []
     let after: IndexPosition | undefined

@@ -1,4 +1,7 @@
-/** The write-ahead log of the embedded store: it stays short, and where readers keep it from that it becomes short again. */
+/**
+ * The write-ahead log of the embedded store: it stays short, and where readers keep it from that it becomes
+ * short again.
+ */
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, stat } from 'node:fs/promises'

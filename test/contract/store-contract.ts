@@ -1,4 +1,7 @@
-/** Every promise of the storage port that needs more than one call to check, as a suite that each adapter runs. */
+/**
+ * Every promise of the storage port that needs more than one call to check, as a suite that each adapter
+ * runs.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

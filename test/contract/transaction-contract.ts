@@ -60,7 +60,8 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
       within(async store => {
         const container = await makeContainer(store, null)
         for (let round = 0; round < 10; round++) {
-          // Of many partitions, so that some go together and some do not; and some on their way already when the next is asked for.
+          // Of many partitions, so that some go together and some do not; and some on their way already when
+          // the next is asked for.
           const keys = Array.from({ length: 12 }, (_, n) => keyOf(`r${round}`, `p${n}`))
           const seen = keys.map(() => new Set<number>())
           const ask = async (key: ItemKey, n: number) => {

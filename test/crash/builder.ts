@@ -1,6 +1,6 @@
 /**
- * Makes a container, fills it and deletes it, over and over under one name: what crashes leave of a container is all of it
- * or nothing, and a new one never shows what the old one held.
+ * Makes a container, fills it and deletes it, over and over under one name: what crashes leave of a container
+ * is all of it or nothing, and a new one never shows what the old one held.
  */
 
 import type { Client, Reply } from './client.ts'

@@ -1,4 +1,7 @@
-/** One signed connection to a server: a request ends with its whole answer, or with the loss of the connection. */
+/**
+ * One signed connection to a server: a request ends with its whole answer, or with the loss of the
+ * connection.
+ */
 
 import { createHmac } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -87,8 +90,8 @@ function replyOf({ statusCode, headers }: IncomingMessage, text: string): Reply 
 }
 
 /**
- * The headers every request of the protocol carries. A feed is signed with the link of its owner, a single resource with
- * its own; admin calls need no signature on loopback and ignore it.
+ * The headers every request of the protocol carries. A feed is signed with the link of its owner, a single
+ * resource with its own; admin calls need no signature on loopback and ignore it.
  */
 export function signed(method: string, path: string): Record<string, string> {
   const date = new Date(machine.epochMs()).toUTCString()

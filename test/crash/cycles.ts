@@ -1,10 +1,10 @@
 /**
- * Kills a real server under load, again and again, on one data directory, and checks after every restart that it kept its
- * word: no acknowledged write lost, nothing dead visible again, nothing living removed, the clock not set back, no version
- * given twice.
+ * Kills a real server under load, again and again, on one data directory, and checks after every restart that
+ * it kept its word: no acknowledged write lost, nothing dead visible again, nothing living removed, the clock
+ * not set back, no version given twice.
  *
- * A seed determines what every actor does; when the kill hits them is real time. An operation whose answer was cut off may
- * or may not have happened, and either is right.
+ * A seed determines what every actor does; when the kill hits them is real time. An operation whose answer
+ * was cut off may or may not have happened, and either is right.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'

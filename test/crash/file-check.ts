@@ -35,7 +35,10 @@ export function checkCopy(directory: string, world: World): void {
   rmSync(copy, { recursive: true })
 }
 
-/** Opening the file recovers it, and closing it folds the log into it: another state for the server to start from. */
+/**
+ * Opening the file recovers it, and closing it folds the log into it: another state for the server to start
+ * from.
+ */
 export function checkFile(directory: string, { timeline, models }: World): void {
   const db = new DatabaseSync(join(directory, 'mayfly.db'))
   try {

@@ -1,4 +1,7 @@
-/** Kills the real server while it builds an index of many items beside writes, deaths and purges; what it builds is exact. */
+/**
+ * Kills the real server while it builds an index of many items beside writes, deaths and purges; what it
+ * builds is exact.
+ */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

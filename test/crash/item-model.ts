@@ -1,9 +1,9 @@
 /**
  * The items of one container as far as they were acknowledged, and for each at most one operation under way.
  *
- * Every item belongs to one actor, which sends one operation at a time. So after a crash an item is in the state that was
- * acknowledged last, or in the state that the operation under way would have brought about; nothing else is allowed.
- * Whether an acknowledged item is still alive is asked of the timeline.
+ * Every item belongs to one actor, which sends one operation at a time. So after a crash an item is in the
+ * state that was acknowledged last, or in the state that the operation under way would have brought about;
+ * nothing else is allowed. Whether an acknowledged item is still alive is asked of the timeline.
  */
 
 import type { Reply } from './client.ts'
@@ -108,7 +108,8 @@ export class ItemModel {
   }
 
   /**
-   * A point read after a restart. Whatever was under way has happened or never will: from now on this is what is known.
+   * A point read after a restart. Whatever was under way has happened or never will: from now on this is what
+   * is known.
    */
   settle(id: string, reply: Reply): Settled {
     const slot = this.#slot(id)
@@ -145,7 +146,9 @@ export class ItemModel {
     }
   }
 
-  /** Whether the answer says that a living item was found; fails when it cannot have been, or must have been. */
+  /**
+   * Whether the answer says that a living item was found; fails when it cannot have been, or must have been.
+   */
   #judge({ present, trace }: Slot, { attempt, now, epochs }: Sent, { status, text }: Reply): boolean {
     const found = answers[attempt.kind][status]
     check(found !== undefined, `${attempt.kind} was answered with ${status} ${text}: ${trace.join('; ')}`)
@@ -190,7 +193,10 @@ export class ItemModel {
     check(!this.#isDead(item), this.#tell(slot, 'an item is visible that died before the crash'))
   }
 
-  /** A living item is not found after a restart: did the operation under way remove it, or replace it by one that died? */
+  /**
+   * A living item is not found after a restart: did the operation under way remove it, or replace it by one
+   * that died?
+   */
   #mayHaveEnded({ attempt, now }: Sent): boolean {
     if (attempt.kind === 'delete') return true
     return (attempt.kind === 'replace' || attempt.kind === 'upsert') && this.#isDead({ ts: now, ttl: attempt.ttl })

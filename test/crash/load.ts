@@ -1,9 +1,8 @@
 /**
  * The mixed load: eight actors, each on its own connection and with items of its own, one request at a time.
  *
- * The first actor is also the governor, who alone moves the clock, changes defaults and forces purges; the second also
- * builds and deletes containers. They go on until the server is gone or the
- * load is over.
+ * The first actor is also the governor, who alone moves the clock, changes defaults and forces purges; the
+ * second also builds and deletes containers. They go on until the server is gone or the load is over.
  */
 
 import { Client, ConnectionLost, type Reply } from './client.ts'
@@ -31,7 +30,10 @@ export interface LoadOptions {
   readonly isOver: () => boolean
 }
 
-/** Resolves when no actor is at work any more, also when some found something wrong; the first such finding is thrown. */
+/**
+ * Resolves when no actor is at work any more, also when some found something wrong; the first such finding is
+ * thrown.
+ */
 export async function runLoad(world: World, options: LoadOptions): Promise<void> {
   const actors = Array.from({ length: actorCount }, (_, actor) => runActor(world, actor, options))
   const failures = (await Promise.allSettled(actors)).filter(result => result.status === 'rejected')

@@ -1,4 +1,6 @@
-/** The judge is judged: answers that a broken server would give are refused, and those of a right one are not. */
+/**
+ * The judge is judged: answers that a broken server would give are refused, and those of a right one are not.
+ */
 
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'

@@ -1,12 +1,13 @@
 /**
  * What is known of the clock and of the containers' defaults, and whether an item can be alive under it.
  *
- * The oracle keeps the full history instead of the two marks the server folds it into: an item is dead when it was dead at
- * any moment of any epoch (a stretch of time with one default), because death is final. An item cannot die in the second
- * in which it was written, so the order of a write and a change within one second never matters.
+ * The oracle keeps the full history instead of the two marks the server folds it into: an item is dead when
+ * it was dead at any moment of any epoch (a stretch of time with one default), because death is final. An
+ * item cannot die in the second in which it was written, so the order of a write and a change within one
+ * second never matters.
  *
- * One actor alone moves the clock and changes defaults, one request at a time. So at any time there is what was
- * acknowledged, and at most one change that may have happened already.
+ * One actor alone moves the clock and changes defaults, one request at a time. So at any time there is what
+ * was acknowledged, and at most one change that may have happened already.
  */
 
 import { check } from './violation.ts'
@@ -65,8 +66,8 @@ export class Timeline {
   }
 
   /**
-   * Whether an operation at the moment `at` must find the item dead: by an epoch that was in place when the request was
-   * sent, or that began in an earlier second than the operation.
+   * Whether an operation at the moment `at` must find the item dead: by an epoch that was in place when the
+   * request was sent, or that began in an earlier second than the operation.
    */
   isSurelyDead(container: string, life: Life, at: number, epochsAtSend: number): boolean {
     return this.#of(container).some(

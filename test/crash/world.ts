@@ -77,7 +77,9 @@ export async function furnish(client: Client, { timeline }: World): Promise<void
   }
 }
 
-/** The declared index changes with every write of an item, and must stay in step with it through every crash. */
+/**
+ * The declared index changes with every write of an item, and must stay in step with it through every crash.
+ */
 export function definitionText(container: string, defaultTtl: number | null): string {
   const partitionKey = { paths: ['/pk'], kind: 'Hash', version: 2 }
   const compositeIndexes = [

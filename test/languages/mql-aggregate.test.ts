@@ -1,8 +1,9 @@
 /**
- * The aggregation language by cases: every expression and every stage over a few documents, compared to the last byte.
+ * The aggregation language by cases: every expression and every stage over a few documents, compared to the
+ * last byte.
  *
- * The cases in `mql/expressions-*.ts` and `mql/stages-*.ts` name nothing of ours; an expression is run as the stage
- * `{ $replaceWith: { v: expression } }` over one document.
+ * The cases in `mql/expressions-*.ts` and `mql/stages-*.ts` name nothing of ours; an expression is run as the
+ * stage `{ $replaceWith: { v: expression } }` over one document.
  */
 
 import assert from 'node:assert/strict'

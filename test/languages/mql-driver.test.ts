@@ -1,8 +1,10 @@
 /**
- * The cases of finding, updating and aggregating once more, through the `mongodb` driver and a socket, compared to the last byte.
+ * The cases of finding, updating and aggregating once more, through the `mongodb` driver and a socket,
+ * compared to the last byte.
  *
- * Documents go in as the bytes they are, by a client made by hand, since a driver would change some of them; what comes back is
- * taken raw from the driver. The few filters that no driver can say are said by hand as well.
+ * Documents go in as the bytes they are, by a client made by hand, since a driver would change some of them;
+ * what comes back is taken raw from the driver. The few filters that no driver can say are said by hand as
+ * well.
  */
 
 import assert from 'node:assert/strict'
@@ -193,7 +195,9 @@ for (const [family, operators] of Object.entries(expressionFamilies)) {
   })
 }
 
-/** Documents without an `_id` get one that keeps them in order, and that is taken out of the results again. */
+/**
+ * Documents without an `_id` get one that keeps them in order, and that is taken out of the results again.
+ */
 const mark = 'ffffffffffffffff'
 
 function marked(documents: readonly Document[]): Document[] {

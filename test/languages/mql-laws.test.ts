@@ -1,4 +1,7 @@
-/** Filters against a second matcher, which decodes documents and follows the documented rules without regard to speed. */
+/**
+ * Filters against a second matcher, which decodes documents and follows the documented rules without regard
+ * to speed.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Laws of updates, over random documents of all types: what was set is found, and what was not touched keeps its bytes. */
+/**
+ * Laws of updates, over random documents of all types: what was set is found, and what was not touched keeps
+ * its bytes.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** The update language by cases: every file in `mql/` named `update-…` is a list of updates with what they make of a document. */
+/**
+ * The update language by cases: every file in `mql/` named `update-…` is a list of updates with what they
+ * make of a document.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

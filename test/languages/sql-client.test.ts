@@ -1,9 +1,10 @@
 /**
- * The cases of the query language once more, through the official client and a real socket, over one partition and over five.
- * Cases with items are asked for in every way the client has, all others in one way each, by turns.
+ * The cases of the query language once more, through the official client and a real socket, over one
+ * partition and over five. Cases with items are asked for in every way the client has, all others in one way
+ * each, by turns.
  *
- * A stored item needs an id of text and a partition key, and gets system properties: the property `id` of the cases is called
- * `key` here, and what was added is taken out of the rows again.
+ * A stored item needs an id of text and a partition key, and gets system properties: the property `id` of the
+ * cases is called `key` here, and what was added is taken out of the rows again.
  */
 
 import assert from 'node:assert/strict'

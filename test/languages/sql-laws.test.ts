@@ -1,8 +1,9 @@
 /**
  * Laws of the language, over generated expressions: what must be equal however it is written.
  *
- * The partition law is the strongest: every row is in exactly one of `e`, `NOT e` and "e is no boolean", and an
- * aggregate over all rows is put together from the three parts (after the "ternary logic partitioning" of SQLancer).
+ * The partition law is the strongest: every row is in exactly one of `e`, `NOT e` and "e is no boolean", and
+ * an aggregate over all rows is put together from the three parts (after the "ternary logic partitioning" of
+ * SQLancer).
  */
 
 import assert from 'node:assert/strict'

@@ -1,8 +1,10 @@
 /**
- * The query language by cases: every file in `sql/` is a list of queries over a few items, with the rows they give.
+ * The query language by cases: every file in `sql/` is a list of queries over a few items, with the rows they
+ * give.
  *
- * A case is `{query, items, parameters, rows}`, or `{…, error}` with a part of the message or the kind of the error, or in
- * short `{value, is}` for `SELECT VALUE <value>`, where a missing `is` means undefined. All run at one moment.
+ * A case is `{query, items, parameters, rows}`, or `{…, error}` with a part of the message or the kind of the
+ * error, or in short `{value, is}` for `SELECT VALUE <value>`, where a missing `is` means undefined. All run
+ * at one moment.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** Queries that are wrong, hostile or out of place: each is refused with a reason, and the server goes on for everybody else. */
+/**
+ * Queries that are wrong, hostile or out of place: each is refused with a reason, and the server goes on for
+ * everybody else.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

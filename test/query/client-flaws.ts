@@ -1,6 +1,6 @@
 /**
- * Where the official client (4.10) makes something else of right answers than the language says, or cannot run a query over
- * several partitions. Each is pinned, so that a new version of the client shows.
+ * Where the official client (4.10) makes something else of right answers than the language says, or cannot
+ * run a query over several partitions. Each is pinned, so that a new version of the client shows.
  */
 
 import type { SqlValue } from '../../src/sql/values/value.ts'

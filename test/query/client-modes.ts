@@ -1,4 +1,7 @@
-/** The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at once. */
+/**
+ * The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at
+ * once.
+ */
 
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
 import type { SqlValue } from '../../src/sql/values/value.ts'

@@ -1,6 +1,7 @@
 /**
- * Continuation tokens belong to one query with its parameters, one container and one part of it, and one account. With
- * anything else, and when they are altered, they are refused instead of silently reading something else.
+ * Continuation tokens belong to one query with its parameters, one container and one part of it, and one
+ * account. With anything else, and when they are altered, they are refused instead of silently reading
+ * something else.
  */
 
 import assert from 'node:assert/strict'

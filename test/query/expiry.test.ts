@@ -1,6 +1,6 @@
 /**
- * No query sees a dead item, whichever way it is answered: by a scan, by an index, by ids or from the keys alone; in the very
- * second of death as little as after it, swept or not.
+ * No query sees a dead item, whichever way it is answered: by a scan, by an index, by ids or from the keys
+ * alone; in the very second of death as little as after it, swept or not.
  */
 
 import assert from 'node:assert/strict'
@@ -19,7 +19,10 @@ const servers = { 1: await startServer({ partitions: 1 }), 5: await startServer(
 
 const ttl = 60
 
-/** The mortal have the smallest and the largest of everything, a group and tags of their own, and stand in between. */
+/**
+ * The mortal have the smallest and the largest of everything, a group and tags of their own, and stand in
+ * between.
+ */
 const mortals: readonly Item[] = [
   { id: 'm0', pk: 'p0', k: 'a', n: -100, s: 'aa', tags: ['x', 'only'], o: { x: 1 } },
   { id: 'm1', pk: 'p1', k: 'b', n: 100, s: 'zz', tags: ['x'], o: { x: 1 } },

@@ -46,7 +46,10 @@ export interface QueryOptions {
   readonly bytesMax?: number
 }
 
-/** One container with everything a query over it needs. Nothing is swept and no index is built unless the test does it. */
+/**
+ * One container with everything a query over it needs. Nothing is swept and no index is built unless the test
+ * does it.
+ */
 export class QueryWorld implements AsyncDisposable {
   readonly clock: ManualClock
   readonly engine: Engine
@@ -165,7 +168,9 @@ export class QueryWorld implements AsyncDisposable {
     return this.engine.store.buildIndex(await this.container(), number, rowsMax)
   }
 
-  /** A part of the items is there before the indexes, a part comes while they are built, a part afterwards. */
+  /**
+   * A part of the items is there before the indexes, a part comes while they are built, a part afterwards.
+   */
   async fill(items: readonly Item[], indexes: readonly Components[]): Promise<void> {
     const third = Math.ceil(items.length / 3)
     await this.put(...items.slice(0, third))

@@ -1,6 +1,6 @@
 /**
- * Indexes know exactly the living, at every moment: while they are built and afterwards, whatever is written, dies and is swept,
- * and however large a value or a list is.
+ * Indexes know exactly the living, at every moment: while they are built and afterwards, whatever is written,
+ * dies and is swept, and however large a value or a list is.
  */
 
 import assert from 'node:assert/strict'

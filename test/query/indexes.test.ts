@@ -1,4 +1,7 @@
-/** Indexes as a user meets them: they come when queries need them, follow the policy, survive a restart, and change no answer. */
+/**
+ * Indexes as a user meets them: they come when queries need them, follow the policy, survive a restart, and
+ * change no answer.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Random queries through the official client, over one partition and over five, by all its ways of asking, give the rows of
- * the naive executor: the plans, the rewritten queries and the pages fit together.
+ * Random queries through the official client, over one partition and over five, by all its ways of asking,
+ * give the rows of the naive executor: the plans, the rewritten queries and the pages fit together.
  *
  * MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH and MAYFLY_QUERY_RUNS work as in metamorphic.test.ts.
  */
@@ -55,8 +55,8 @@ const clientQueries = fc
   .filter(isForClient)
 
 /**
- * The client refuses to merge an order in which some have no value, and compares text by its UTF-16 units, and not by code
- * points as the partitions do.
+ * The client refuses to merge an order in which some have no value, and compares text by its UTF-16 units,
+ * and not by code points as the partitions do.
  */
 function mergeable(item: Item): Item {
   const { n = 0, s } = item

@@ -1,9 +1,9 @@
 /**
- * Random queries over random items on disk: the query thread makes the very pages that the main thread would have made, and
- * together they are the rows of the naive executor.
+ * Random queries over random items on disk: the query thread makes the very pages that the main thread would
+ * have made, and together they are the rows of the naive executor.
  *
- * MAYFLY_QUERY_RUNS=10000 runs that many queries, and MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH show a failure again, as in
- * metamorphic.test.ts.
+ * MAYFLY_QUERY_RUNS=10000 runs that many queries, and MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH show a failure
+ * again, as in metamorphic.test.ts.
  */
 
 import assert from 'node:assert/strict'

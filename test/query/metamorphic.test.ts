@@ -1,6 +1,7 @@
 /**
- * Random queries over random items give the same whatever is done to serve them: over one partition or several, with
- * indexes or without, in pages of any size; and the same as the naive executor gives over the items in memory.
+ * Random queries over random items give the same whatever is done to serve them: over one partition or
+ * several, with indexes or without, in pages of any size; and the same as the naive executor gives over the
+ * items in memory.
  *
  * A failure is shrunk and printed with its seed and path. To see it again:
  *
@@ -26,7 +27,9 @@ const queriesPerWorld = 10
 
 const pageSizes = [1, 7, 1000]
 
-/** Over the whole container and over one partition key of the one; over one physical partition of the many. */
+/**
+ * Over the whole container and over one partition key of the one; over one physical partition of the many.
+ */
 async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly Item[], name: string): Promise<void> {
   const prepared = prepareQuery(printQuery(query))
   const check = async (range: ScanRange, rowsMax: number, expected: readonly Item[]) => {

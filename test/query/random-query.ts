@@ -1,6 +1,6 @@
 /**
- * Random items and random queries over them, as data: a query is kept in its parts, so that a test can print it, take its
- * window away, or ask for its rows together with their order keys.
+ * Random items and random queries over them, as data: a query is kept in its parts, so that a test can print
+ * it, take its window away, or ask for its rows together with their order keys.
  */
 
 import fc from 'fast-check'
@@ -83,7 +83,10 @@ function rowOf({ selection }: RandomQuery): string {
 const long = 'long '.repeat(60)
 const longer = 'longer '.repeat(80)
 
-/** Few different values, so that items meet; every type; what sorts differently in bytes, units and code points. */
+/**
+ * Few different values, so that items meet; every type; what sorts differently in bytes, units and code
+ * points.
+ */
 const texts = [
   ...['', 'a', 'b', 'ab', 'B', 'é', '日本', '😀', '\ufffd', '\ud83d', 'a\u0000', 'a\u0001b'],
   ...[`${long}1`, `${long}2`, `${longer}1`, `${longer}2`],

@@ -1,4 +1,7 @@
-/** Whether rows are what a query may give: in its order where it has one, the same rows in any order where it has none. */
+/**
+ * Whether rows are what a query may give: in its order where it has one, the same rows in any order where it
+ * has none.
+ */
 
 import assert from 'node:assert/strict'
 import { canonicalKey } from '../../src/sql/values/compare.ts'
@@ -19,8 +22,8 @@ function assertAmong(actual: readonly SqlValue[], expected: readonly SqlValue[],
 }
 
 /**
- * Compares with the naive executor over the same items, which are given in the order of their making. Rows with equal order
- * keys follow their items, unless a client brings them together from several partitions.
+ * Compares with the naive executor over the same items, which are given in the order of their making. Rows
+ * with equal order keys follow their items, unless a client brings them together from several partitions.
  */
 export function assertGives(
   query: RandomQuery,

@@ -1,6 +1,6 @@
 /**
- * Indexes built from sorted ranges are exact: whatever is written, taken back, dies, is deleted and is swept while another
- * thread reads and sorts, and while the writer brings in what it sorted.
+ * Indexes built from sorted ranges are exact: whatever is written, taken back, dies, is deleted and is swept
+ * while another thread reads and sorts, and while the writer brings in what it sorted.
  */
 
 import assert from 'node:assert/strict'
@@ -58,7 +58,10 @@ function itemOf(n: number, random: Random): Item {
   return { ...item, tags, ...(random.chance(0.02) && { s: `${long}${n}` }), ...(random.chance(0.1) && { ttl: 5 }) }
 }
 
-/** One after the other, until told to stop: writes of all kinds, deaths, sweeps, and transactions that come to nothing. */
+/**
+ * One after the other, until told to stop: writes of all kinds, deaths, sweeps, and transactions that come to
+ * nothing.
+ */
 async function disturb(world: QueryWorld, items: number, random: Random, isOver: () => boolean): Promise<void> {
   const container = await world.container()
   const keyOf = ({ pk, id }: Item) => itemKey(container, [pk], id)

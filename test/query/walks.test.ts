@@ -1,6 +1,7 @@
 /**
- * Walks over the pages of a query while other items are written, die and are swept, and indexes come and go: an item that
- * lives throughout is in the result exactly once and in its order, and nothing is on a page that is dead at its moment.
+ * Walks over the pages of a query while other items are written, die and are swept, and indexes come and go:
+ * an item that lives throughout is in the result exactly once and in its order, and nothing is on a page that
+ * is dead at its moment.
  *
  * MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH and MAYFLY_QUERY_RUNS work as in metamorphic.test.ts.
  */

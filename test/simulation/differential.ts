@@ -2,7 +2,8 @@
  * Random operations until PostgreSQL, the embedded store and the model have agreed on so many:
  * `npm run differential [-- --operations 1000000 --seed 1]`.
  *
- * Histories run beside each other, each in a database of its own. A failure is shrunk, printed and ends it all.
+ * Histories run beside each other, each in a database of its own. A failure is shrunk, printed and ends it
+ * all.
  */
 
 import { parseArgs } from 'node:util'

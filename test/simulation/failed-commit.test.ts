@@ -1,4 +1,7 @@
-/** Tests of a commit that fails: nobody is told that it worked, nothing has happened, and what cannot be trusted ends. */
+/**
+ * Tests of a commit that fails: nobody is told that it worked, nothing has happened, and what cannot be
+ * trusted ends.
+ */
 
 import assert from 'node:assert/strict'
 import { type SQLInputValue, StatementSync } from 'node:sqlite'

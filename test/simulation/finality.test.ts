@@ -1,8 +1,9 @@
 /**
  * Death is final: the two marks of a policy against someone who watches every second and forgets nothing.
  *
- * The watcher applies the bare matrix after every change and at every second, and whatever it once found dead it counts as
- * dead for ever. The marks, and the model of the simulation, must agree with it about every item at all times.
+ * The watcher applies the bare matrix after every change and at every second, and whatever it once found dead
+ * it counts as dead for ever. The marks, and the model of the simulation, must agree with it about every item
+ * at all times.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** A store in memory, a container in it and a few words to use them, for tests that need items and not a server. */
+/**
+ * A store in memory, a container in it and a few words to use them, for tests that need items and not a
+ * server.
+ */
 
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'

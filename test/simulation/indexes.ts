@@ -1,4 +1,7 @@
-/** Indexes in the simulation: made, built in parts, dropped, and read in order at any time, beside everything else. */
+/**
+ * Indexes in the simulation: made, built in parts, dropped, and read in order at any time, beside everything
+ * else.
+ */
 
 import assert from 'node:assert/strict'
 import { textOf } from '../../src/document/body.ts'

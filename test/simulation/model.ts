@@ -1,8 +1,8 @@
 /**
  * The reference: a Map of items, every default the container ever had, and the rules of life read off both.
  *
- * It keeps no marks and removes nothing. Whether an item is dead is decided by its whole history: it is, when under any
- * default, at the last second that default held (or now), its time had come.
+ * It keeps no marks and removes nothing. Whether an item is dead is decided by its whole history: it is, when
+ * under any default, at the last second that default held (or now), its time had come.
  */
 
 import type { ItemKey, StoredItem } from '../../src/store/item.ts'

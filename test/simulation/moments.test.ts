@@ -119,7 +119,10 @@ function draft() {
 }
 
 describe('a page that takes several turns', () => {
-  /** A long stretch of dead rows, which makes a page go on for more turns than a write waits, and somebody alive behind them. */
+  /**
+   * A long stretch of dead rows, which makes a page go on for more turns than a write waits, and somebody
+   * alive behind them.
+   */
   async function longStretch() {
     const clock = manualClock()
     const store = openStore(clock)

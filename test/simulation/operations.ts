@@ -3,7 +3,10 @@
 import fc from 'fast-check'
 import { ttlSecondsMax } from '../../src/ttl/lifespan.ts'
 
-/** Which version a conditional write names: the key's newest, also when that item is dead; its oldest; or none that is. */
+/**
+ * Which version a conditional write names: the key's newest, also when that item is dead; its oldest; or none
+ * that is.
+ */
 export type Condition = 'none' | 'newest' | 'oldest' | 'unknown'
 
 /** What indexes look at. */
@@ -189,7 +192,10 @@ function operation(reopenWeight: number): fc.Arbitrary<Operation> {
   )
 }
 
-/** The length of a history at most, and how often the store is opened anew: 10 is once in a hundred operations. */
+/**
+ * The length of a history at most, and how often the store is opened anew: 10 is once in a hundred
+ * operations.
+ */
 export interface Course {
   readonly lengthMax: number
   readonly reopenWeight: number

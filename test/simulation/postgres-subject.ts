@@ -1,4 +1,7 @@
-/** PostgreSQL as the store of random histories; each history finds its tables as they were when they were made. */
+/**
+ * PostgreSQL as the store of random histories; each history finds its tables as they were when they were
+ * made.
+ */
 
 import { withContract } from '../../src/adapters/contract.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
@@ -27,7 +30,9 @@ export function postgresSubjects(server: TestServer): () => Promise<Subject> {
       isOneCommit: false,
       isLasting: true,
       open: clock => open(url, clock),
-      /** The next gateway comes while the last one still writes: what it was asked for has been sent already. */
+      /**
+       * The next gateway comes while the last one still writes: what it was asked for has been sent already.
+       */
       kill: async (store, writes) => {
         const closed = store[Symbol.asyncDispose]()
         await Promise.all(writes)

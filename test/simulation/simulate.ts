@@ -1,4 +1,7 @@
-/** Runs random histories over a kind of store and tells what they met. A failure is shrunk and printed with its seed. */
+/**
+ * Runs random histories over a kind of store and tells what they met. A failure is shrunk and printed with
+ * its seed.
+ */
 
 import fc from 'fast-check'
 import { type Course, histories, type Operation } from './operations.ts'

@@ -1,5 +1,6 @@
 /**
- * The random histories of `state-machine.test.ts` over PostgreSQL: the store, the embedded one and the model agree.
+ * The random histories of `state-machine.test.ts` over PostgreSQL: the store, the embedded one and the model
+ * agree.
  *
  * A failure is shrunk and printed with its seed and path; `npm run differential` runs a million operations.
  */

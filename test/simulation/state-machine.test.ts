@@ -1,11 +1,13 @@
 /**
- * Random histories of one container, over the real store, against the model and against a twin that is never swept.
+ * Random histories of one container, over the real store, against the model and against a twin that is never
+ * swept.
  *
  * A failure is shrunk and printed with its seed and path. To see it again:
  *
  *   MAYFLY_SIMULATION_SEED=… MAYFLY_SIMULATION_PATH=… node --test test/simulation/state-machine.test.ts
  *
- * MAYFLY_SIMULATION_RUNS=100000 runs that many histories of each kind instead of the few that fit into `npm test`.
+ * MAYFLY_SIMULATION_RUNS=100000 runs that many histories of each kind instead of the few that fit into `npm
+ * test`.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** The stores that random histories are run over, each with what can be done to it that the port does not name. */
+/**
+ * The stores that random histories are run over, each with what can be done to it that the port does not
+ * name.
+ */
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +21,10 @@ export interface Subject extends AsyncDisposable {
   /** It outlives closing. */
   readonly isLasting: boolean
   open(clock: MakeClock): Promise<Store>
-  /** Ends the store as a killed process would, in the middle of these writes; tells whether they have happened. */
+  /**
+   * Ends the store as a killed process would, in the middle of these writes; tells whether they have
+   * happened.
+   */
   kill(store: Store, writes: readonly Promise<unknown>[]): Promise<'lost' | 'happened'>
 }
 
@@ -42,7 +48,10 @@ export async function sqliteOnDisk(): Promise<Subject> {
     isOneCommit: true,
     isLasting: true,
     open: async clock => open(directory, clock),
-    /** A copy of the files as they are in the middle of a turn: what was under way was not acknowledged and is not in it. */
+    /**
+     * A copy of the files as they are in the middle of a turn: what was under way was not acknowledged and is
+     * not in it.
+     */
     kill: async (store, writes) => {
       const before = directory
       directory = temporaryDirectory()

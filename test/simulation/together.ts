@@ -16,9 +16,10 @@ export function momentOf(happened: Happened): EpochSeconds {
 }
 
 /**
- * Writes of one effective partition key follow on each other by the versions that they gave or found. Between them and the
- * changes of the policy the order is by moments, and within one by the policy that a write was judged by: each takes the
- * earliest it can have been. Where that is ambiguous, the order makes no difference to anyone.
+ * Writes of one effective partition key follow on each other by the versions that they gave or found. Between
+ * them and the changes of the policy the order is by moments, and within one by the policy that a write was
+ * judged by: each takes the earliest it can have been. Where that is ambiguous, the order makes no difference
+ * to anyone.
  */
 export function inOrder(before: TtlPolicy, happened: readonly Happened[]): Happened[] {
   const changes = happened.filter(each => 'record' in each).sort((a, b) => a.record.version - b.record.version)
@@ -33,7 +34,8 @@ export function inOrder(before: TtlPolicy, happened: readonly Happened[]): Happe
     reached.set(epk, place)
     places.set(each, place)
   }
-  // Behind every write that was judged by the policy before, and before every one that was judged by the new one.
+  // Behind every write that was judged by the policy before, and before every one that was judged by the new
+  // one.
   for (const [index, change] of changes.entries()) places.set(change, index + 0.5)
   return [...happened].sort(
     (a, b) =>

@@ -1,8 +1,10 @@
 /**
- * The twin: an embedded store in memory that is told everything the store under test has done, and is never swept.
+ * The twin: an embedded store in memory that is told everything the store under test has done, and is never
+ * swept.
  *
- * It happens there at the same moments and in the same order, so the answers must be alike. Only numbers may differ: another
- * kind of store numbers incarnations and versions in its own way, and the twin keeps the dictionary of both.
+ * It happens there at the same moments and in the same order, so the answers must be alike. Only numbers may
+ * differ: another kind of store numbers incarnations and versions in its own way, and the twin keeps the
+ * dictionary of both.
  */
 
 import assert from 'node:assert/strict'

@@ -1,9 +1,11 @@
 /**
- * One simulated life: the store under test, its twin that is never swept, and the model, asked the same things.
+ * One simulated life: the store under test, its twin that is never swept, and the model, asked the same
+ * things.
  *
- * All three are compared at every answer. The twin is never closed either, so that sweeping, closing, crashing and reopening
- * are shown to change nothing that a client can see. The store under test lives by a SystemClock over a wall and a
- * monotonic source that the simulation turns; twin and model live by the moments of its answers.
+ * All three are compared at every answer. The twin is never closed either, so that sweeping, closing,
+ * crashing and reopening are shown to change nothing that a client can see. The store under test lives by a
+ * SystemClock over a wall and a monotonic source that the simulation turns; twin and model live by the
+ * moments of its answers.
  */
 
 import assert from 'node:assert/strict'
@@ -24,7 +26,10 @@ import { type Happened, inOrder, momentOf } from './together.ts'
 import { transact } from './transact.ts'
 import { Twin } from './twin.ts'
 
-/** Two partition keys share an effective one, and ids repeat, so that each part of the key matters. PostgreSQL writes the first two together. */
+/**
+ * Two partition keys share an effective one, and ids repeat, so that each part of the key matters. PostgreSQL
+ * writes the first two together.
+ */
 export const keys: readonly ItemKey[] = Array.from({ length: keyCount }, (_, n) => ({
   epk: ['10', '18', '18', '30'][n % 4]!,
   pk: ['["a"]', '["b"]', '["c"]', '["d"]'][n % 4]!,
@@ -43,7 +48,9 @@ export const ranges: readonly ScanRange[] = [
 interface Cursor {
   readonly range: ScanRange
   readonly resume: ItemKey | undefined
-  /** The last item the client was given. The model goes on from here, whatever the store names as its place. */
+  /**
+   * The last item the client was given. The model goes on from here, whatever the store names as its place.
+   */
   readonly lastItem: ItemKey | undefined
 }
 
@@ -62,7 +69,10 @@ export class World implements AsyncDisposable {
   /** Versions each key had, oldest first. */
   #versions = new Map<string, number[]>()
   #incarnations = new Set<number>()
-  /** The version of the last write that changed something; of each effective partition key where they count apart. */
+  /**
+   * The version of the last write that changed something; of each effective partition key where they count
+   * apart.
+   */
   #newest = new Map<string, number>()
   /** The latest moment that an answer has named. */
   #latest = toEpochSeconds(0)
@@ -70,7 +80,9 @@ export class World implements AsyncDisposable {
   readonly twin: Twin
   /** The container as it is now. */
   container!: ContainerRecord
-  /** The container as it was when it was made: who holds an old record must be answered by the present policy. */
+  /**
+   * The container as it was when it was made: who holds an old record must be answered by the present policy.
+   */
   handle!: ContainerRecord
   model = new Model(null)
 
@@ -160,7 +172,8 @@ export class World implements AsyncDisposable {
 
   async #together({ steps, advanceMs, isLost }: Extract<Operation, { op: 'together' }>): Promise<void> {
     const asked: Asked[] = []
-    // Within the turn a read sees nothing of the writes that were asked for before it. Over several turns nobody knows.
+    // Within the turn a read sees nothing of the writes that were asked for before it. Over several turns
+    // nobody knows.
     const isRead = ({ op }: Step) => op === 'read'
     const ordered = this.subject.isOneCommit ? steps : [...steps].sort((a, b) => Number(isRead(b)) - Number(isRead(a)))
     for (const step of ordered) {
@@ -174,7 +187,10 @@ export class World implements AsyncDisposable {
     await this.#settle(asked, this.subject.isOneCommit ? this.#source.wallMs : wallMs)
   }
 
-  /** The last work of the turn fails in a way that nobody foresaw, and its commit with it: nothing has happened then. */
+  /**
+   * The last work of the turn fails in a way that nobody foresaw, and its commit with it: nothing has
+   * happened then.
+   */
   async #lose(asked: readonly Asked[]): Promise<void> {
     const before = await this.store.findContainer('d', 'c')
     const broken = [...changeIndexesInVain(this), this.store.updateContainer(this.handle, breaking)]
@@ -199,7 +215,9 @@ export class World implements AsyncDisposable {
     return { write, answer: this.store.write(this.handle, write) }
   }
 
-  /** Waits for what was asked for together; the twin and the model follow in the order in which it happened. */
+  /**
+   * Waits for what was asked for together; the twin and the model follow in the order in which it happened.
+   */
   async #settle(asked: readonly Asked[], wallMs = this.#source.wallMs): Promise<void> {
     await Promise.all(asked.map(promiseOf))
     const happened: Happened[] = []
@@ -282,7 +300,10 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** A crash loses what was under way, or does not, but never a part of what was acknowledged. Closing ends what is under way. */
+  /**
+   * A crash loses what was under way, or does not, but never a part of what was acknowledged. Closing ends
+   * what is under way.
+   */
   async #reopen({ isCrash, wallByMs, underWay }: Extract<Operation, { op: 'reopen' }>): Promise<void> {
     const asked = underWay.map(step => this.#ask(step))
     if (isCrash) {
@@ -370,7 +391,10 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** An index takes longer to build where the dead are still there, so that one store may have it ready before the other. */
+/**
+ * An index takes longer to build where the dead are still there, so that one store may have it ready before
+ * the other.
+ */
 function withoutIndexes({ indexes: _, ...rest }: ContainerRecord): Omit<ContainerRecord, 'indexes'> {
   return rest
 }

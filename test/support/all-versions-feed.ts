@@ -1,4 +1,6 @@
-/** Reads the change feed of all versions and deletes as the SDK does, and says what it tells in a few words. */
+/**
+ * Reads the change feed of all versions and deletes as the SDK does, and says what it tells in a few words.
+ */
 
 import {
   ChangeFeedMode,

@@ -1,6 +1,7 @@
 /**
- * A client that writes to one item, alone, and knows at every time what it must be: any answer that does not fit is a
- * violation. When it does not hear what came of a write it finds out, and goes on from what it finds.
+ * A client that writes to one item, alone, and knows at every time what it must be: any answer that does not
+ * fit is a violation. When it does not hear what came of a write it finds out, and goes on from what it
+ * finds.
  */
 
 import assert from 'node:assert/strict'

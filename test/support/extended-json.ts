@@ -1,8 +1,9 @@
 /**
  * Canonical extended JSON as BSON values.
  *
- * The official package reads `{ "$regex": … }` as a regular expression, where a filter means its operator. Whole numbers are
- * int32 or int64, others double. JSON itself moves names that look like numbers to the front.
+ * The official package reads `{ "$regex": … }` as a regular expression, where a filter means its operator.
+ * Whole numbers are int32 or int64, others double. JSON itself moves names that look like numbers to the
+ * front.
  */
 
 import { parseDecimal } from '../../src/document/bson/decimal128.ts'

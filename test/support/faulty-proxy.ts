@@ -1,6 +1,7 @@
 /**
- * Stands between a store and PostgreSQL and troubles the connections at random: delays, cuts and resets, of what is on its way
- * there and of what comes back. What happens is decided by a seed; when it happens, by what passes.
+ * Stands between a store and PostgreSQL and troubles the connections at random: delays, cuts and resets, of
+ * what is on its way there and of what comes back. What happens is decided by a seed; when it happens, by
+ * what passes.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -18,9 +19,15 @@ export interface FaultyProxy extends AsyncDisposable {
   /** How many connections were broken. */
   readonly broken: number
   trouble(now: Trouble | undefined): void
-  /** Lets nothing through in either direction while it is true, and breaks nothing: as a network does that lost the way. */
+  /**
+   * Lets nothing through in either direction while it is true, and breaks nothing: as a network does that
+   * lost the way.
+   */
   stall(isStalled: boolean): void
-  /** Ends the stall, but not for what it holds: that arrives when it is asked for, also from clients that have gone. */
+  /**
+   * Ends the stall, but not for what it holds: that arrives when it is asked for, also from clients that have
+   * gone.
+   */
   strand(): () => Promise<void>
 }
 

@@ -1,8 +1,8 @@
 /**
  * Many writers and readers of one feed of changes: what a reader missed, got twice or got in the wrong order.
  *
- * Each key has one writer, which counts its versions; so what readers must have seen in the end is known, and an older version
- * after a newer one is a violation wherever it comes from.
+ * Each key has one writer, which counts its versions; so what readers must have seen in the end is known, and
+ * an older version after a newer one is a violation wherever it comes from.
  */
 
 export interface Change {

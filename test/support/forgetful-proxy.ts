@@ -1,4 +1,7 @@
-/** Stands between a store and PostgreSQL and breaks connections where it hurts most: when a write was done and not heard of. */
+/**
+ * Stands between a store and PostgreSQL and breaks connections where it hurts most: when a write was done and
+ * not heard of.
+ */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 

@@ -1,4 +1,7 @@
-/** A host for scripts over a list of documents: what the tests of the sandbox need, without transactions or partition keys. */
+/**
+ * A host for scripts over a list of documents: what the tests of the sandbox need, without transactions or
+ * partition keys.
+ */
 
 import type { DocumentReference, HostAnswer, HostCall, ScriptHost } from '../../src/scripts/host.ts'
 

@@ -1,6 +1,7 @@
 /**
- * The cases of finding: every `.json` file in `test/languages/mql` has a few documents and what filters, orders and
- * projections find among them, in extended JSON. They say nothing of how they are run, so that a driver can run them as well.
+ * The cases of finding: every `.json` file in `test/languages/mql` has a few documents and what filters,
+ * orders and projections find among them, in extended JSON. They say nothing of how they are run, so that a
+ * driver can run them as well.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that MAYFLY_TEST_POSTGRES names. That may
- * be the coordinator of a Citus cluster, by the address of a database that knows the workers.
+ * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that
+ * MAYFLY_TEST_POSTGRES names. That may be the coordinator of a Citus cluster, by the address of a database
+ * that knows the workers.
  *
  * It does not wait for the disk: these tests kill processes, not machines.
  */

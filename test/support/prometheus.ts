@@ -1,4 +1,6 @@
-/** A strict reader of the Prometheus text format, after its specification: anything unexpected is an error. */
+/**
+ * A strict reader of the Prometheus text format, after its specification: anything unexpected is an error.
+ */
 
 import assert from 'node:assert/strict'
 

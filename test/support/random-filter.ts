@@ -15,7 +15,10 @@ export class RandomFilter {
     this.#paths = paths
   }
 
-  /** Half of them of any shape, half with arrays of documents and of arrays, which random values are too rarely. */
+  /**
+   * Half of them of any shape, half with arrays of documents and of arrays, which random values are too
+   * rarely.
+   */
   documents(count: number): BsonDocument[] {
     const source = this.#source
     return Array.from({ length: count }, (_, at) => {

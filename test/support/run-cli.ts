@@ -1,4 +1,7 @@
-/** The mayfly command as a process of its own, with an environment that holds nothing but what the test puts there. */
+/**
+ * The mayfly command as a process of its own, with an environment that holds nothing but what the test puts
+ * there.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

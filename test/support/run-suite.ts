@@ -1,4 +1,7 @@
-/** Runs test files in processes of their own, with the store that the environment names, and sums up what came of it. */
+/**
+ * Runs test files in processes of their own, with the store that the environment names, and sums up what came
+ * of it.
+ */
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

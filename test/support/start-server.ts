@@ -1,4 +1,6 @@
-/** A server for a test file: in this process, on a free port, with a clock turned by hand; and clients for it. */
+/**
+ * A server for a test file: in this process, on a free port, with a clock turned by hand; and clients for it.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -58,7 +60,9 @@ export function pathOf(container: Container, ...rest: string[]): string {
   return `/${names.map(encodeURIComponent).join('/')}`
 }
 
-/** Every item of a container through the feed, page by page, by hand: the SDK has no call for it but a query. */
+/**
+ * Every item of a container through the feed, page by page, by hand: the SDK has no call for it but a query.
+ */
 export async function readFeed(
   server: TestServer,
   container: Container,

@@ -1,6 +1,6 @@
 /**
- * Where the servers of tests keep their data: in memory, or each in a database of its own in the PostgreSQL that
- * MAYFLY_TEST_STORE names. `conformance/over-postgres.test.ts` and `over-citus.test.ts` set it and run
+ * Where the servers of tests keep their data: in memory, or each in a database of its own in the PostgreSQL
+ * that MAYFLY_TEST_STORE names. `conformance/over-postgres.test.ts` and `over-citus.test.ts` set it and run
  * the suites of clients again.
  */
 

@@ -1,4 +1,7 @@
-/** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
+/**
+ * The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the
+ * dying.
+ */
 
 import { randomInt } from 'node:crypto'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -61,9 +64,9 @@ export class Purge {
   }
 
   /**
-   * Goes from bucket to bucket, through those that were found to have something, until nothing is left of that. One that
-   * somebody writes to or sweeps is left for the next time, unless all are busy: then this waits in line for one of them, or
-   * a busy bucket would keep its dead for ever.
+   * Goes from bucket to bucket, through those that were found to have something, until nothing is left of
+   * that. One that somebody writes to or sweeps is left for the next time, unless all are busy: then this
+   * waits in line for one of them, or a busy bucket would keep its dead for ever.
    */
   async sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
     await this.#moments.tick()
@@ -99,8 +102,8 @@ export class Purge {
   }
 
   /**
-   * Removes a part of what one deleted container or dropped index left; false when nothing is left. Nobody writes there any
-   * more, and gateways that reclaim at the same time skip each other's rows.
+   * Removes a part of what one deleted container or dropped index left; false when nothing is left. Nobody
+   * writes there any more, and gateways that reclaim at the same time skip each other's rows.
    */
   reclaim(rowsMax: number): Promise<boolean> {
     return this.#connections.transaction(async session => {

@@ -1,8 +1,9 @@
 /**
  * Moves the contents of a database in PostgreSQL out, or into one that has none: see `store/transfer.ts`.
  *
- * While something is half moved, a table `transfer` stands beside the others, and no gateway opens them. What was put in and is
- * not noted there is put in again when it is resumed: in a cluster the two are not on one machine.
+ * While something is half moved, a table `transfer` stands beside the others, and no gateway opens them. What
+ * was put in and is not noted there is put in again when it is resumed: in a cluster the two are not on one
+ * machine.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -278,7 +279,10 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
   }
 }
 
-/** Numbers of databases and containers are kept, because offers are named by them; new ones are given behind them. */
+/**
+ * Numbers of databases and containers are kept, because offers are named by them; new ones are given behind
+ * them.
+ */
 async function make(session: PostgresSession, { databases, containers }: StoreContents): Promise<void> {
   for (const { number, id, rid, version, ts, throughput } of databases) {
     await session.query('INSERT INTO mayfly.databases OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6)', [

@@ -1,8 +1,8 @@
 /**
  * Databases and containers: kept in memory, changed in the file and in memory by the same transaction.
  *
- * Changes run inside the writer's transaction and are visible to what follows them in it; when the transaction fails they
- * are undone in reverse order.
+ * Changes run inside the writer's transaction and are visible to what follows them in it; when the
+ * transaction fails they are undone in reverse order.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -94,7 +94,10 @@ export class SqliteCatalog implements Participant {
     return this.#databases.get(database)?.containers.get(id)?.record
   }
 
-  /** By number, so that a container that was deleted and made anew under the same name is not mistaken for the old one. */
+  /**
+   * By number, so that a container that was deleted and made anew under the same name is not mistaken for the
+   * old one.
+   */
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)
   }

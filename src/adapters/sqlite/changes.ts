@@ -1,8 +1,8 @@
 /**
  * The items of one container in the order of their last change.
  *
- * Two orders are merged: items that never changed since they were made come in row order, because their row number is their
- * version; the others come from an index of their versions.
+ * Two orders are merged: items that never changed since they were made come in row order, because their row
+ * number is their version; the others come from an index of their versions.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -58,7 +58,10 @@ export class ContainerChanges {
     )
   }
 
-  /** Looks at no more than about twice `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
+  /**
+   * Looks at no more than about twice `rowsMax` rows, so that a stretch of dead ones cannot hold the event
+   * loop.
+   */
   read(within: ScanRange, after: number, living: Living, page: PageSize, rowsMax: number): ChangeSlice {
     const bind = {
       min: within.min,
@@ -103,8 +106,9 @@ export class ContainerChanges {
   }
 
   /**
-   * A version with all changes of the second or later behind it, and few before: found by halving, because versions and
-   * seconds grow together. A changed row hides the second in which it was made, which can only make the answer lower.
+   * A version with all changes of the second or later behind it, and few before: found by halving, because
+   * versions and seconds grow together. A changed row hides the second in which it was made, which can only
+   * make the answer lower.
    */
   lastBefore(second: EpochSeconds, newest: number): number {
     let low = 0

@@ -1,9 +1,10 @@
 /**
  * When the log is carried over into the file, and where.
  *
- * SQLite would do it inside the commit that makes the log long enough, and the writes of that commit, which are durable already,
- * would wait for it. Here it is done when their answers have left. As long as somebody reads an old state the log cannot begin
- * anew and grows; to carry over what has come together by then takes long, and is left to another thread.
+ * SQLite would do it inside the commit that makes the log long enough, and the writes of that commit, which
+ * are durable already, would wait for it. Here it is done when their answers have left. As long as somebody
+ * reads an old state the log cannot begin anew and grows; to carry over what has come together by then takes
+ * long, and is left to another thread.
  */
 
 import { join } from 'node:path'
@@ -11,7 +12,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { dataFile } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
 
-/** Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail (max 9 ms measured). */
+/**
+ * Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail
+ * (max 9 ms measured).
+ */
 export const checkpointPages = 1000
 
 /** More of them than this are left to another thread: 100 take about a millisecond. */
@@ -47,7 +51,10 @@ export class Checkpoints {
     return canLook ? new Checkpoints(db, elsewhere) : undefined
   }
 
-  /** Asked behind every commit: 1.5 us. Behind a reader it is tried ever more rarely, because each time looks at the whole log. */
+  /**
+   * Asked behind every commit: 1.5 us. Behind a reader it is tried ever more rarely, because each time looks
+   * at the whole log.
+   */
   isDue(): boolean {
     if (this.#isElsewhere) return false
     const [, logPages] = this.#look.get()!

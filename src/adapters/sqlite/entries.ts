@@ -1,8 +1,9 @@
 /**
- * The index entries of one container: kept up with every write, read in order, brought in for items that were there before.
+ * The index entries of one container: kept up with every write, read in order, brought in for items that were
+ * there before.
  *
- * One table holds the entries of all indexes, (index, key, item). Making an index is therefore no change of the schema, and
- * an update that moves no key touches no entry.
+ * One table holds the entries of all indexes, (index, key, item). Making an index is therefore no change of
+ * the schema, and an update that moves no key touches no entry.
  */
 
 import { createHash } from 'node:crypto'
@@ -20,7 +21,10 @@ import { find, type IndexFindings, noFindings } from './index-findings.ts'
 import { entryTable, itemTable } from './schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
-/** What the query thread reads, encodes and sorts at a time for an index: half a second, and 20 MB with its keys. */
+/**
+ * What the query thread reads, encodes and sorts at a time for an index: half a second, and 20 MB with its
+ * keys.
+ */
 const indexRangeRowsMax = 100_000
 const indexRangeBytesMax = 16 * MiB
 
@@ -31,7 +35,10 @@ export interface IndexSlice {
   readonly last: IndexPosition | undefined
 }
 
-/** An item before and after a write; undefined where there is none. The old body is asked for only when there is an index. */
+/**
+ * An item before and after a write; undefined where there is none. The old body is asked for only when there
+ * is an index.
+ */
 export interface BodyChange {
   readonly sequence: number
   readonly pk: string
@@ -84,8 +91,8 @@ export class ContainerEntries {
       `DELETE FROM ${entries} WHERE (number, key, sequence) IN
         (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
     )
-    // Dead items, and items of other partitions, are walked over but their bodies are not fetched. CROSS JOIN keeps the order
-    // of the tables, and so that of the keys.
+    // Dead items, and items of other partitions, are walked over but their bodies are not fetched. CROSS JOIN
+    // keeps the order of the tables, and so that of the keys.
     const select = (from: string, order: string) => `
       SELECT e.key AS indexKey, e.sequence, i.epk, i.pk, i.id, i.version, i.ts, i.deadline,
         CASE WHEN i.epk >= :min AND i.epk < :maxExclusive AND (:only IS NULL OR i.pk = :only)
@@ -104,8 +111,8 @@ export class ContainerEntries {
   }
 
   /**
-   * Must run in the transaction that writes the item. Only keys that changed are touched. False: a living item already has a
-   * key of a unique index, and nothing was changed.
+   * Must run in the transaction that writes the item. Only keys that changed are touched. False: a living
+   * item already has a key of a unique index, and nothing was changed.
    */
   change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
     const { sequence, pk, before, after } = change

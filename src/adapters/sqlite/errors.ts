@@ -16,8 +16,9 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * After these the file can no longer be trusted to hold what was acknowledged. A failed fsync is the treacherous one: the
- * kernel may have dropped the pages, and a second try would succeed without having written them.
+ * After these the file can no longer be trusted to hold what was acknowledged. A failed fsync is the
+ * treacherous one: the kernel may have dropped the pages, and a second try would succeed without having
+ * written them.
  */
 export function isFatal(error: unknown): boolean {
   const primary = (sqliteCode(error) ?? 0) & 0xff

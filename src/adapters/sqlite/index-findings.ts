@@ -3,7 +3,10 @@
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { IndexKeys } from '../../document/index-keys.ts'
 
-/** What writing taught about indexes: those with cut keys, with items that have none of their keys, or several. */
+/**
+ * What writing taught about indexes: those with cut keys, with items that have none of their keys, or
+ * several.
+ */
 export interface IndexFindings {
   readonly cut: Set<number>
   readonly gaps: Set<number>

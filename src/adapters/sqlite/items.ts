@@ -36,7 +36,9 @@ export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
 
 /** What goes along with a write, in its transaction. */
 export interface Consequences {
-  /** Keeps up the index entries; false when a living item already has a unique key, and then nothing was done. */
+  /**
+   * Keeps up the index entries; false when a living item already has a unique key, and then nothing was done.
+   */
   enter(change: BodyChange): boolean
   /** Only where the container keeps a log. */
   readonly log: ((entry: LogDraft) => void) | undefined
@@ -137,8 +139,9 @@ export class ContainerItems implements Participant {
   }
 
   /**
-   * Makes an item that has no consequences without a look at its key, whose index says itself when it is taken. undefined:
-   * something is there, alive or dead, and nothing was done. Must run inside the writer's transaction.
+   * Makes an item that has no consequences without a look at its key, whose index says itself when it is
+   * taken. undefined: something is there, alive or dead, and nothing was done. Must run inside the writer's
+   * transaction.
    */
   createIfFree(key: ItemKey, { draft, ttl, until }: Creation, moment: EpochSeconds): Written | undefined {
     const version = this.#counters.version + 1

@@ -1,8 +1,9 @@
 /**
  * A data directory belongs to one process at a time.
  *
- * The lock is a write transaction on a small SQLite file, which there can be only one of: the operating system gives it back when the process ends,
- * however it ends, so no stale lock is ever left. The process number beside it only serves the error message.
+ * The lock is a write transaction on a small SQLite file, which there can be only one of: the operating
+ * system gives it back when the process ends, however it ends, so no stale lock is ever left. The process
+ * number beside it only serves the error message.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'

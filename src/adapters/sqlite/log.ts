@@ -1,9 +1,9 @@
 /**
- * What happened to the items of containers that keep a log: every version, delete and death, stored by the transaction that
- * caused it.
+ * What happened to the items of containers that keep a log: every version, delete and death, stored by the
+ * transaction that caused it.
  *
- * One table for all containers, so that its numbers are one order over all of them. What is older than a container's memory
- * is invisible at once and removed by its sweeps.
+ * One table for all containers, so that its numbers are one order over all of them. What is older than a
+ * container's memory is invisible at once and removed by its sweeps.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -116,7 +116,9 @@ export class SqliteChangeLog {
     return { entries, position: String(Math.max(from, newest)), isEnd: true, isForgotten: false }
   }
 
-  /** Removes a part of what is older than the container's memory; must run inside the writer's transaction. */
+  /**
+   * Removes a part of what is older than the container's memory; must run inside the writer's transaction.
+   */
   forget(container: number, rememberedAfter: number, rowsMax: number): number {
     const last = this.newestAt(container, rememberedAfter)
     this.#raiseForgotten.run(last, container)

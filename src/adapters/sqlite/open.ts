@@ -67,7 +67,10 @@ export function openSqlite(options: SqliteOptions): Store {
   }
 }
 
-/** Not `mkdirSync` with `recursive`: it never returns where a file system answers ENOENT to every mkdir, as /proc does. */
+/**
+ * Not `mkdirSync` with `recursive`: it never returns where a file system answers ENOENT to every mkdir, as
+ * /proc does.
+ */
 function makeDirectory(directory: string): void {
   try {
     const parent = dirname(directory)
@@ -463,7 +466,10 @@ class SqliteStore implements Store {
     return open
   }
 
-  /** A page that met a long stretch of dead rows goes on in slices, at its one moment, and lets others in between. */
+  /**
+   * A page that met a long stretch of dead rows goes on in slices, at its one moment, and lets others in
+   * between.
+   */
   async #scanOn(
     container: ContainerRecord,
     range: ScanRange,

@@ -1,9 +1,10 @@
 /**
  * Positions in the change order and in the log: plain numbers here.
  *
- * A store in PostgreSQL writes one number for each of its parts (`adapters/postgres/rows/positions.ts`). When its data was moved here, a
- * reader goes on behind the lowest of them, and gets again what it had of the others; versions are kept by the move. Entries
- * of the log are numbered anew by it, so there a reader begins from the beginning.
+ * A store in PostgreSQL writes one number for each of its parts (`adapters/postgres/rows/positions.ts`). When
+ * its data was moved here, a reader goes on behind the lowest of them, and gets again what it had of the
+ * others; versions are kept by the move. Entries of the log are numbered anew by it, so there a reader begins
+ * from the beginning.
  */
 
 import { RequestError } from '../../base/error.ts'

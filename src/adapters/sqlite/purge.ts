@@ -1,4 +1,7 @@
-/** The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the dying. */
+/**
+ * The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the
+ * dying.
+ */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
@@ -59,8 +62,8 @@ export class ContainerPurge {
   }
 
   /**
-   * Must run inside the writer's transaction: the predicate and the removal see one state. Where nobody attends to the dead
-   * (no index, no log) their rows never leave the store.
+   * Must run inside the writer's transaction: the predicate and the removal see one state. Where nobody
+   * attends to the dead (no index, no log) their rows never leave the store.
    */
   sweep(living: Living, rowsMax: number, attend: Attend | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
@@ -81,7 +84,10 @@ export class ContainerPurge {
     return removed < rowsMax ? removed + remove(second, rowsMax - removed) : removed
   }
 
-  /** Those who are dead longest come first, whatever ended their life: it is the order in which a log tells of them. */
+  /**
+   * Those who are dead longest come first, whatever ended their life: it is the order in which a log tells of
+   * them.
+   */
   #removeInOrder(threshold: Thresholds, rowsMax: number, attend: Attend): number {
     const victims = (['inherited', 'own'] as const).flatMap(lifespan => {
       const rows = this.#victims[lifespan].all(threshold[lifespan], rowsMax) as unknown as VictimRow[]
@@ -118,7 +124,9 @@ export class ContainerPurge {
   }
 }
 
-/** Empties the tables of a deleted container, then drops them: dropping full ones would hold the event loop. */
+/**
+ * Empties the tables of a deleted container, then drops them: dropping full ones would hold the event loop.
+ */
 export function reclaim(db: DatabaseSync, container: number, rowsMax: number): void {
   const tables = [
     [entryTable(container), 'number, key, sequence'],

@@ -1,8 +1,9 @@
 /**
  * Reads the store's file from another thread, over connections of its own that cannot write.
  *
- * What runs within a snapshot sees one state of the file, at least as new as everything acknowledged before it began, and
- * nothing of what is written meanwhile. As long as it lasts the write-ahead log cannot begin anew, so it must be short: a page.
+ * What runs within a snapshot sees one state of the file, at least as new as everything acknowledged before
+ * it began, and nothing of what is written meanwhile. As long as it lasts the write-ahead log cannot begin
+ * anew, so it must be short: a page.
  */
 
 import { join } from 'node:path'
@@ -35,7 +36,10 @@ import { ContainerPurge } from './purge.ts'
 import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
 
-/** Pages that the query thread makes at the same time, by turns. Each has a connection, with a cache of its own. */
+/**
+ * Pages that the query thread makes at the same time, by turns. Each has a connection, with a cache of its
+ * own.
+ */
 const querySnapshotsMax = 8
 
 /** Containers whose statements a connection of the query thread keeps. */

@@ -1,11 +1,11 @@
 /**
  * Builds indexes from ranges that another thread has sorted, while writes go on.
  *
- * Every write keeps up the entries of its item from the moment the index is begun. So of a sorted range only what nobody has
- * written since it was asked for may be brought in: the thread may have seen an older body. Items that were written meanwhile
- * are left out, and entered at the end from their present bodies, because a write that was taken back has kept up nothing.
- * How far the index is built is stored with the last step of a range. A crash before that means doing the range again;
- * what is there already is right, and ignored.
+ * Every write keeps up the entries of its item from the moment the index is begun. So of a sorted range only
+ * what nobody has written since it was asked for may be brought in: the thread may have seen an older body.
+ * Items that were written meanwhile are left out, and entered at the end from their present bodies, because a
+ * write that was taken back has kept up nothing. How far the index is built is stored with the last step of a
+ * range. A crash before that means doing the range again; what is there already is right, and ignored.
  */
 
 import { indexBuildRowsMax } from '../../base/limits.ts'
@@ -46,7 +46,10 @@ export class SortedBuilds {
     this.#sort = sort
   }
 
-  /** Waits for the next range, asking for it if nobody has and sorting is worth it; undefined when a step can be taken. */
+  /**
+   * Waits for the next range, asking for it if nobody has and sorting is worth it; undefined when a step can
+   * be taken.
+   */
   prepare({ record, items, entries }: OpenContainer, index: number, builtTo: () => number): Promise<void> | undefined {
     const found = record.indexes.find(({ definition }) => definition.number === index)
     if (found === undefined || found.isReady || items.rows < indexSortRowsMin) return undefined
@@ -59,7 +62,9 @@ export class SortedBuilds {
     return hasFailed ? undefined : this.#begin(found.definition, entries, record.number, builtTo())
   }
 
-  /** The range that is being brought into the index. Another index under its number has another definition. */
+  /**
+   * The range that is being brought into the index. Another index under its number has another definition.
+   */
   rangeOf(container: number, definition: IndexDefinition): SortedRange | undefined {
     const build = this.#builds.get(nameOf(container, definition.number))
     return build?.definition === definition && build.range?.isOver === false ? build.range : undefined

@@ -1,9 +1,9 @@
 /**
  * The entries of one index for a range of items, in the order of the index.
  *
- * They are read, encoded and sorted by another thread and brought in by the writer. Sorted entries put many on each page they
- * touch, scattered ones a page each: bringing them in was measured at a tenth of the cost. They are packed into a few buffers,
- * which change hands between threads without being copied.
+ * They are read, encoded and sorted by another thread and brought in by the writer. Sorted entries put many
+ * on each page they touch, scattered ones a page each: bringing them in was measured at a tenth of the cost.
+ * They are packed into a few buffers, which change hands between threads without being copied.
  */
 
 import type { IndexKeys } from '../../document/index-keys.ts'

@@ -1,4 +1,7 @@
-/** Statements whose rows are arrays: a point read costs a seventh less than with an object that is made by name. */
+/**
+ * Statements whose rows are arrays: a point read costs a seventh less than with an object that is made by
+ * name.
+ */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 

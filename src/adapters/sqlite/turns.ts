@@ -1,15 +1,17 @@
 /**
- * Groups what arrives together: the reads of one turn of the event loop share a snapshot, its writes share a commit.
+ * Groups what arrives together: the reads of one turn of the event loop share a snapshot, its writes share a
+ * commit.
  *
- * Reads run at once. The second read of a turn opens a read transaction for it and all that follow, which saves each of
- * them its locking (measured: 8 to 12 us of 40 at 32 connections); a lone read runs bare, for it a transaction costs more
- * than it saves.
+ * Reads run at once. The second read of a turn opens a read transaction for it and all that follow, which
+ * saves each of them its locking (measured: 8 to 12 us of 40 at 32 connections); a lone read runs bare, for
+ * it a transaction costs more than it saves.
  *
- * Writes wait for the end of the turn (`setImmediate`) and are committed in one transaction: 13 times the rate of single
- * commits at 32 clients. What clients send when they are answered arrives over a few turns, so as long as turns bring more
- * writes the next one is waited for (measured at 32 clients: 30 writes to a commit instead of 16, 1.2 times the rate; a lone
- * client's write waits one empty turn). So a read never sees a write that is not durable, and no write is
- * acknowledged before its fsync. Microtasks would not group: each request's data arrives in a callback of its own.
+ * Writes wait for the end of the turn (`setImmediate`) and are committed in one transaction: 13 times the
+ * rate of single commits at 32 clients. What clients send when they are answered arrives over a few turns, so
+ * as long as turns bring more writes the next one is waited for (measured at 32 clients: 30 writes to a
+ * commit instead of 16, 1.2 times the rate; a lone client's write waits one empty turn). So a read never sees
+ * a write that is not durable, and no write is acknowledged before its fsync. Microtasks would not group:
+ * each request's data arrives in a callback of its own.
  *
  * A failed fsync ends the store (`onFatal`): retrying could acknowledge what the kernel has already dropped.
  */
@@ -21,7 +23,10 @@ import { groupWritesMax } from '../../base/limits.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { isFatal, translate } from './errors.ts'
 
-/** Turns of the event loop that writes wait for more to come: all of 32 clients are there by then, and beside many reads a turn is long. */
+/**
+ * Turns of the event loop that writes wait for more to come: all of 32 clients are there by then, and beside
+ * many reads a turn is long.
+ */
 export const groupTurnsMax = 3
 
 /** Told whether it has the transaction to itself. */
@@ -84,8 +89,8 @@ export class Turns {
   }
 
   /**
-   * Takes the moment of a read. Before the first answer of a new second leaves, that second is stored: what was seen dead
-   * stays dead even when the process dies next and the machine's clock is set back.
+   * Takes the moment of a read. Before the first answer of a new second leaves, that second is stored: what
+   * was seen dead stays dead even when the process dies next and the machine's clock is set back.
    */
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
@@ -202,7 +207,9 @@ export class Turns {
     this.#considerCheckpoint()
   }
 
-  /** Answers leave at the end of the next turn (`server/http/fast-lane.ts`); the checkpoint comes behind them. */
+  /**
+   * Answers leave at the end of the next turn (`server/http/fast-lane.ts`); the checkpoint comes behind them.
+   */
   #considerCheckpoint(): void {
     if (this.#isCheckpointScheduled || this.#failure !== undefined) return
     this.#unlessFatal(() => {
@@ -248,7 +255,10 @@ export class Turns {
   }
 }
 
-/** A write that our own rules refuse fails alone: it is checked before it touches a row. Anything else fails the group. */
+/**
+ * A write that our own rules refuse fails alone: it is checked before it touches a row. Anything else fails
+ * the group.
+ */
 function attempt(work: Work<unknown>, moment: EpochSeconds, isAlone: boolean): unknown {
   try {
     return work(moment, isAlone)

@@ -1,8 +1,8 @@
 /**
  * The views that are open, so that sweeps leave what they show.
  *
- * A page that takes several turns of the event loop is judged by one view. Without this, an item that dies and is swept between
- * two turns would be missing from a page whose moment it was alive at.
+ * A page that takes several turns of the event loop is judged by one view. Without this, an item that dies
+ * and is swept between two turns would be missing from a page whose moment it was alive at.
  */
 
 import type { Living, View, Viewpoint } from '../../store/policy.ts'

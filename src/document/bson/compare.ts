@@ -1,11 +1,13 @@
 /**
  * The one order of all values.
  *
- *   MinKey < undefined < null < numbers < string, symbol < document < array < binary < ObjectId < bool < date < timestamp
+ *   MinKey < undefined < null < numbers < string, symbol < document < array < binary < ObjectId < bool < date
+ *          < timestamp
  *   < regular expression < DBPointer < code < code with scope < MaxKey
  *
- * Numbers are ordered by value, NaN first. Documents are ordered field by field: by rank of the value, then by name, then by
- * the value itself. Arrays likewise without names. Binary data is ordered by length, subtype and content.
+ * Numbers are ordered by value, NaN first. Documents are ordered field by field: by rank of the value, then
+ * by name, then by the value itself. Arrays likewise without names. Binary data is ordered by length, subtype
+ * and content.
  */
 
 import { compareNumbers } from './number.ts'
@@ -14,7 +16,10 @@ import { type NumericValue, type Value, valueAt } from './value.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
 import { BsonWriter } from './writer.ts'
 
-/** Values as documents hold them: negative, zero or positive as the left one is below, equal to or above the right one. */
+/**
+ * Values as documents hold them: negative, zero or positive as the left one is below, equal to or above the
+ * right one.
+ */
 export function compareAt(
   left: Uint8Array,
   leftType: number,

@@ -1,4 +1,7 @@
-/** Arithmetic on decimals: exact on integers, then rounded once to 34 digits. Roots, powers and logarithms carry more digits first. */
+/**
+ * Arithmetic on decimals: exact on integers, then rounded once to 34 digits. Roots, powers and logarithms
+ * carry more digits first.
+ */
 
 import {
   compareFinite,
@@ -83,7 +86,9 @@ export function divideDecimals(left: Decimal, right: Decimal): Decimal {
   return roundDecimal(withoutZeros(finite(isNegative, quotient, wanted - shift), wanted))
 }
 
-/** Drops zeros at the end until the exponent is as wanted: an exact quotient has no more digits than it needs. */
+/**
+ * Drops zeros at the end until the exponent is as wanted: an exact quotient has no more digits than it needs.
+ */
 function withoutZeros({ isNegative, coefficient, exponent }: FiniteDecimal, wanted: number): FiniteDecimal {
   let digits = coefficient
   let scale = exponent
@@ -168,7 +173,10 @@ function fromFixed({ value, scale }: Fixed): Decimal {
   return value === 0n ? finite(false, 0n, 0) : roundDecimal(fromSigned(value, -scale))
 }
 
-/** The natural logarithm of value / 10^scale, which lies between 0.1 and 10: 2 artanh((x-1)/(x+1)), after square roots. */
+/**
+ * The natural logarithm of value / 10^scale, which lies between 0.1 and 10: 2 artanh((x-1)/(x+1)), after
+ * square roots.
+ */
 function fixedLn(value: bigint, scale: number): bigint {
   const one = powerOfTen(scale)
   let x = value

@@ -1,8 +1,9 @@
 /**
- * IEEE 754 decimal128: numbers of 34 decimal digits, as exact arithmetic on integers and one rounding, half to even.
+ * IEEE 754 decimal128: numbers of 34 decimal digits, as exact arithmetic on integers and one rounding, half
+ * to even.
  *
- * In the bytes it is the binary integer encoding: sign, 14 bits of biased exponent, 113 bits of coefficient. Everything that
- * claims a larger coefficient than 34 nines is zero.
+ * In the bytes it is the binary integer encoding: sign, 14 bits of biased exponent, 113 bits of coefficient.
+ * Everything that claims a larger coefficient than 34 nines is zero.
  */
 
 import { bsonType } from './types.ts'

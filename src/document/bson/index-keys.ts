@@ -1,7 +1,8 @@
 /**
  * The entries a BSON document has in an index.
  *
- *   plain       one for each tuple of its values (key-tuples.ts); arrays stand in it as a whole beside their elements, so that
+ *   plain       one for each tuple of its values (key-tuples.ts); arrays stand in it as a whole beside their
+ *               elements, so that
  *               whatever a filter compares with is found
  *   sparse      none when no path leads anywhere
  *   partial     none unless the document satisfies the index's filter

@@ -1,4 +1,7 @@
-/** Where in an index the keys of BSON values lie that satisfy a bound. (JSON's twin is in document/ordered-key.ts.) */
+/**
+ * Where in an index the keys of BSON values lie that satisfy a bound. (JSON's twin is in
+ * document/ordered-key.ts.)
+ */
 
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
 import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
@@ -10,10 +13,11 @@ import { double, string, type Value } from './value.ts'
 const reliableBytes = indexKeyBytesMax - 32
 
 /**
- * A range stays within the rank of its ends, except for MinKey and MaxKey, which have everything above and below them.
+ * A range stays within the rank of its ends, except for MinKey and MaxKey, which have everything above and
+ * below them.
  *
- * Null is asked for as the range from `undefined` to null. Ranges with null in them are never exact: a path that ends in an
- * empty array has the key of a missing value, which a filter does not take for one.
+ * Null is asked for as the range from `undefined` to null. Ranges with null in them are never exact: a path
+ * that ends in an empty array has the key of a missing value, which a filter does not take for one.
  */
 export function bsonKeyRange(bound: KeyBound<Value>, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [] } = options

@@ -1,14 +1,16 @@
 /**
- * The values that a document has at the paths of an index or of an order: one tuple, or several where an array is met.
+ * The values that a document has at the paths of an index or of an order: one tuple, or several where an
+ * array is met.
  *
  *   { a: 1, b: 2 }                       by a, b        (1, 2)
  *   { a: [1, 2], b: 3 }                  by a, b        (1, 3) (2, 3)
  *   { a: [{ b: 1, c: 2 }, { b: 3 }] }    by a.b, a.c    (1, 2) (3, null)
  *   { a: [] }                            by a           (undefined)
  *
- * What is missing counts as null. An array directly within an array is a value. A part of a path that is a number means the
- * element at that place, unless elements of the array have a field of that name. Two paths that lead into two different arrays
- * would make a tuple for each pair of elements; this is refused, as MongoDB does.
+ * What is missing counts as null. An array directly within an array is a value. A part of a path that is a
+ * number means the element at that place, unless elements of the array have a field of that name. Two paths
+ * that lead into two different arrays would make a tuple for each pair of elements; this is refused, as
+ * MongoDB does.
  */
 
 import { RequestError } from '../../base/error.ts'

@@ -222,7 +222,9 @@ export function multiplyExactly(left: NumericValue, right: NumericValue): Numeri
   return apply(multiplication, left, right)
 }
 
-/** A double, or a decimal when one is; also of integers. What a division by zero is must be decided before. */
+/**
+ * A double, or a decimal when one is; also of integers. What a division by zero is must be decided before.
+ */
 export function divide(left: NumericValue, right: NumericValue): NumericValue {
   if (left.type === bsonType.decimal128 || right.type === bsonType.decimal128) {
     return decimal128(divideDecimals(toDecimal(left), toDecimal(right)))
@@ -264,7 +266,10 @@ export function floor(value: NumericValue): NumericValue {
   return toInteger(value, Math.floor, 'floor')
 }
 
-/** Rounds to so many places behind the point; fewer than none means tens, hundreds … Halves go to the even digit. */
+/**
+ * Rounds to so many places behind the point; fewer than none means tens, hundreds … Halves go to the even
+ * digit.
+ */
 export function round(value: NumericValue, place = 0): NumericValue | undefined {
   return toPlace(value, place, 'half-even')
 }
@@ -358,7 +363,10 @@ export function truncatedInteger(value: NumericValue): bigint | undefined {
   return whole === undefined ? undefined : exactInteger(whole)
 }
 
-/** As MongoDB makes a string of a number: the shortest digits that give it back, with an exponent outside 1e-5 to 1e16. */
+/**
+ * As MongoDB makes a string of a number: the shortest digits that give it back, with an exponent outside 1e-5
+ * to 1e16.
+ */
 export function printNumber(value: NumericValue): string {
   if (value.type === bsonType.decimal128) return printDecimal(unpackDecimal(value))
   if (value.type !== bsonType.double) return value.value.toString()

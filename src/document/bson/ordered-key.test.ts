@@ -1,4 +1,7 @@
-/** Tests of the order of values: an independent comparison, `compare.ts` and the bytes of ordered keys say the same. */
+/**
+ * Tests of the order of values: an independent comparison, `compare.ts` and the bytes of ordered keys say the
+ * same.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -2,20 +2,24 @@
  * Ordered keys of BSON values: bytes whose order, compared byte by byte, is the order of `compare.ts`.
  *
  *   every value   its rank (types.ts), then
- *   number        the double next to it towards zero, big-endian, with its sign turned so that negative numbers come first;
- *                 then 00 when that is the number, else 01 and the number itself as decimal: exponent, 34 digits. Of negative
+ *   number        the double next to it towards zero, big-endian, with its sign turned so that negative
+ *                 numbers come first;
+ *                 then 00 when that is the number, else 01 and the number itself as decimal: exponent, 34
+ *                      digits. Of negative
  *                 numbers all this is complemented. One number has one form, whatever its type.
  *   string        its text, then 00
- *   document      for each field the rank of its value, its name as a text, then what follows the rank; then 00
+ *   document      for each field the rank of its value, its name as a text, then what follows the rank; then
+ *                 00
  *   array         its elements, then 00
  *   binary        length, subtype, content
  *   others        their bytes in the order in which they are compared
  *
- * No encoded value is the beginning of another one, so the key of several components is their concatenation, and a
- * descending component has all its bytes complemented. Text never contains the byte 00: 00 and 01 are written 01 01 and
- * 01 02. (Escaping 00 by a byte behind it would break under the complement.)
+ * No encoded value is the beginning of another one, so the key of several components is their concatenation,
+ * and a descending component has all its bytes complemented. Text never contains the byte 00: 00 and 01 are
+ * written 01 01 and 01 02. (Escaping 00 by a byte behind it would break under the complement.)
  *
- * Keys of an index are cut at `indexKeyBytesMax`. Cutting never turns an order around, but it can make two keys equal.
+ * Keys of an index are cut at `indexKeyBytesMax`. Cutting never turns an order around, but it can make two
+ * keys equal.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -37,8 +41,8 @@ export interface KeyPart {
 }
 
 /**
- * Scratch space. Every function that writes here copies its result out before it returns, so nothing is remembered from
- * one call to the next.
+ * Scratch space. Every function that writes here copies its result out before it returns, so nothing is
+ * remembered from one call to the next.
  */
 const scratchBytes = 64 * 1024
 let scratch = Buffer.allocUnsafeSlow(scratchBytes)

@@ -70,8 +70,8 @@ export function typeNumbered(number: number): BsonType | undefined {
 }
 
 /**
- * The first thing that values are ordered by; values of one rank are comparable. A missing value ranks as `undefined`.
- * The numbers are also the first bytes of ordered keys.
+ * The first thing that values are ordered by; values of one rank are comparable. A missing value ranks as
+ * `undefined`. The numbers are also the first bytes of ordered keys.
  */
 export const rank = {
   minKey: 0x08,

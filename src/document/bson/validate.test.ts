@@ -1,4 +1,6 @@
-/** Tests of reading and writing BSON: round trips against the official package, hostile bytes, wanted fields. */
+/**
+ * Tests of reading and writing BSON: round trips against the official package, hostile bytes, wanted fields.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

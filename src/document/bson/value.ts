@@ -1,10 +1,11 @@
 /**
  * The values that matching, updates and expressions work with.
  *
- * A value is an immutable object with its BSON type; what it holds depends on the type. The four types of numbers stay
- * apart. Documents and arrays are views of bytes until somebody looks into them, or lists of what they hold; either way they
- * keep the order of their fields, repeated names and names that look like numbers. Where a value may be missing it is
- * JavaScript's `undefined`; BSON's own `undefined` is `undefinedValue`.
+ * A value is an immutable object with its BSON type; what it holds depends on the type. The four types of
+ * numbers stay apart. Documents and arrays are views of bytes until somebody looks into them, or lists of
+ * what they hold; either way they keep the order of their fields, repeated names and names that look like
+ * numbers. Where a value may be missing it is JavaScript's `undefined`; BSON's own `undefined` is
+ * `undefinedValue`.
  */
 
 import { assert } from '../../base/error.ts'

@@ -1,8 +1,8 @@
 /**
  * Reads BSON where it lies: nothing is decoded that nobody asks for.
  *
- * All of this trusts the bytes. What comes from outside goes through `validate.ts` first; what the writer made or the store
- * keeps is valid.
+ * All of this trusts the bytes. What comes from outside goes through `validate.ts` first; what the writer
+ * made or the store keeps is valid.
  *
  *   document   int32 length (of all of it), elements, 00
  *   element    type, name, 00, value
@@ -50,7 +50,10 @@ type Slice = (this: Uint8Array, start: number, end: number) => string
 /** Works on any bytes; to make a Buffer of them first would cost more than to read a short text. */
 const utf8Slice = (Buffer.prototype as unknown as { utf8Slice: Slice }).utf8Slice
 
-/** The text between two positions, which is UTF-8. Short ASCII, as names are, is faster without a call into the runtime. */
+/**
+ * The text between two positions, which is UTF-8. Short ASCII, as names are, is faster without a call into
+ * the runtime.
+ */
 export function textAt(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > 24) return utf8Slice.call(bytes, start, end)
   let text = ''
@@ -148,8 +151,8 @@ export class ElementCursor {
 }
 
 /**
- * Where the first element with a name begins in a document, or -1. Its type is the byte there and its value begins
- * `name.length + 2` behind it. The name is in UTF-8.
+ * Where the first element with a name begins in a document, or -1. Its type is the byte there and its value
+ * begins `name.length + 2` behind it. The name is in UTF-8.
  */
 export function findElement(bytes: Uint8Array, documentStart: number, name: Uint8Array): number {
   const { length } = name

@@ -5,7 +5,10 @@ import { MiB } from '../../base/limits.ts'
 import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
 
-/** What expressions and updates build nests deeper than what may be stored before it is refused; no walk may recurse further. */
+/**
+ * What expressions and updates build nests deeper than what may be stored before it is refused; no walk may
+ * recurse further.
+ */
 export const bsonWriteDepthMax = 200
 
 /** MongoDB's own limit for a buffer; a document is refused far earlier, by `bsonBytesMax`. */

@@ -1,8 +1,8 @@
 /**
  * Documents of our own making, written down as JavaScript would: answers, and what is kept about collections.
  *
- * Whole numbers that fit become int32, `bigint` becomes int64; BSON values say themselves what they are, and stored documents
- * are copied into place as they are. A field whose value is `undefined` is left out.
+ * Whole numbers that fit become int32, `bigint` becomes int64; BSON values say themselves what they are, and
+ * stored documents are copied into place as they are. A field whose value is `undefined` is left out.
  */
 
 import { bsonType } from '../../document/bson/types.ts'

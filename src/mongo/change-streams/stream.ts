@@ -1,8 +1,9 @@
 /**
  * Change streams: what happens to documents, as events, from now on or from where a token stands.
  *
- * They read the logs of the collections they watch (`log-reader.ts`), which hold every version, delete and death with its
- * images. A stream over a collection ends when that is dropped or renamed; one over a database when that is dropped.
+ * They read the logs of the collections they watch (`log-reader.ts`), which hold every version, delete and
+ * death with its images. A stream over a collection ends when that is dropped or renamed; one over a database
+ * when that is dropped.
  */
 
 import { machine } from '../../base/clock.ts'

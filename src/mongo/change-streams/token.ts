@@ -1,8 +1,8 @@
 /**
  * Resume tokens: where a change stream stands, in a form that clients keep and hand back.
  *
- * A stream may read several logs, so a token has a position in each of them. An invalidate token stands at the end of a
- * stream: nothing comes behind it but a new beginning (`startAfter`).
+ * A stream may read several logs, so a token has a position in each of them. An invalidate token stands at
+ * the end of a stream: nothing comes behind it but a new beginning (`startAfter`).
  */
 
 import { RequestError } from '../../base/error.ts'

@@ -1,7 +1,9 @@
 /**
- * What the catalog remembers of a collection beside its items: its options and its indexes as users declared them.
+ * What the catalog remembers of a collection beside its items: its options and its indexes as users declared
+ * them.
  *
- * It is kept as JSON. Documents in it (options, index specifications) are BSON in base64, so that their types survive.
+ * It is kept as JSON. Documents in it (options, index specifications) are BSON in base64, so that their types
+ * survive.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -19,7 +21,10 @@ export interface StoredDefinition {
   /** Dotted paths; undefined: one logical partition. */
   readonly shardKey?: readonly string[]
   readonly indexes: readonly StoredIndex[]
-  /** What the deadlines that are stored with the items follow: their `ttl`, or dates in fields that indexes name. */
+  /**
+   * What the deadlines that are stored with the items follow: their `ttl`, or dates in fields that indexes
+   * name.
+   */
   readonly deadlines: 'ttl' | 'dates'
   /** Where the log of its changes begins, if it keeps one. */
   readonly logStart?: string

@@ -29,8 +29,9 @@ export async function measure(engine: Engine, collection: Collection): Promise<M
 }
 
 /**
- * All rows, if none of them is dead: one look at the ends of the sweeps' own indexes tells. Otherwise without the dead ones,
- * which makes two numbers; if a sweep comes between them they do not belong together, and what is there is counted.
+ * All rows, if none of them is dead: one look at the ends of the sweeps' own indexes tells. Otherwise without
+ * the dead ones, which makes two numbers; if a sweep comes between them they do not belong together, and what
+ * is there is counted.
  */
 export async function countLiving(engine: Engine, collection: Collection): Promise<number> {
   const { container } = collection

@@ -1,4 +1,7 @@
-/** Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and the other way round. */
+/**
+ * Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and
+ * the other way round.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
@@ -16,7 +19,10 @@ import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } fr
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
 import { isWatched } from './watched-collections.ts'
 
-/** For how long a collection that somebody watches remembers its changes: a stream that was away longer begins anew. */
+/**
+ * For how long a collection that somebody watches remembers its changes: a stream that was away longer begins
+ * anew.
+ */
 const mongoChangeLogSeconds = 24 * 3600
 
 /** An index as it was declared, and the store's index that serves it. */

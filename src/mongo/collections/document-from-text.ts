@@ -9,7 +9,10 @@ import type { ItemKey } from '../../store/item.ts'
 import type { StoredDefinition } from './collection-definition.ts'
 import { itemId, partitionOf, unshardedPartition } from './document-key.ts'
 
-/** `id` is `"abc"`, `7` or `{"$oid":"…"}`; text that is no JSON stands for itself. `shard` is an array of values. */
+/**
+ * `id` is `"abc"`, `7` or `{"$oid":"…"}`; text that is no JSON stands for itself. `shard` is an array of
+ * values.
+ */
 export function namedDocumentKey(container: ContainerRecord, id: string, shard: string | null): ItemKey {
   const bytes = serialize({ _id: parsed(id) ?? id })
   const at = findElement(bytes, 0, idName)

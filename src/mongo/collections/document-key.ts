@@ -1,8 +1,9 @@
 /**
  * Where a document lives: the key of its item, from its `_id` and its shard key.
  *
- * The id of the item is the ordered key of `_id` in hexadecimal, so that 1, 1.0 and NumberLong(1) are one `_id`, as in
- * MongoDB, and the items of a partition lie in the order of their `_id`. A long one ends in a digest.
+ * The id of the item is the ordered key of `_id` in hexadecimal, so that 1, 1.0 and NumberLong(1) are one
+ * `_id`, as in MongoDB, and the items of a partition lie in the order of their `_id`. A long one ends in a
+ * digest.
  *
  * An unsharded collection is one logical partition, whose key is nothing.
  */
@@ -79,7 +80,10 @@ function valueAtPath(document: BsonDocument, path: string): Value | undefined {
   return value
 }
 
-/** Equal values are one component, whatever their type; what JSON has no value for stands there as its ordered key. */
+/**
+ * Equal values are one component, whatever their type; what JSON has no value for stands there as its ordered
+ * key.
+ */
 function component(value: Value | undefined): PartitionKeyComponent {
   if (value === undefined) return undefinedComponent
   switch (value.type) {

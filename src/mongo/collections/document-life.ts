@@ -1,9 +1,11 @@
 /**
  * How long a document lives, as it says itself.
  *
- *   `ttl` at its root    counts once the collection has a TTL index on `_ts`: int32, an int64 that fits, a double without
+ *   `ttl` at its root    counts once the collection has a TTL index on `_ts`: int32, an int64 that fits, a
+ *                        double without
  *                        fraction that fits; -1 is for ever. Anything else is data.
- *   dates in its fields  end its life where TTL indexes name them, as MongoDB has it: the earliest date counts, also among
+ *   dates in its fields  end its life where TTL indexes name them, as MongoDB has it: the earliest date
+ *                        counts, also among
  *                        the elements of an array; what is no date does not.
  *
  * A collection follows one of the two rules, so that what is stored with its items means one thing.

@@ -1,8 +1,9 @@
 /**
  * Which collections keep a log for change streams.
  *
- * A log costs every write, so there is none until somebody watches. From then on the collection keeps one; whoever watches a
- * database, all of them, or a name that is not there yet, leaves a mark that collections look for when they are made.
+ * A log costs every write, so there is none until somebody watches. From then on the collection keeps one;
+ * whoever watches a database, all of them, or a name that is not there yet, leaves a mark that collections
+ * look for when they are made.
  */
 
 import type { Engine } from '../../engine/engine.ts'

@@ -1,4 +1,7 @@
-/** Cosmos's own commands: customAction, which makes databases and collections with throughput and shard key, and shardCollection. */
+/**
+ * Cosmos's own commands: customAction, which makes databases and collections with throughput and shard key,
+ * and shardCollection.
+ */
 
 import {
   autoscaleThroughputMin,

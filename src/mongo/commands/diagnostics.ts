@@ -172,7 +172,9 @@ async function serverStatus({ service, client }: CommandCall): Promise<Fields> {
   }
 }
 
-/** What the last command of this session or on this connection cost, whichever came later, in Cosmos's words. */
+/**
+ * What the last command of this session or on this connection cost, whichever came later, in Cosmos's words.
+ */
 function getLastRequestStatistics({ client, session }: CommandCall): Fields {
   const last = (session?.last?.number ?? 0) > (client.last?.number ?? 0) ? session!.last : client.last
   return {

@@ -1,4 +1,6 @@
-/** hello and isMaster: the greeting in which a client learns what it talks to. We are a replica set of one. */
+/**
+ * hello and isMaster: the greeting in which a client learns what it talks to. We are a replica set of one.
+ */
 
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -63,7 +65,9 @@ function supportedMechanisms({ args }: CommandCall): FieldValue {
   return args.string('saslSupportedMechs') === undefined ? undefined : mechanisms
 }
 
-/** The first step of the login may come with the greeting; if it does not work out the client starts again. */
+/**
+ * The first step of the login may come with the greeting; if it does not work out the client starts again.
+ */
 function speculate(call: CommandCall): FieldValue {
   const step = call.args.within('speculativeAuthenticate')
   return step === undefined ? undefined : startLogin(call, step)

@@ -109,7 +109,8 @@ class Insertions {
         key: this.#collection.keyOf(id, document),
         bytes: document.length,
         isTaken: false,
-        // Hardly ever is an `_id` taken, and who inserts in order is done then. Out of order all that are taken must be known at once.
+        // Hardly ever is an `_id` taken, and who inserts in order is done then. Out of order all that are
+        // taken must be known at once.
         isBlind: this.#isOrdered,
         decide: found => {
           insertion.isTaken = found !== undefined
@@ -123,7 +124,10 @@ class Insertions {
     }
   }
 
-  /** All of a group in one transaction. Where that is refused, what stands before the one that is to blame goes first. */
+  /**
+   * All of a group in one transaction. Where that is refused, what stands before the one that is to blame
+   * goes first.
+   */
   async #write(group: readonly Insertion[]): Promise<void> {
     if (group.length === 0) return
     const results = this.#record === undefined ? undefined : () => this.#resultsOf(group)
@@ -142,7 +146,10 @@ class Insertions {
     }
   }
 
-  /** A group that could not be written at all, because there is no capacity for it, leaves the others their chance. */
+  /**
+   * A group that could not be written at all, because there is no capacity for it, leaves the others their
+   * chance.
+   */
   async #attempt(group: readonly Insertion[], results: ResultsOf | undefined): Promise<Refusal | undefined | 'failed'> {
     try {
       return await writeDocuments(this.#call, this.#collection, group, results)

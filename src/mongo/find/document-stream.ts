@@ -1,4 +1,6 @@
-/** Documents as a stream for pipelines: what a find gives, a page at a time, as far as somebody wants more. */
+/**
+ * Documents as a stream for pipelines: what a find gives, a page at a time, as far as somebody wants more.
+ */
 
 import { pageBytesMax } from '../../base/limits.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
@@ -12,8 +14,8 @@ import { compileFindSort } from '../service/query-language.ts'
 import { documentSource, mongoPageDocumentsMax } from './documents.ts'
 
 /**
- * How much to read ahead. Documents that wait in a stream while nobody asks may die there, so at first no more are read than
- * are wanted; a stage that takes everything is given more and more.
+ * How much to read ahead. Documents that wait in a stream while nobody asks may die there, so at first no
+ * more are read than are wanted; a stage that takes everything is given more and more.
  */
 export interface Appetite {
   by: Fetching

@@ -1,5 +1,6 @@
 /**
- * Finds documents: by `_id` where the filter names it, through the planner otherwise, at the moment of each page.
+ * Finds documents: by `_id` where the filter names it, through the planner otherwise, at the moment of each
+ * page.
  *
  * Within a transaction what it has written stands in the place of what is stored.
  */

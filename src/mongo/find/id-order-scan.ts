@@ -1,6 +1,6 @@
 /**
- * Documents of a partition lie in the order of their `_id`. What is sorted by it, or bounded by it, is read off from where it
- * begins to where it ends, in either direction.
+ * Documents of a partition lie in the order of their `_id`. What is sorted by it, or bounded by it, is read
+ * off from where it begins to where it ends, in either direction.
  *
  * Of very long values only the beginning decides where a document lies. Who meets one must sort.
  */
@@ -54,7 +54,10 @@ export function keyOrder(
   }
 }
 
-/** Texts between which the ids of the items lie that a filter can let through, as far as it says what `_id` is between. */
+/**
+ * Texts between which the ids of the items lie that a filter can let through, as far as it says what `_id` is
+ * between.
+ */
 function idBounds(filter: Filter): { readonly above: string | undefined; readonly below: string | undefined } {
   const above: string[] = []
   const below: string[] = []
@@ -73,7 +76,10 @@ function idBounds(filter: Filter): { readonly above: string | undefined; readonl
   return { above: above.sort().at(-1), below: below.sort().at(0) }
 }
 
-/** Ids up to this length are in the order of their values among all others; longer ones may have a digest in it. */
+/**
+ * Ids up to this length are in the order of their values among all others; longer ones may have a digest in
+ * it.
+ */
 const orderedIdLength = 2 * (mongoIdKeyBytesMax - 32)
 
 /** No value of this size has a key that long. */

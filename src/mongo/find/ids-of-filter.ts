@@ -10,7 +10,10 @@ import { itemId } from '../collections/document-key.ts'
 /** Values of `_id` that a filter may name to be read one by one; a search serves more of them better. */
 const mongoIdsMax = 1000
 
-/** The item ids of a filter that lets through nothing but documents with certain values of `_id`, in key order. */
+/**
+ * The item ids of a filter that lets through nothing but documents with certain values of `_id`, in key
+ * order.
+ */
 export function namedIds(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'and') {
     for (const part of filter.of) {
@@ -37,8 +40,8 @@ function idsOf(values: readonly Value[]): readonly string[] {
 const dollar = 0x24
 
 /**
- * The item id of a filter that is nothing but `{_id: value}`, read off its bytes. Operators, patterns and arrays are left to
- * those who understand them.
+ * The item id of a filter that is nothing but `{_id: value}`, read off its bytes. Operators, patterns and
+ * arrays are left to those who understand them.
  */
 export function onlyId({ raw }: BsonDocument): string | undefined {
   if (raw === undefined) return undefined

@@ -1,4 +1,7 @@
-/** Where the documents lie that a filter can let through: in one logical partition, and there perhaps under known keys. */
+/**
+ * Where the documents lie that a filter can let through: in one logical partition, and there perhaps under
+ * known keys.
+ */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'

@@ -5,7 +5,9 @@ import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { IndexSpec } from './index-spec.ts'
 
-/** `same`: there is nothing to do. `expiry`: only when documents expire is different, which may be changed. */
+/**
+ * `same`: there is nothing to do. `expiry`: only when documents expire is different, which may be changed.
+ */
 export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated' | 'same' | 'expiry' {
   const isSameKey = isSameDocument(present.key, wanted.key)
   const isSameName = present.name === wanted.name

@@ -1,4 +1,7 @@
-/** Index specifications: what users may ask for, checked and made normal, and how two of them get in each other's way. */
+/**
+ * Index specifications: what users may ask for, checked and made normal, and how two of them get in each
+ * other's way.
+ */
 
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
@@ -230,8 +233,8 @@ const acceptableRange =
   "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value."
 
 /**
- * On `_ts`: -1 (on, without a default) or 1 to 2147483647, as Cosmos has it. On any other field: 0 to 2147483647, as MongoDB
- * has it; a fraction is cut off.
+ * On `_ts`: -1 (on, without a default) or 1 to 2147483647, as Cosmos has it. On any other field: 0 to
+ * 2147483647, as MongoDB has it; a fraction is cut off.
  */
 function parseExpireAfterSeconds(value: Value | undefined, key: BsonDocument, kind: IndexKind): number | undefined {
   if (value === undefined) return undefined

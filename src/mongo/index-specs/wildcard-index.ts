@@ -1,6 +1,7 @@
 /**
- * Wildcard indexes: a promise that every field below a path is indexed. It is kept for the fields that queries ask for, with an
- * index of each, made when the first query has missed it; nobody pays for the fields that are never asked for.
+ * Wildcard indexes: a promise that every field below a path is indexed. It is kept for the fields that
+ * queries ask for, with an index of each, made when the first query has missed it; nobody pays for the fields
+ * that are never asked for.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -30,7 +31,10 @@ function isBelow(field: string, path: string): boolean {
   return path === '' || field === path || field.startsWith(`${path}.`)
 }
 
-/** The fields that a projection names, and whether it takes them or leaves them out. `_id` may be the exception. */
+/**
+ * The fields that a projection names, and whether it takes them or leaves them out. `_id` may be the
+ * exception.
+ */
 function readProjection(projection: BsonDocument, prefix = ''): typeof everything {
   const named = new Map<string, boolean>()
   for (const [name, value] of projection.fields) {

@@ -1,13 +1,14 @@
 /**
  * Changes the indexes of a collection, and with them when its documents die.
  *
- * The catalog keeps three things that must agree: the specifications users see, the store's indexes, and the policy of the
- * container. The specifications and the policy change together in one write, so a TTL on `_ts` begins, changes and ends for all
- * documents at once, however many there are.
+ * The catalog keeps three things that must agree: the specifications users see, the store's indexes, and the
+ * policy of the container. The specifications and the policy change together in one write, so a TTL on `_ts`
+ * begins, changes and ends for all documents at once, however many there are.
  *
- * TTL on dates is different: each document carries its own end (`document-life.ts`). When these rules change, expiry rests,
- * the ends of all documents are written anew, and expiry begins again; new documents follow the new rules from the start.
- * What was dead stays dead. A rewriting that was cut off is taken up again when the server starts.
+ * TTL on dates is different: each document carries its own end (`document-life.ts`). When these rules change,
+ * expiry rests, the ends of all documents are written anew, and expiry begins again; new documents follow the
+ * new rules from the start. What was dead stays dead. A rewriting that was cut off is taken up again when the
+ * server starts.
  */
 
 import { scanBytesMax } from '../../base/limits.ts'
@@ -30,8 +31,8 @@ export interface IndexWithNumber {
 }
 
 /**
- * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; wildcards are kept field by field
- * (`wildcard-index.ts`), and spheres are declared and not used.
+ * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; wildcards are
+ * kept field by field (`wildcard-index.ts`), and spheres are declared and not used.
  */
 export function isKept({ kind, parts }: IndexSpec): boolean {
   const isId = parts.length === 1 && parts[0]!.path === '_id'

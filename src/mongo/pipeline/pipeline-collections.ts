@@ -1,4 +1,7 @@
-/** The collections that a pipeline reads and writes besides its own: `$lookup`, `$unionWith`, `$out`, `$merge`. */
+/**
+ * The collections that a pipeline reads and writes besides its own: `$lookup`, `$unionWith`, `$out`,
+ * `$merge`.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { bsonType } from '../../document/bson/types.ts'

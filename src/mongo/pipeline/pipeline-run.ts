@@ -97,8 +97,8 @@ function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
 }
 
 /**
- * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted and not read, where
- * the filter allows it.
+ * What the drivers' `countDocuments` sends, `[{$match}, …, {$group: {_id: 1, n: {$sum: 1}}}]`, is counted and
+ * not read, where the filter allows it.
  */
 async function countedSource(
   call: CommandCall,

@@ -1,4 +1,7 @@
-/** The fields of a command, read where they lie, with MongoDB's own complaints about what is missing or of another type. */
+/**
+ * The fields of a command, read where they lie, with MongoDB's own complaints about what is missing or of
+ * another type.
+ */
 
 import { printDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
@@ -188,7 +191,10 @@ export function numberOf(value: Value): number | undefined {
   }
 }
 
-/** The documents of a sequence or of an array in the body: where each begins and ends. Not validated, only measured. */
+/**
+ * The documents of a sequence or of an array in the body: where each begins and ends. Not validated, only
+ * measured.
+ */
 export function sequenceDocuments({ name, documents }: DocumentSequence): Buffer[] {
   const found: Buffer[] = []
   let at = 0

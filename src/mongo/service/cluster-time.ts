@@ -1,4 +1,7 @@
-/** The logical time that answers carry: drivers hand it back with their next command, and change streams can begin there. */
+/**
+ * The logical time that answers carry: drivers hand it back with their next command, and change streams can
+ * begin there.
+ */
 
 import type { Clock } from '../../base/clock.ts'
 import { binary, int64, type TimestampValue, timestamp } from '../../document/bson/value.ts'

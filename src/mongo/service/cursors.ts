@@ -1,8 +1,9 @@
 /**
  * Cursors: results that are fetched batch by batch.
  *
- * A cursor holds no lock and no snapshot: its source reads on where it stopped, at the moment of each batch. It ends with
- * its last document, when it is killed, with its collection, or when nobody asked for ten minutes of machine time.
+ * A cursor holds no lock and no snapshot: its source reads on where it stopped, at the moment of each batch.
+ * It ends with its last document, when it is killed, with its collection, or when nobody asked for ten
+ * minutes of machine time.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * failCommand: makes commands fail on purpose, as drivers' own tests ask MongoDB to do. Only where test commands were
- * switched on (`setParameter: {enableTestCommands: true}`).
+ * failCommand: makes commands fail on purpose, as drivers' own tests ask MongoDB to do. Only where test
+ * commands were switched on (`setParameter: {enableTestCommands: true}`).
  */
 
 import { machine } from '../../base/clock.ts'

@@ -1,4 +1,7 @@
-/** The query language as commands use it: with the time and the variables of the command, and without collations. */
+/**
+ * The query language as commands use it: with the time and the variables of the command, and without
+ * collations.
+ */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32 } from '../../document/bson/value.ts'

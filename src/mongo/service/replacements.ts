@@ -1,4 +1,7 @@
-/** Which versions were put in the place of others as a whole: a log knows that something changed, not how it was asked for. */
+/**
+ * Which versions were put in the place of others as a whole: a log knows that something changed, not how it
+ * was asked for.
+ */
 
 /** Replacements that are told from updates in change streams; of older ones it is no longer known. */
 const mongoReplacementsMax = 10_000

@@ -1,4 +1,7 @@
-/** What a command says about the transaction of its session: that it begins one, goes on with it, or stands alone. */
+/**
+ * What a command says about the transaction of its session: that it begins one, goes on with it, or stands
+ * alone.
+ */
 
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
@@ -24,7 +27,9 @@ export interface TransactionState {
 
 const plain: TransactionState = { txnNumber: undefined, isInTransaction: false }
 
-/** Reads what a command says about its session's transaction, begins one, or finds the one it goes on with. */
+/**
+ * Reads what a command says about its session's transaction, begins one, or finds the one it goes on with.
+ */
 export function beginTransactionState(
   command: Command,
   args: Arguments,

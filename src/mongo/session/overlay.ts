@@ -14,7 +14,10 @@ export interface Pending {
 
 export class TransactionOverlay {
   readonly collection: Collection
-  /** The newest version in the collection when the transaction came to it: what is newer was written by others since. */
+  /**
+   * The newest version in the collection when the transaction came to it: what is newer was written by others
+   * since.
+   */
   readonly snapshotVersion: number
   readonly #pending = new Map<string, Pending>()
 

@@ -1,9 +1,10 @@
 /**
  * What a session's retryable writes came to, stored with the writes themselves.
  *
- * A driver that lost its connection sends a write again with the same number. The record tells what has been done under it, so
- * that it is answered and not done twice; it is written in the transaction that writes the documents, so no crash can part
- * them. There is one record for each session: a new number takes the place of the old one. It lives as long as a session.
+ * A driver that lost its connection sends a write again with the same number. The record tells what has been
+ * done under it, so that it is answered and not done twice; it is written in the transaction that writes the
+ * documents, so no crash can part them. There is one record for each session: a new number takes the place of
+ * the old one. It lives as long as a session.
  */
 
 import type { Engine } from '../../engine/engine.ts'

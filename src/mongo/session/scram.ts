@@ -1,8 +1,8 @@
 /**
  * SCRAM (RFC 5802, RFC 7677): the server's side of a login in which the password never travels.
  *
- * The account key is the password. A user that does not exist is led through the same conversation as one that does, with a
- * salt that stays the same for its name, so that nobody learns names from the answers.
+ * The account key is the password. A user that does not exist is led through the same conversation as one
+ * that does, with a salt that stays the same for its name, so that nobody learns names from the answers.
  */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -30,7 +30,9 @@ interface Credentials {
   readonly serverKey: Buffer
 }
 
-/** Knows who may log in. Deriving a key takes milliseconds, so it is done once for each mechanism and user. */
+/**
+ * Knows who may log in. Deriving a key takes milliseconds, so it is done once for each mechanism and user.
+ */
 export class Accounts {
   readonly #users: ReadonlySet<string>
   readonly #password: string

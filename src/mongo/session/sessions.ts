@@ -1,8 +1,8 @@
 /**
  * Sessions: what a client says in several commands under one id.
  *
- * They begin with their first use and end when told, or when they have not been used for half an hour. A session that is
- * neither in a transaction nor remembered for its retryable writes costs nothing to forget.
+ * They begin with their first use and end when told, or when they have not been used for half an hour. A
+ * session that is neither in a transaction nor remembered for its retryable writes costs nothing to forget.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -32,7 +32,10 @@ export class ClientSession {
   record: RetryRecord | undefined
   /** What is stored of it. */
   stored: RetryRecord | undefined
-  /** What the last command on documents cost: of a client with several connections this is what it knows of its own. */
+  /**
+   * What the last command on documents cost: of a client with several connections this is what it knows of
+   * its own.
+   */
   last: RequestStatistics | undefined
   /** Whether it is known what is stored. */
   isLoaded = false

@@ -1,9 +1,10 @@
 /**
  * A transaction: what a session wants to happen wholly or not at all.
  *
- * Nothing is locked and nothing is stored while a transaction runs: its writes wait in memory, over what is stored
- * (`overlay.ts`). Committing is one transaction of the store, in which every document must still be as it was found.
- * A document that somebody else wrote after the transaction began cannot be written by it: the first one wins, as in MongoDB.
+ * Nothing is locked and nothing is stored while a transaction runs: its writes wait in memory, over what is
+ * stored (`overlay.ts`). Committing is one transaction of the store, in which every document must still be as
+ * it was found. A document that somebody else wrote after the transaction began cannot be written by it: the
+ * first one wins, as in MongoDB.
  */
 
 import { machine } from '../../base/clock.ts'

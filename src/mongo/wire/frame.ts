@@ -1,8 +1,8 @@
 /**
  * Messages out of a byte stream: many in a chunk, or one over many chunks.
  *
- * A message that lies in one chunk is used where it lies. Otherwise its chunks are kept in a list and joined once: joining at
- * every chunk costs 3.6 times as much for a message of 860 KB.
+ * A message that lies in one chunk is used where it lies. Otherwise its chunks are kept in a list and joined
+ * once: joining at every chunk costs 3.6 times as much for a message of 860 KB.
  */
 
 /** MongoDB's own limits, as `hello` tells them to drivers: a message, the writes of one command. */

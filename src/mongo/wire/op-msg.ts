@@ -1,7 +1,8 @@
 /**
  * OP_MSG: a command as one body and any number of document sequences, and the form of every answer to it.
  *
- * What is wrong within a well framed message is an error of the command (`CommandError`), with MongoDB's code for it.
+ * What is wrong within a well framed message is an error of the command (`CommandError`), with MongoDB's code
+ * for it.
  */
 
 import { CommandError } from '../answers/command-error.ts'

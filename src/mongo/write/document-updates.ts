@@ -16,7 +16,10 @@ import type { StatementResult } from '../session/retry-record.ts'
 import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
 import { mongoRacesMax } from './write-command.ts'
 
-/** Writes in one transaction of the store: `insertMany` sends batches of 1,000, and one commit costs less than several. */
+/**
+ * Writes in one transaction of the store: `insertMany` sends batches of 1,000, and one commit costs less than
+ * several.
+ */
 export const mongoWriteStepsMax = 1000
 
 /** What is to be done to documents that a filter lets through. */

@@ -1,8 +1,9 @@
 /**
- * Writes documents, some at a time, all of a batch or none: to the store, or to the transaction that the command is part of.
+ * Writes documents, some at a time, all of a batch or none: to the store, or to the transaction that the
+ * command is part of.
  *
- * A write looks at what it finds and decides; what it decides about is what is there at the moment of writing, not what a
- * search found before.
+ * A write looks at what it finds and decides; what it decides about is what is there at the moment of
+ * writing, not what a search found before.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'

@@ -41,7 +41,10 @@ async function isTaken(
   return false
 }
 
-/** The same for a document that a transaction keeps to itself: what is stored, and what it has written before, may be in its way. */
+/**
+ * The same for a document that a transaction keeps to itself: what is stored, and what it has written before,
+ * may be in its way.
+ */
 export async function conflictInTransaction(
   engine: Engine,
   overlay: TransactionOverlay,

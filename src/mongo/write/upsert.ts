@@ -57,8 +57,9 @@ export async function insertUpserted(
 }
 
 /**
- * Whether a document with the same key of a unique index is what the filter asked for: it says what the fields of the index are
- * equal to and nothing else, and the update leaves them as they are. MongoDB tries again then, and so do we.
+ * Whether a document with the same key of a unique index is what the filter asked for: it says what the
+ * fields of the index are equal to and nothing else, and the update leaves them as they are. MongoDB tries
+ * again then, and so do we.
  */
 function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Array): boolean {
   const keyPattern = error instanceof CommandError ? error.fields.keyPattern : undefined

@@ -1,8 +1,9 @@
 /**
- * What insert, update and delete have in common: statements one after the other, their errors, and being sent again.
+ * What insert, update and delete have in common: statements one after the other, their errors, and being sent
+ * again.
  *
- * A write command has many statements. In an ordered one the first that fails ends it; in an unordered one the others go on.
- * Statement errors are part of an answer that is `ok`.
+ * A write command has many statements. In an ordered one the first that fails ends it; in an unordered one
+ * the others go on. Statement errors are part of an answer that is `ok`.
  */
 
 import { MayflyError } from '../../base/error.ts'
@@ -67,7 +68,10 @@ export function statementNumbers({ args }: CommandCall, count: number): (index: 
   }
 }
 
-/** The session's record of this number, when the command is a retryable write. Must be called within the session's turn. */
+/**
+ * The session's record of this number, when the command is a retryable write. Must be called within the
+ * session's turn.
+ */
 export async function retryRecord(call: CommandCall): Promise<RetryRecord | undefined> {
   const { session, txnNumber, isInTransaction, service } = call
   if (session === undefined || txnNumber === undefined || isInTransaction) return undefined
@@ -94,8 +98,8 @@ export async function retryRecord(call: CommandCall): Promise<RetryRecord | unde
 }
 
 /**
- * Runs a write in its session's turn when it may be sent again, and as it is otherwise. Where another server has done it meanwhile,
- * it begins anew, and finds that.
+ * Runs a write in its session's turn when it may be sent again, and as it is otherwise. Where another server
+ * has done it meanwhile, it begins anew, and finds that.
  */
 export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T> {
   const { session, txnNumber } = call

@@ -1,8 +1,8 @@
 /**
  * Accumulators: what `$group` and its relatives keep of a group, one value at a time.
  *
- * An accumulator tells how many bytes it holds, so that a stage can keep to its memory. The values it keeps are its own: they do not
- * hold on to the documents they were parts of.
+ * An accumulator tells how many bytes it holds, so that a stage can keep to its memory. The values it keeps
+ * are its own: they do not hold on to the documents they were parts of.
  */
 
 import type { Value } from '../../document/bson/value.ts'

@@ -24,7 +24,10 @@ abstract class SmallAccumulator implements Accumulator {
   abstract result(): Value | undefined
 }
 
-/** Decimals are summed on their own; everything else as doubles with twice the digits, which keeps int64s exact. */
+/**
+ * Decimals are summed on their own; everything else as doubles with twice the digits, which keeps int64s
+ * exact.
+ */
 class NumberSum {
   readonly #others = new DoubleSum()
   #decimals: Decimal = finite(false, 0n, 0)

@@ -1,4 +1,7 @@
-/** Sums with twice the digits of a double: for most inputs their order does not matter, and sums of int64s are exact. */
+/**
+ * Sums with twice the digits of a double: for most inputs their order does not matter, and sums of int64s are
+ * exact.
+ */
 
 import { addDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import type { Decimal } from '../../document/bson/decimal128.ts'

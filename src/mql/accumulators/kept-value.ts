@@ -14,8 +14,9 @@ export interface Kept {
 const objectBytes = 48
 
 /**
- * A part of a document is a view of the document's bytes, and would keep all of them alive. What an expression built may share parts with
- * itself and be far larger than it looks; written out it is what it is, and what cannot be written is refused.
+ * A part of a document is a view of the document's bytes, and would keep all of them alive. What an
+ * expression built may share parts with itself and be far larger than it looks; written out it is what it is,
+ * and what cannot be written is refused.
  */
 export function keptValue(value: Value): Kept {
   switch (value.type) {

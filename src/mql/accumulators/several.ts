@@ -76,8 +76,8 @@ interface Placed {
 }
 
 /**
- * The first values in an order, of equal ones those that came first. Twice as many are kept as are asked for before the rest is
- * dropped, which makes the cost of sorting per value constant.
+ * The first values in an order, of equal ones those that came first. Twice as many are kept as are asked for
+ * before the rest is dropped, which makes the cost of sorting per value constant.
  */
 class Foremost {
   readonly #count: number

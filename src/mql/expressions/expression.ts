@@ -27,7 +27,10 @@ export function expressionCompiler(scope: VariableScope): Compiler {
   return new ExpressionCompiler(scope, { varying: 0, slots: [] })
 }
 
-/** For filters: whether the expression is true of a document. `slots` has what the variables of outer pipelines hold. */
+/**
+ * For filters: whether the expression is true of a document. `slots` has what the variables of outer
+ * pipelines hold.
+ */
 export function expressionTest(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => boolean) => {
     const evaluate = compileExpression(spec, scope)

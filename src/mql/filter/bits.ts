@@ -1,4 +1,7 @@
-/** `$bitsAllSet` and its relatives: bits of integers, which have their sign for ever, and of binary data, which ends in zeros. */
+/**
+ * `$bitsAllSet` and its relatives: bits of integers, which have their sign for ever, and of binary data,
+ * which ends in zeros.
+ */
 
 import { exactInteger } from '../../document/bson/number.ts'
 import { bsonType, isNumberType } from '../../document/bson/types.ts'

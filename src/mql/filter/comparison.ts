@@ -1,9 +1,9 @@
 /**
  * Tests of a stored value against a constant: comparisons and `$in`.
  *
- * A comparison never leaves the rank of its constant, so that `$lt: 5` finds numbers only. There are three exceptions: null
- * stands for `undefined` and missing values as well; MinKey and MaxKey have everything above and below them; and NaN equals
- * NaN but is neither below nor above anything.
+ * A comparison never leaves the rank of its constant, so that `$lt: 5` finds numbers only. There are three
+ * exceptions: null stands for `undefined` and missing values as well; MinKey and MaxKey have everything above
+ * and below them; and NaN equals NaN but is neither below nor above anything.
  */
 
 import { bytesOf, compareAt } from '../../document/bson/compare.ts'
@@ -15,7 +15,10 @@ import { doubleAt, int32At, textAt } from '../../document/bson/view.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { Comparison } from './filter.ts'
 
-/** Whether a value that compares like this with the constant is one that the operator asks for. Of NaN nothing is true. */
+/**
+ * Whether a value that compares like this with the constant is one that the operator asks for. Of NaN nothing
+ * is true.
+ */
 const accepts: Readonly<Record<Comparison, (order: number) => boolean>> = {
   eq: order => order === 0,
   lt: order => order < 0,
@@ -127,7 +130,10 @@ function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number 
   }
 }
 
-/** Whether a value equals one of many. Strings and simple numbers, which most lists consist of, are found without a key. */
+/**
+ * Whether a value equals one of many. Strings and simple numbers, which most lists consist of, are found
+ * without a key.
+ */
 export function listTest(values: readonly Value[]): ElementTest {
   if (values.length === 1) return comparisonTest('eq', values[0]!)
   const texts = new Set<string>()

@@ -1,4 +1,7 @@
-/** The operators of conditions: what each wants as its operand, and MongoDB's words when it gets something else. */
+/**
+ * The operators of conditions: what each wants as its operand, and MongoDB's words when it gets something
+ * else.
+ */
 
 import {
   exactInteger,

@@ -1,9 +1,9 @@
 /**
  * What a filter document says, as a tree.
  *
- * Filters speak of documents, conditions of the values at one path. A condition on a path is met by any of the values that
- * the path leads to (path.ts); so `not` and `all` of conditions speak of the path as a whole, except within `$elemMatch`,
- * where they speak of one element.
+ * Filters speak of documents, conditions of the values at one path. A condition on a path is met by any of
+ * the values that the path leads to (path.ts); so `not` and `all` of conditions speak of the path as a whole,
+ * except within `$elemMatch`, where they speak of one element.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -48,7 +48,10 @@ export interface FilterContext {
   readonly allowsNear: boolean
 }
 
-/** What a plain value in a filter asks for: a regular expression that it matches, anything else that it is equal. */
+/**
+ * What a plain value in a filter asks for: a regular expression that it matches, anything else that it is
+ * equal.
+ */
 export function equalTo(value: Value): Condition {
   if (value.type === bsonType.regex) return { kind: 'regex', pattern: value.pattern, options: value.options }
   if (value.type === bsonType.undefined) throw badValue('cannot compare to undefined')

@@ -4,7 +4,8 @@
  *   { $geoWithin: { $geometry | $box | $polygon | $center | $centerSphere } }
  *   { $geoIntersects: { $geometry } }
  *   { $near | $nearSphere: { $geometry, $minDistance, $maxDistance } }      metres
- *   { $near: [x, y], $maxDistance }                                        in the plane, in the units of the coordinates
+ *   { $near: [x, y], $maxDistance }                                        in the plane, in the units of the
+ *                                                                          coordinates
  *   { $nearSphere: [x, y], $maxDistance }                                  radians
  *
  * Distances on the earth are those on MongoDB's sphere.

@@ -1,4 +1,7 @@
-/** Indexes that know a part of the documents only: which documents those are, and whether a filter needs no others. */
+/**
+ * Indexes that know a part of the documents only: which documents those are, and whether a filter needs no
+ * others.
+ */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-keys.ts'
@@ -76,7 +79,8 @@ function impliesCondition(given: Condition, wanted: FieldTerm): boolean {
   if (given.kind !== 'compare') return false
   const { value, operator } = given
   if (operator === 'eq') {
-    // Of an array that is equal, or has an equal element, other elements could satisfy the condition, which is well.
+    // Of an array that is equal, or has an equal element, other elements could satisfy the condition, which
+    // is well.
     if (condition.kind === 'not' || value.type === bsonType.null || value.type === bsonType.array) return false
     const path = wanted.path.split('.')
     const document = path.reduceRight<typeof value>((inner, name) => BsonDocument.of([[name, inner]]), value)

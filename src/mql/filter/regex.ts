@@ -83,8 +83,8 @@ function literalOf({ pattern, options }: Pick<RegexCondition, 'pattern' | 'optio
 }
 
 /**
- * What every string begins with that the pattern matches: the text between `^` and the first special character. A character
- * before `?`, `*`, `{` or within alternatives need not be there.
+ * What every string begins with that the pattern matches: the text between `^` and the first special
+ * character. A character before `?`, `*`, `{` or within alternatives need not be there.
  */
 export function prefixOf({ pattern, options }: RegexCondition): string {
   if (!pattern.startsWith('^') || /[imx]/.test(options) || pattern.includes('|')) return ''

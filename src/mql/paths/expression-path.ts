@@ -1,5 +1,6 @@
 /**
- * Following a dotted path as expressions understand it: an array in the way gives the array of what its documents hold.
+ * Following a dotted path as expressions understand it: an array in the way gives the array of what its
+ * documents hold.
  *
  * Unlike in queries a number in a path is only ever the name of a field.
  */
@@ -73,8 +74,8 @@ export function compilePath(names: readonly string[]): (value: Value | undefined
 }
 
 /**
- * All values at a path as `$lookup` and `$graphLookup` join them: arrays are entered everywhere, at the end of the path as well, and
- * a number in the path is also a place in an array.
+ * All values at a path as `$lookup` and `$graphLookup` join them: arrays are entered everywhere, at the end
+ * of the path as well, and a number in the path is also a place in an array.
  */
 export function valuesAtPath(document: BsonDocument, names: readonly string[]): readonly Value[] {
   const found: Value[] = []

@@ -1,7 +1,7 @@
 /**
- * Orders of results. A document's place is the smallest of the keys that its values at the paths make, so that of an array the
- * lowest element counts when the order ascends and the highest when it descends; an empty array stands below null, and what
- * is missing counts as null.
+ * Orders of results. A document's place is the smallest of the keys that its values at the paths make, so
+ * that of an array the lowest element counts when the order ascends and the highest when it descends; an
+ * empty array stands below null, and what is missing counts as null.
  */
 
 import { pathParts } from '../../document/bson/dotted-path.ts'
@@ -21,7 +21,10 @@ export interface Sort {
   readonly components: readonly SortComponent[]
   /** `$natural: -1`: the order in which documents are found, from the end. */
   readonly isReversed: boolean
-  /** Bytes that compare as the documents are to be ordered; equal for those that the order does not tell apart. */
+  /**
+   * Bytes that compare as the documents are to be ordered; equal for those that the order does not tell
+   * apart.
+   */
   keyOf(document: Uint8Array): Uint8Array
 }
 

@@ -1,10 +1,11 @@
 /**
  * Following a dotted path through a stored document, as queries understand it.
  *
- * An array in the way is entered: its elements that are documents are each followed, and a part of the path that is a number
- * also means the element at that place. Arrays directly within arrays are entered only by a number. What stands at the end
- * of the path is looked at; if it is an array, each of its elements as well, and last the array itself. A path that leads
- * nowhere is looked at as a missing value, type 0, except where it ends in an array without suitable elements.
+ * An array in the way is entered: its elements that are documents are each followed, and a part of the path
+ * that is a number also means the element at that place. Arrays directly within arrays are entered only by a
+ * number. What stands at the end of the path is looked at; if it is an array, each of its elements as well,
+ * and last the array itself. A path that leads nowhere is looked at as a missing value, type 0, except where
+ * it ends in an array without suitable elements.
  */
 
 import { pathParts } from '../../document/bson/dotted-path.ts'
@@ -23,7 +24,10 @@ export type ElementTest = (bytes: Uint8Array, type: number, start: number, trace
 /** Looks at a document, or a document within one, that begins at `start`. */
 export type DocumentTest = (bytes: Uint8Array, start: number, trace: Trace | undefined) => boolean
 
-/** A test of what stands at a path, in two steps so that several of them can share one walk through the document. */
+/**
+ * A test of what stands at a path, in two steps so that several of them can share one walk through the
+ * document.
+ */
 export interface PathTest {
   /** The first part of the path, in UTF-8. */
   readonly name: Uint8Array
@@ -32,7 +36,9 @@ export interface PathTest {
 }
 
 export interface PathOptions {
-  /** Whether the elements of an array at the end of the path are looked at one by one, and not only the array. */
+  /**
+   * Whether the elements of an array at the end of the path are looked at one by one, and not only the array.
+   */
   readonly entersLastArray: boolean
 }
 

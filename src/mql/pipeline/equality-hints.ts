@@ -1,9 +1,9 @@
 /**
- * What an index can know of `$expr`: that a field equals a value. The filter gets it in words that indexes understand, beside the
- * expression, which decides.
+ * What an index can know of `$expr`: that a field equals a value. The filter gets it in words that indexes
+ * understand, beside the expression, which decides.
  *
- * `{ $expr: { $eq: ["$a", 5] } }` is only true where `{ a: 5 }` holds, since a path through an array gives an array. For an array as the
- * value the two would differ, and a missing value cannot be asked for.
+ * `{ $expr: { $eq: ["$a", 5] } }` is only true where `{ a: 5 }` holds, since a path through an array gives an
+ * array. For an array as the value the two would differ, and a missing value cannot be asked for.
  */
 
 import { bsonType } from '../../document/bson/types.ts'

@@ -15,7 +15,10 @@ export interface Split {
   readonly count: number
 }
 
-/** Filters may follow an order, since neither changes the other; what counts documents ends the search for them. */
+/**
+ * Filters may follow an order, since neither changes the other; what counts documents ends the search for
+ * them.
+ */
 export function splitLead(specs: readonly StageSpec[]): Split {
   const [first] = specs
   if (first?.name === '$geoNear') {

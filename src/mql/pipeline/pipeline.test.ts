@@ -1,4 +1,6 @@
-/** What a pipeline tells those who run it: which find it begins with, where it writes, and how often it asks. */
+/**
+ * What a pipeline tells those who run it: which find it begins with, where it writes, and how often it asks.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

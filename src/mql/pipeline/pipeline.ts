@@ -5,8 +5,9 @@
  *   const documents = pipeline.source.kind === 'collection' ? find(pipeline.source.find) : …
  *   for await (const batch of pipeline.run(documents, collections)) …
  *
- * The beginning of a pipeline is a find, if it begins like one (`source.find`); the rest is a stream. A document that no stage
- * changes keeps its bytes. What has to wait for the last document keeps to a bound of memory, and long work gives others their turns.
+ * The beginning of a pipeline is a find, if it begins like one (`source.find`); the rest is a stream. A
+ * document that no stage changes keeps its bytes. What has to wait for the last document keeps to a bound of
+ * memory, and long work gives others their turns.
  */
 
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
@@ -43,8 +44,8 @@ export interface PipelineOptions {
 }
 
 /**
- * Where the documents come from: from the collection, from a stage that who runs the pipeline knows (`$changeStream`, `$indexStats` …),
- * or from the pipeline itself (`$documents`).
+ * Where the documents come from: from the collection, from a stage that who runs the pipeline knows
+ * (`$changeStream`, `$indexStats` …), or from the pipeline itself (`$documents`).
  */
 export type PipelineSource =
   /** The find stands for so many stages. */

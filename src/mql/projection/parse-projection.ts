@@ -20,7 +20,9 @@ type Compute = (document: Uint8Array) => Value | undefined
 
 export interface ProjectionNode {
   readonly fields: ReadonlyMap<string, ProjectionPlan>
-  /** What is added behind the fields; also the documents in which something is, in case they are not there. */
+  /**
+   * What is added behind the fields; also the documents in which something is, in case they are not there.
+   */
   readonly computed: readonly (readonly [name: string, part: Compute | ProjectionNode])[]
 }
 

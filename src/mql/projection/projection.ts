@@ -1,8 +1,9 @@
 /**
  * Projections of find: what is shown of a document, as new bytes made of parts of the old ones.
  *
- * A projection includes what it names or excludes it; `_id` is shown unless excluded. Fields keep the order they have in the
- * document; computed ones follow in the order of the projection. Paths go through arrays to every document in them.
+ * A projection includes what it names or excludes it; `_id` is shown unless excluded. Fields keep the order
+ * they have in the document; computed ones follow in the order of the projection. Paths go through arrays to
+ * every document in them.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -127,7 +128,10 @@ function projectField(run: Run, plan: ProjectionPlan, cursor: ElementCursor, ent
   }
 }
 
-/** Of an array within a path every document is projected, also in arrays within it. Other elements go the way of the mode. */
+/**
+ * Of an array within a path every document is projected, also in arrays within it. Other elements go the way
+ * of the mode.
+ */
 function projectArray(run: Run, node: ProjectionNode, start: number): void {
   const { document, writer, isInclusion } = run
   const opened = writer.open()

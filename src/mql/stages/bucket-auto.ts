@@ -29,8 +29,8 @@ interface Bucket {
 }
 
 /**
- * Cuts the sorted documents into buckets. Equal keys are never parted, so there may be fewer buckets than asked for. With a
- * granularity the boundaries are its numbers.
+ * Cuts the sorted documents into buckets. Equal keys are never parted, so there may be fewer buckets than
+ * asked for. With a granularity the boundaries are its numbers.
  */
 function* cut(documents: readonly BsonDocument[], keys: readonly Value[], buckets: Buckets): Generator<Bucket> {
   const { granularity } = buckets

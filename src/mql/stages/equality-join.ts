@@ -1,6 +1,6 @@
 /**
- * `$lookup` by equality alone, for many documents at once: one search for all their values, then each document gets those
- * of the documents found that hold one of its own.
+ * `$lookup` by equality alone, for many documents at once: one search for all their values, then each
+ * document gets those of the documents found that hold one of its own.
  */
 
 import { bsonType } from '../../document/bson/types.ts'

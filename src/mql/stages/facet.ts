@@ -11,8 +11,8 @@ import { aggregationMemoryBytesMax, Memory } from './memory.ts'
 import type { CompileStage, DocumentBatch, Stream, SubPipeline } from './stage.ts'
 
 /**
- * One stream as several, which are read at the same pace: the next batch is fetched when all readers that still read have asked for
- * it, so that no more than one is held.
+ * One stream as several, which are read at the same pace: the next batch is fetched when all readers that
+ * still read have asked for it, so that no more than one is held.
  */
 class Fork {
   readonly #source: AsyncIterator<DocumentBatch>

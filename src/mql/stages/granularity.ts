@@ -1,4 +1,7 @@
-/** Series of round numbers for `$bucketAuto`: Renard's (ISO 3), the E series (IEC 60063), 1-2-5, and powers of two. */
+/**
+ * Series of round numbers for `$bucketAuto`: Renard's (ISO 3), the E series (IEC 60063), 1-2-5, and powers of
+ * two.
+ */
 
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'

@@ -91,7 +91,10 @@ async function* grouped(input: Stream, { name, id, statements }: Grouping, { slo
   yield* inBatches(groups.documents(), slice)
 }
 
-/** A document that is no expression is a description of fields, in which flags would be mistaken for a projection. */
+/**
+ * A document that is no expression is a description of fields, in which flags would be mistaken for a
+ * projection.
+ */
 function compileId(spec: Value, expressions: Compiler): Evaluate {
   if (spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') !== true) {
     for (const [, value] of spec.fields) {

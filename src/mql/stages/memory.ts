@@ -3,7 +3,10 @@
 import { MiB } from '../../base/limits.ts'
 import { MongoError } from '../words/error.ts'
 
-/** What one stage of an aggregation may hold in memory: MongoDB's limit, beyond which it writes to disk or refuses. */
+/**
+ * What one stage of an aggregation may hold in memory: MongoDB's limit, beyond which it writes to disk or
+ * refuses.
+ */
 export const aggregationMemoryBytesMax = 100 * MiB
 
 const noDiskUse = 292

@@ -1,4 +1,7 @@
-/** Setting fields at paths of a document, as `$unwind`, `$lookup` and `$graphLookup` do: without entering arrays. */
+/**
+ * Setting fields at paths of a document, as `$unwind`, `$lookup` and `$graphLookup` do: without entering
+ * arrays.
+ */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'

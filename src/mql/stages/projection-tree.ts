@@ -1,9 +1,9 @@
 /**
  * Projections with computed fields: `$project` and `$addFields`.
  *
- * First the fields that are included are picked, in the order of the document; then what is computed is set, in the order of the
- * specification, each in its place or at the end. Paths go through arrays, and where something is to be computed below a value that
- * is no document, a document takes its place.
+ * First the fields that are included are picked, in the order of the document; then what is computed is set,
+ * in the order of the specification, each in its place or at the end. Paths go through arrays, and where
+ * something is to be computed below a value that is no document, a document takes its place.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -97,8 +97,8 @@ function setValue(node: ComputedNode, value: Value | undefined, context: Context
 }
 
 /**
- * The same on bytes, for projections that name no embedded fields: parts of the document are copied as they are. What is computed
- * stands in the place of the field that it replaces, if that is kept, or at the end.
+ * The same on bytes, for projections that name no embedded fields: parts of the document are copied as they
+ * are. What is computed stands in the place of the field that it replaces, if that is kept, or at the end.
  */
 function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument {
   const values = new Map<string, Value | undefined>()

@@ -129,7 +129,9 @@ function compileProject(spec: BsonDocument, expressions: Compiler, name: string)
   return change(name, context => project(root, context))
 }
 
-/** A document in the specification is an expression or a description of fields, in which names have no dots. */
+/**
+ * A document in the specification is an expression or a description of fields, in which names have no dots.
+ */
 function readAddedFields(
   spec: BsonDocument,
   { root, whole, expressions }: { root: ComputedNode; whole: BsonDocument; expressions: Compiler },

@@ -33,7 +33,10 @@ export const replaceWithStage: CompileStage = (spec, { expressions }, name) =>
 
 const answers = { DESCEND: 'descend', PRUNE: 'prune', KEEP: 'keep' } as const
 
-/** The expression is asked about the document and, where it says descend, about the documents in it; paths begin there. */
+/**
+ * The expression is asked about the document and, where it says descend, about the documents in it; paths
+ * begin there.
+ */
 export const redactStage: CompileStage = (spec, { scope, expressions }, name) => {
   const names = Object.keys(answers) as (keyof typeof answers)[]
   const inner = scope.with([...names, 'CURRENT'])

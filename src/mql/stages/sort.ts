@@ -31,7 +31,10 @@ interface Placed {
 /** What an entry takes beside the bytes of key and document. */
 const entryBytes = 100
 
-/** Documents of which the first so many in an order are wanted; equal ones stay in the order in which they came. */
+/**
+ * Documents of which the first so many in an order are wanted; equal ones stay in the order in which they
+ * came.
+ */
 export class Sorter {
   readonly #limit: number
   #placed: Placed[] = []

@@ -1,8 +1,8 @@
 /**
  * Stages of a pipeline: what they take and give, and what they need from outside.
  *
- * Documents go from stage to stage in small batches, so that a stage costs a step of the event loop per batch and not per document. A
- * document is a view of bytes until a stage makes a new one.
+ * Documents go from stage to stage in small batches, so that a stage costs a step of the event loop per batch
+ * and not per document. A document is a view of bytes until a stage makes a new one.
  */
 
 import { machine } from '../../base/clock.ts'

@@ -1,8 +1,8 @@
 /**
  * Applies a tree of modifiers to a document: one walk over its bytes, which copies what no modifier touches.
  *
- * The order of fields stays. New fields come last, in the order of their names; new elements of an array come at their
- * places, with nulls before them where there is a gap.
+ * The order of fields stays. New fields come last, in the order of their names; new elements of an array come
+ * at their places, with nulls before them where there is a gap.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -30,7 +30,10 @@ import {
 } from './modifier-tree.ts'
 import { locateRename } from './rename.ts'
 
-/** Nulls that an update puts before a new element far behind the end of an array: MongoDB's own limit, 13 MB of them. */
+/**
+ * Nulls that an update puts before a new element far behind the end of an array: MongoDB's own limit, 13 MB
+ * of them.
+ */
 const arrayPaddingMax = 1_500_000
 
 /** What an update says, compiled. */
@@ -210,7 +213,10 @@ class Application {
     }
   }
 
-  /** The value that a node makes where there is none. Only documents are made on the way to it, whatever the names. */
+  /**
+   * The value that a node makes where there is none. Only documents are made on the way to it, whatever the
+   * names.
+   */
   #made(node: UpdateNode, path: Path, obstacle: Obstacle | undefined): RawValue | undefined {
     if (node.kind === 'modifier') {
       const { modifier } = node

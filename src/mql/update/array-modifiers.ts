@@ -171,7 +171,10 @@ export const pullAll: ModifierFactory = operand => {
   return culling(element => unwanted.find(element) !== undefined)
 }
 
-/** A document without operators is a filter for elements that are documents; operators and patterns look at any element. */
+/**
+ * A document without operators is a filter for elements that are documents; operators and patterns look at
+ * any element.
+ */
 export const pull: ModifierFactory = operand => {
   if (operand.type === bsonType.document && !beginsWithCondition(operand)) {
     const matcher = compileFilter(operand)

@@ -78,7 +78,10 @@ function arithmetic({ operator, verb, of, neutral }: Arithmetic): ModifierFactor
   }
 }
 
-/** So that 0 times -1 does not turn 0.0 into -0.0, nor 1.0 plus 0 a decimal into one with other zeros at its end. */
+/**
+ * So that 0 times -1 does not turn 0.0 into -0.0, nor 1.0 plus 0 a decimal into one with other zeros at its
+ * end.
+ */
 function isIdentical(left: NumericValue, right: NumericValue): boolean {
   return left.type === right.type && !isNaNValue(left) && compareNumbers(left, right) === 0
 }

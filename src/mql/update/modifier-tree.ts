@@ -7,8 +7,8 @@
  *          c -- $inc 1
  *          list -- elements x -- fields n -- $inc 1
  *
- * Two modifiers for one place, or for a place and one inside it, are a conflict. Where `$` or `$[x]` stand, that shows only
- * with the document at hand: then the nodes that meet at one element are merged.
+ * Two modifiers for one place, or for a place and one inside it, are a conflict. Where `$` or `$[x]` stand,
+ * that shows only with the document at hand: then the nodes that meet at one element are merged.
  */
 
 import type { ElementCursor } from '../../document/bson/view.ts'
@@ -61,7 +61,10 @@ export class FieldsNode {
     else this.children.set(part, node)
   }
 
-  /** In the order in which new fields are added. Once it has been asked for, the node does not change any more. */
+  /**
+   * In the order in which new fields are added. Once it has been asked for, the node does not change any
+   * more.
+   */
   get sorted(): readonly Child[] {
     if (this.#sorted === undefined) {
       const names = [...this.children.keys()].sort(comparePathParts)

@@ -1,8 +1,10 @@
 /**
- * What an update operator is to the document it changes: a function from the bytes of a value to the bytes of another.
+ * What an update operator is to the document it changes: a function from the bytes of a value to the bytes of
+ * another.
  *
- * Values stay where they lie. A modifier answers with a piece of the update itself, of the document, or with bytes that it
- * made; whoever applies it copies them. So nothing that an update does not touch is ever decoded.
+ * Values stay where they lie. A modifier answers with a piece of the update itself, of the document, or with
+ * bytes that it made; whoever applies it copies them. So nothing that an update does not touch is ever
+ * decoded.
  */
 
 import { bytesOf } from '../../document/bson/compare.ts'
@@ -53,8 +55,8 @@ export const removed = Symbol('removed')
 
 export interface Modifier {
   /**
-   * `create`: where nothing is, `create` is asked for a value, and the path to it is made. `traverse`: nothing happens, but
-   * the path must be one that could be made. `ignore`: nothing happens.
+   * `create`: where nothing is, `create` is asked for a value, and the path to it is made. `traverse`:
+   * nothing happens, but the path must be one that could be made. `ignore`: nothing happens.
    */
   readonly whenMissing: 'create' | 'traverse' | 'ignore'
   /** What takes the place of the present value. Undefined: it stays as it is. */
@@ -114,7 +116,10 @@ function isNested(type: number): boolean {
   return isContainer(type) || type === bsonType.codeWithScope
 }
 
-/** Documents within documents, counted with the outermost; of other values none. It recurses as deep as validated bytes nest. */
+/**
+ * Documents within documents, counted with the outermost; of other values none. It recurses as deep as
+ * validated bytes nest.
+ */
 export function levelsOf({ bytes, type, start }: RawValue): number {
   if (!isNested(type)) return 0
   let deepest = 0

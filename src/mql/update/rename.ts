@@ -63,7 +63,9 @@ export function renameTarget(rename: Rename): Modifier {
   }
 }
 
-/** The value to be moved, if the document has it. Other modifiers cannot reach it: that would be a conflict. */
+/**
+ * The value to be moved, if the document has it. Other modifiers cannot reach it: that would be a conflict.
+ */
 export function locateRename(rename: Rename, document: Uint8Array): RawValue | undefined {
   const source = follow(rename.from, document)
   if (source.obstacle !== undefined) {

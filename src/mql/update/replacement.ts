@@ -113,7 +113,10 @@ function invalidReference(message: string): MongoError {
   return new MongoError(55, message)
 }
 
-/** The zero timestamps among the fields of a replacement become the present one, as in an insert; those of `_id` do not. */
+/**
+ * The zero timestamps among the fields of a replacement become the present one, as in an insert; those of
+ * `_id` do not.
+ */
 export function withTimestamps(document: Uint8Array, { now }: UpdateContext): Uint8Array {
   let stamped: Buffer | undefined
   const cursor = new ElementCursor(document)

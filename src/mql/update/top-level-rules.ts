@@ -1,4 +1,7 @@
-/** What operators may not do to the fields at the top of a document: change `_id`, or set names that begin with `$`. */
+/**
+ * What operators may not do to the fields at the top of a document: change `_id`, or set names that begin
+ * with `$`.
+ */
 
 import { MongoError } from '../words/error.ts'
 import { fieldAt, isSame, type UpdateContext } from './modifier.ts'

@@ -50,7 +50,10 @@ export function arrayIndex(part: string): number {
   return index <= indexMax ? index : -1
 }
 
-/** By bytes, but numbers by value: so that new fields come in alphabetical order and new elements of an array from its end. */
+/**
+ * By bytes, but numbers by value: so that new fields come in alphabetical order and new elements of an array
+ * from its end.
+ */
 export function comparePathParts(left: string, right: string): number {
   if (isPlainNumber(left) && isPlainNumber(right) && left.length !== right.length) return left.length - right.length
   return compareValues(string(left), string(right))

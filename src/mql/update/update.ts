@@ -1,11 +1,12 @@
 /**
- * The door of updates: an update document or pipeline, compiled once, then applied to the bytes of each document.
+ * The door of updates: an update document or pipeline, compiled once, then applied to the bytes of each
+ * document.
  *
  *   const update = compileUpdate(spec, { arrayFilters, pipeline })
  *   const { document, isChanged } = update.apply(bytes, { position, isInsert: false, now })
  *
- * It is a replacement when its first field is no operator, and a pipeline when it is an array, as in MongoDB. What no
- * operator touches keeps its bytes. How large the result may be is for the caller to say.
+ * It is a replacement when its first field is no operator, and a pipeline when it is an array, as in MongoDB.
+ * What no operator touches keeps its bytes. How large the result may be is for the caller to say.
  */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'

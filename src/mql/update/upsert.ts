@@ -47,7 +47,10 @@ function equalityDocument(filter: BsonDocument, isReplacement: boolean): BsonDoc
   return grown(root)
 }
 
-/** It recurses as deep as the filter nests. What optimizing would make an equality counts as one, as in MongoDB. */
+/**
+ * It recurses as deep as the filter nests. What optimizing would make an equality counts as one, as in
+ * MongoDB.
+ */
 function collect(filter: Filter, equalities: Field[]): void {
   switch (filter.kind) {
     case 'expression':

@@ -1,10 +1,11 @@
 /**
  * HMAC-SHA256 of short ASCII texts with one key, in JavaScript.
  *
- * Every request carries a signature, and `createHmac` costs it 7 to 9 of about 40 us: objects, a trip into C++ and a Buffer
- * each time. Here the two hash states that depend only on the key are computed once, a text of a request takes two to
- * four rounds over reused arrays, and the digest is compared where it stands in the request. Texts beyond ASCII or beyond the scratch buffer go to node:crypto. The tests compare both
- * over random keys and texts of every length around the block boundaries.
+ * Every request carries a signature, and `createHmac` costs it 7 to 9 of about 40 us: objects, a trip into
+ * C++ and a Buffer each time. Here the two hash states that depend only on the key are computed once, a text
+ * of a request takes two to four rounds over reused arrays, and the digest is compared where it stands in the
+ * request. Texts beyond ASCII or beyond the scratch buffer go to node:crypto. The tests compare both over
+ * random keys and texts of every length around the block boundaries.
  */
 
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
@@ -106,7 +107,10 @@ export class HmacSha256 {
     new DataView(this.#outerBlock.buffer).setUint32(blockBytes - 4, (blockBytes + digestBytes) * 8)
   }
 
-  /** Whether `given` holds, from `start` to its end, the digest of the text in base64, as it is or escaped for a URI. */
+  /**
+   * Whether `given` holds, from `start` to its end, the digest of the text in base64, as it is or escaped for
+   * a URI.
+   */
   isDigest(text: string, given: string, start: number): boolean {
     return holdsBase64(given, start, this.#digest(text))
   }
@@ -167,8 +171,8 @@ for (let digit = 0; digit < 16; digit++) {
 }
 
 /**
- * 256 bits are 42 digits, one more with the last four bits and a "=". Makes no text, and takes a time that depends on what is given and
- * not on how much of it is right.
+ * 256 bits are 42 digits, one more with the last four bits and a "=". Makes no text, and takes a time that
+ * depends on what is given and not on how much of it is right.
  */
 function holdsBase64(given: string, start: number, digest: Int32Array): boolean {
   let at = start

@@ -1,9 +1,9 @@
 /**
  * Whom a path addresses and what its signature is about.
  *
- * Resources are addressed by names, `dbs/shop/colls/carts`, and signed with that path. The .NET and Java SDKs also address them by
- * resource ids, `dbs/zfXEEA==/colls/zfXEEIs7m2E=`, and then sign the id of the last resource alone, in lower case. A name wins
- * over an id that looks the same.
+ * Resources are addressed by names, `dbs/shop/colls/carts`, and signed with that path. The .NET and Java SDKs
+ * also address them by resource ids, `dbs/zfXEEA==/colls/zfXEEIs7m2E=`, and then sign the id of the last
+ * resource alone, in lower case. A name wins over an id that looks the same.
  */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'

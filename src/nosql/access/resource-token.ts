@@ -3,8 +3,8 @@
  *
  *   type=resource&ver=1&sig=<base64 of the signature>;<base64 of the grant in JSON>;
  *
- * A token stands for itself: nothing is looked up when it comes back, so deleting a permission does not recall its tokens. They end
- * with their time, as in the service.
+ * A token stands for itself: nothing is looked up when it comes back, so deleting a permission does not
+ * recall its tokens. They end with their time, as in the service.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -63,7 +63,10 @@ export interface TokenUse {
   readonly partitionKey: string | undefined
 }
 
-/** Throws unless the grant covers the request. Any valid token opens the account itself, which SDKs read first. */
+/**
+ * Throws unless the grant covers the request. Any valid token opens the account itself, which SDKs read
+ * first.
+ */
 export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: TokenUse): void {
   if (machine.epochMs() >= expires * 1000) {
     throw new RequestError('forbidden', 'The authorization token is not valid at the current time: it has expired.')
@@ -79,7 +82,10 @@ export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: To
   }
 }
 
-/** A token for one partition key reads and writes items under it. It changes nothing that others share: the container, scripts. */
+/**
+ * A token for one partition key reads and writes items under it. It changes nothing that others share: the
+ * container, scripts.
+ */
 function isWithinKey({ path, method, isRead, partitionKey }: TokenUse, granted: string): boolean {
   const type = path[4]
   // What is read about the container itself says nothing of its partition keys.

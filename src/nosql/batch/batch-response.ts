@@ -34,7 +34,10 @@ export function isOperationError(error: unknown): error is MayflyError {
   return error instanceof MayflyError && error.kind !== 'internal' && errorMap[error.kind].status !== 503
 }
 
-/** The names and their order are those of the service (xo/dbimp, cosmos-196); `message` is what the JavaScript SDK looks for besides. */
+/**
+ * The names and their order are those of the service (xo/dbimp, cosmos-196); `message` is what the JavaScript
+ * SDK looks for besides.
+ */
 export function printResults(results: readonly BatchResult[]): string | Buffer {
   return listBody('[', results.map(printResult), ']')
 }

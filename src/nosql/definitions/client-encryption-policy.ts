@@ -1,8 +1,8 @@
 /**
  * The client encryption policy: which top-level properties clients encrypt before they send them.
  *
- * It is kept for the clients, which read it back. Whether the named keys exist is the caller's question. The texts are
- * those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
+ * It is kept for the clients, which read it back. Whether the named keys exist is the caller's question. The
+ * texts are those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
  */
 
 import { parsePartitionKeyPath } from '../../document/partition-key.ts'

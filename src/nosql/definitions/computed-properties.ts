@@ -1,8 +1,9 @@
 /**
  * Computed properties: a name and the query that gives its value.
  *
- * Names are checked here, with the service's texts (azure-cosmos-dotnet-v3, ContainerNegativeComputedPropertyTest). What
- * the query says is the query language's affair and is not looked at.
+ * Names are checked here, with the service's texts (azure-cosmos-dotnet-v3,
+ * ContainerNegativeComputedPropertyTest). What the query says is the query language's affair and is not
+ * looked at.
  */
 
 import { fieldOf, invalidInputText, isJsonObject, malformed } from './definition-input.ts'

@@ -1,4 +1,7 @@
-/** How writes of several regions would be reconciled. Kept and echoed: there is one region here and no conflict. */
+/**
+ * How writes of several regions would be reconciled. Kept and echoed: there is one region here and no
+ * conflict.
+ */
 
 import { fieldOf, malformed, readObject, readString, readWord } from './definition-input.ts'
 import { isPropertyPath } from './policy-path.ts'

@@ -1,15 +1,16 @@
 /**
  * A container's definition: what a client may ask for on create and replace, and what it becomes.
  *
- * The result is plain JSON with its fields in the order of the service's answers, so that the resource a client sees is
- * this object with the system properties after it. Fields nobody gave and that have no default are absent. Properties
- * that are not known, and system properties that a client sends back (`_rid`, `_etag`, ...), are passed over, as the
- * service does.
+ * The result is plain JSON with its fields in the order of the service's answers, so that the resource a
+ * client sees is this object with the system properties after it. Fields nobody gave and that have no default
+ * are absent. Properties that are not known, and system properties that a client sends back (`_rid`, `_etag`,
+ * ...), are passed over, as the service does.
  *
- * A replace is a create with a past: the new definition is complete in itself, what it leaves out goes back to its
- * default, and some parts must be what they were.
+ * A replace is a create with a past: the new definition is complete in itself, what it leaves out goes back
+ * to its default, and some parts must be what they were.
  *
- *   must stay         id, partitionKey, uniqueKeyPolicy, conflictResolutionPolicy, clientEncryptionPolicy, and every
+ *   must stay         id, partitionKey, uniqueKeyPolicy, conflictResolutionPolicy, clientEncryptionPolicy,
+ *                     and every
  *                     path that is already in vectorEmbeddingPolicy
  *   left out is off   defaultTtl, computedProperties, fullTextPolicy, changeFeedPolicy
  *   left out stays    analyticalStorageTtl (azure-cosmos-dotnet-v3 #4634: only 0 turns it off)
@@ -83,7 +84,8 @@ export function replaceContainerDefinition(
 ): ContainerDefinition {
   const body = readObject(input, 'body')
   if (parseResourceId(fieldOf(body, 'id')) !== current.id) {
-    // INFERRED text; the 400 is the service's (azure-sdk-for-js, container.spec: "Replacing id is not allowed").
+    // INFERRED text; the 400 is the service's (azure-sdk-for-js, container.spec: "Replacing id is not
+    // allowed").
     malformed('Document collection id cannot be changed.')
   }
   checkSamePartitionKey(current, fieldOf(body, 'partitionKey'), context)
@@ -187,7 +189,10 @@ function parseChangeFeedPolicy(input: unknown): ChangeFeedPolicy {
 
 type WithUndefined<Shape> = { [Name in keyof Shape]: Shape[Name] | undefined }
 
-/** A field that is undefined becomes one that is not there: the difference shows in `in` and in deep comparisons. */
+/**
+ * A field that is undefined becomes one that is not there: the difference shows in `in` and in deep
+ * comparisons.
+ */
 function withoutUndefined(fields: WithUndefined<Required<ContainerDefinition>>): ContainerDefinition {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

@@ -1,8 +1,9 @@
 /**
- * Reading untrusted JSON field by field: what a definition may contain is looked at, everything else is passed over.
+ * Reading untrusted JSON field by field: what a definition may contain is looked at, everything else is
+ * passed over.
  *
- * Only own properties count, so `__proto__` and `constructor` in a body are names like any other. A null field counts
- * as absent, because several SDKs write null for what their user left out.
+ * Only own properties count, so `__proto__` and `constructor` in a body are names like any other. A null
+ * field counts as absent, because several SDKs write null for what their user left out.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -59,9 +60,11 @@ export function readWord<Word extends string>(value: unknown, where: string, wor
 const shownCharsMax = 100
 
 /**
- * A value for an error text, as it stood in the JSON as far as that is still known: 1e400 has become Infinity.
+ * A value for an error text, as it stood in the JSON as far as that is still known: 1e400 has become
+ * Infinity.
  *
- * What is inside objects and arrays is left out. It could be long, and writing it out could go as deep as the body.
+ * What is inside objects and arrays is left out. It could be long, and writing it out could go as deep as the
+ * body.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : '[...]'

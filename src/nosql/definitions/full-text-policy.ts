@@ -49,7 +49,10 @@ export function parseFullTextIndexes(input: unknown): FullTextIndex[] {
   })
 }
 
-/** INFERRED text; the SDK's tests expect the refusal (azure-sdk-for-python, test_fail_create_full_text_indexing_policy). */
+/**
+ * INFERRED text; the SDK's tests expect the refusal (azure-sdk-for-python,
+ * test_fail_create_full_text_indexing_policy).
+ */
 export function checkFullTextIndexes(indexes: readonly FullTextIndex[], policy: FullTextPolicy | undefined): void {
   const declared = new Set(policy?.fullTextPaths.map(({ path }) => path))
   for (const { path } of indexes) {

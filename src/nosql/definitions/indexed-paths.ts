@@ -14,7 +14,10 @@ export function isPathIndexed(policy: IndexingPolicy, path: IndexPath): boolean 
   return included > excluded
 }
 
-/** How precisely a policy path names the path: not at all (-1), by a subtree (twice its depth), or exactly (one more). */
+/**
+ * How precisely a policy path names the path: not at all (-1), by a subtree (twice its depth), or exactly
+ * (one more).
+ */
 function precision(policyPath: string, path: IndexPath): number {
   const { steps, end } = parsed(policyPath)
   const fits = steps.every((step, at) => (step === arrayStep ? path[at] === anyElement : path[at] === step))

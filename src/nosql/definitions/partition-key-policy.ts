@@ -1,9 +1,9 @@
 /**
  * The partition key of a container as its definition states it.
  *
- * Without a version it is version 1: the service keeps hashing such containers the old way, and SDKs that want the new
- * one send 2. A client that sends another version on replace than the container has is refused, also by leaving it out
- * (azure-resource-manager-schemas #2172).
+ * Without a version it is version 1: the service keeps hashing such containers the old way, and SDKs that
+ * want the new one send 2. A client that sends another version on replace than the container has is refused,
+ * also by leaving it out (azure-resource-manager-schemas #2172).
  */
 
 import {

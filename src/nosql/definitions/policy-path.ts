@@ -1,13 +1,17 @@
 /**
  * The paths written in policies: `/a/b/?`, `/a/*`, `/items/[]/price/?`, `/"a-b"/c`.
  *
- * A scalar path ends in `?`, a subtree in `*`, and `[]` stands for every element of an array. A name with other
- * characters than letters, digits and `_` needs quotes (azure-cosmos-dotnet-v2 #184: hyphens are refused).
+ * A scalar path ends in `?`, a subtree in `*`, and `[]` stands for every element of an array. A name with
+ * other characters than letters, digits and `_` needs quotes (azure-cosmos-dotnet-v2 #184: hyphens are
+ * refused).
  */
 
 import { malformed } from './definition-input.ts'
 
-/** What the service allows in one container definition (its pages on limits, unique keys and computed properties). */
+/**
+ * What the service allows in one container definition (its pages on limits, unique keys and computed
+ * properties).
+ */
 export const indexPathsMax = 1500
 
 export interface PolicyPath {
@@ -61,7 +65,10 @@ function isNameCharacter(code: number): boolean {
   return code === 0x5f // _
 }
 
-/** A path of the index: it ends in `?` or `*`. Text: IdentityServer4.Contrib.CosmosDB #4, a trace of the service. */
+/**
+ * A path of the index: it ends in `?` or `*`. Text: IdentityServer4.Contrib.CosmosDB #4, a trace of the
+ * service.
+ */
 export function parseIndexPath(path: string): PolicyPath {
   const parsed = scanPolicyPath(path)
   if (typeof parsed === 'number') refuseIndexPath(path, parsed)

@@ -1,9 +1,9 @@
 /**
  * Which ids databases, containers and items may have.
  *
- * The two rules differ more than the documentation says. An item is refused for a backslash only: `/`, `?`, `#` and a
- * trailing space are accepted at creation by the service, though an item with `/` in its id cannot be addressed by a
- * path afterwards (azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase).
+ * The two rules differ more than the documentation says. An item is refused for a backslash only: `/`, `?`,
+ * `#` and a trailing space are accepted at creation by the service, though an item with `/` in its id cannot
+ * be addressed by a path afterwards (azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase).
  */
 
 import { invalidInputText, malformed } from './definition-input.ts'
@@ -46,7 +46,9 @@ function readId(id: unknown): string {
   return id
 }
 
-/** The bound in the text is the service's, which says "less than" for what is allowed up to and including 255. */
+/**
+ * The bound in the text is the service's, which says "less than" for what is allowed up to and including 255.
+ */
 function refuseLength(id: string, statedMax: number): never {
   const shown = id.length <= shownCharsMax ? id : `${id.slice(0, shownCharsMax)}...`
   malformed(

@@ -1,4 +1,7 @@
-/** Stored procedures, triggers and user-defined functions as resources: what a client may ask for, and what they look like. */
+/**
+ * Stored procedures, triggers and user-defined functions as resources: what a client may ask for, and what
+ * they look like.
+ */
 
 import { fieldOf, invalidInput, malformed, readObject, readString } from './definition-input.ts'
 import { missingIdText, parseResourceId } from './resource-name.ts'
@@ -12,7 +15,10 @@ export interface Script {
   readonly triggerType?: string
 }
 
-/** The name of the feed, the mark in `_rid`s (xo/dbimp, cosmos-157 and 161), and how many the service allows in a container. */
+/**
+ * The name of the feed, the mark in `_rid`s (xo/dbimp, cosmos-157 and 161), and how many the service allows
+ * in a container.
+ */
 export const scriptKinds = {
   sprocs: { feed: 'StoredProcedures', mark: 0x80, quota: 'storedProcedures', countMax: 100 },
   triggers: { feed: 'Triggers', mark: 0x70, quota: 'triggers', countMax: 25 },

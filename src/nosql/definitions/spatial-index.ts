@@ -38,8 +38,8 @@ export function parseSpatialIndexes(input: unknown): SpatialIndex[] {
     }
     for (const type of types) readWord(type, `${where}[${at}].types`, spatialTypes)
 
-    // One type asked for, all four answered: the service does so (azure-cosmos-dotnet-v3, ContainerSettingsTests:
-    // "All SpatialTypes are returned").
+    // One type asked for, all four answered: the service does so (azure-cosmos-dotnet-v3,
+    // ContainerSettingsTests: "All SpatialTypes are returned").
     const index: SpatialIndex = { path, types: [...spatialTypes] }
     const boundingBox = fieldOf(entry, 'boundingBox')
     if (boundingBox !== undefined) index.boundingBox = parseBoundingBox(boundingBox, `${where}[${at}].boundingBox`)
@@ -73,7 +73,8 @@ export function parseGeospatialConfig(input: unknown): GeospatialConfig {
 /**
  * A plane has edges that an index must know; the earth has none.
  *
- * INFERRED texts. The SDK's tests want `boundingBox` and the type in them (azure-sdk-for-js, spatialIndexBoundingBox).
+ * INFERRED texts. The SDK's tests want `boundingBox` and the type in them (azure-sdk-for-js,
+ * spatialIndexBoundingBox).
  */
 export function checkBoundingBoxes(indexes: readonly SpatialIndex[], geospatial: GeospatialConfig): void {
   for (const { path, boundingBox } of indexes) {

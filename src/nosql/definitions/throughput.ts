@@ -66,7 +66,9 @@ export function checkThroughput(throughput: ProvisionedThroughput): ProvisionedT
   malformed(text)
 }
 
-/** The settings of autoscale as they stand in a header or in an offer; `where` names the place in error texts. */
+/**
+ * The settings of autoscale as they stand in a header or in an offer; `where` names the place in error texts.
+ */
 export function autoscaleThroughput(settings: JsonObject, where: string): ProvisionedThroughput {
   const maxRuPerSecond = fieldOf(settings, 'maxThroughput')
   if (typeof maxRuPerSecond !== 'number') refuseAutopilotSettings(where)

@@ -1,9 +1,10 @@
 /**
- * The settings of a container that are about time: its default time to live, and the two that are near it by name.
+ * The settings of a container that are about time: its default time to live, and the two that are near it by
+ * name.
  *
- * `analyticalStorageTtl` is checked and echoed; there is no analytical store. `ttlPropertyPath` counted lifetimes from a
- * property of the item instead of `_ts`. It is obsolete in the SDKs and refused here: an item whose age is its own
- * claim could be written dead, or be brought back by an edit, and death is final.
+ * `analyticalStorageTtl` is checked and echoed; there is no analytical store. `ttlPropertyPath` counted
+ * lifetimes from a property of the item instead of `_ts`. It is obsolete in the SDKs and refused here: an
+ * item whose age is its own claim could be written dead, or be brought back by an edit, and death is final.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -30,7 +31,8 @@ export function parseAnalyticalStorageTtl(input: unknown): number | undefined {
 
 export function refuseTtlPropertyPath(input: unknown, defaultTtl: number | undefined): void {
   if (input === undefined || input === null) return
-  // That it needs a default is the service's rule (azure-cosmos-dotnet-v3, TimeToLivePropertyPath); INFERRED text.
+  // That it needs a default is the service's rule (azure-cosmos-dotnet-v3, TimeToLivePropertyPath); INFERRED
+  // text.
   if (defaultTtl === undefined) malformed("'ttlPropertyPath' cannot be specified when 'defaultTtl' is not specified.")
   throw new RequestError(
     'unsupported',

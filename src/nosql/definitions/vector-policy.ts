@@ -1,8 +1,8 @@
 /**
  * The vector embedding policy of a container and the vector indexes that depend on it.
  *
- * The texts are those that the SDKs' tests look for (azure-sdk-for-python, test_vector_policy); where a test knows only
- * the beginning, the rest is INFERRED.
+ * The texts are those that the SDKs' tests look for (azure-sdk-for-python, test_vector_policy); where a test
+ * knows only the beginning, the rest is INFERRED.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -191,7 +191,8 @@ function checkRange(name: string, value: number | undefined, range: { min: numbe
 /**
  * Vectors are stored by their policy, so what is there stays as it is; new paths may be added.
  *
- * INFERRED: an index may be left out, which is how the service's page says to change one (drop it, then add it anew).
+ * INFERRED: an index may be left out, which is how the service's page says to change one (drop it, then add
+ * it anew).
  */
 export function checkVectorReplacement(
   current: { policy: VectorEmbeddingPolicy | undefined; indexes: readonly VectorIndex[] },

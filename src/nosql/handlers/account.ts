@@ -3,7 +3,10 @@
 import type { NosqlRequest } from '../http/request.ts'
 import type { NosqlResponse } from '../http/response.ts'
 
-/** Not `localhost`: the JavaScript SDK ignores the locations of an account of that name and reads it before every request. */
+/**
+ * Not `localhost`: the JavaScript SDK ignores the locations of an account of that name and reads it before
+ * every request.
+ */
 const accountId = 'mayfly'
 
 export function readAccount({ origin }: NosqlRequest): NosqlResponse {

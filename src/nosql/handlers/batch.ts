@@ -1,8 +1,8 @@
 /**
  * POST /docs with operations: all or none of them in one transaction (a batch), or each for itself (bulk).
  *
- * The operations of a batch share a partition key. Those of a bulk request name their own; they are done in order as far as they
- * concern the same item, and all that arrives in one turn is committed together.
+ * The operations of a batch share a partition key. Those of a bulk request name their own; they are done in
+ * order as far as they concern the same item, and all that arrives in one turn is committed together.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -98,7 +98,10 @@ function checkSameKey(
   }
 }
 
-/** An operation that cannot be done fails where it stands among the others: what comes before it may fail first. */
+/**
+ * An operation that cannot be done fails where it stands among the others: what comes before it may fail
+ * first.
+ */
 function prepare(request: NosqlRequest, view: ContainerView, asked: BatchOperation, named: Place | undefined): Task {
   const { partitionKey, kind } = asked
   try {
@@ -116,7 +119,10 @@ function prepare(request: NosqlRequest, view: ContainerView, asked: BatchOperati
   }
 }
 
-/** A partition key and where its items are: the same for most operations of a request, and hashed once for them. */
+/**
+ * A partition key and where its items are: the same for most operations of a request, and hashed once for
+ * them.
+ */
 interface Place {
   readonly components: readonly PartitionKeyComponent[]
   readonly keyOf: (id: string) => ItemKey

@@ -1,11 +1,14 @@
 /**
- * The change feed: GET /docs with an A-IM header. Where it goes on is the etag of each answer; 304 says that nothing is new.
+ * The change feed: GET /docs with an A-IM header. Where it goes on is the etag of each answer; 304 says that
+ * nothing is new.
  *
- *   Incremental Feed     living items, each in its latest version, in commit order; from the beginning, a time, or now
- *   Full-Fidelity Feed   every version, delete and death that the container's retention remembers; from now, or an etag
+ *   Incremental Feed     living items, each in its latest version, in commit order; from the beginning, a
+ *                        time, or now
+ *   Full-Fidelity Feed   every version, delete and death that the container's retention remembers; from now,
+ *                        or an etag
  *
- * A client goes on with `If-None-Match: <etag>`; `*` is now. `If-Modified-Since` is sent along with every etag of a feed that began at a
- * time, and counts only where there is none.
+ * A client goes on with `If-None-Match: <etag>`; `*` is now. `If-Modified-Since` is sent along with every
+ * etag of a feed that began at a time, and counts only where there is none.
  */
 
 import { machine, toEpochSeconds } from '../../base/clock.ts'
@@ -29,7 +32,9 @@ type Mode = 'latest' | 'all'
 
 const modes: Readonly<Record<string, Mode>> = { 'incremental feed': 'latest', 'full-fidelity feed': 'all' }
 
-/** Where a feed goes on; `since` leaves out what is older, because a position of a time may come before it. */
+/**
+ * Where a feed goes on; `since` leaves out what is older, because a position of a time may come before it.
+ */
 interface Bookmark {
   readonly position: string
   readonly since?: number

@@ -1,4 +1,7 @@
-/** /conflicts: what several write regions could not agree upon. There is one region here, so there is never anything. */
+/**
+ * /conflicts: what several write regions could not agree upon. There is one region here, so there is never
+ * anything.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { viewOf } from '../http/container-view.ts'

@@ -48,7 +48,10 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
   })
 }
 
-/** What part of the container a request is about: one partition key, a prefix of it, a physical partition, or all. */
+/**
+ * What part of the container a request is about: one partition key, a prefix of it, a physical partition, or
+ * all.
+ */
 export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
   const components = namedPartitionKey(view, headerOf(request, partitionKeyHeader))
   if (components !== undefined) {

@@ -87,7 +87,10 @@ async function requireOwner(request: NosqlRequest): Promise<Owner> {
   return owner
 }
 
-/** Autoscale settings decide when they are there: clients send back the offer they read with one number changed. */
+/**
+ * Autoscale settings decide when they are there: clients send back the offer they read with one number
+ * changed.
+ */
 function parseOffer(input: unknown): Throughput {
   const content = readObject(readObject(input, 'offer').content, 'content')
   const settings = content.offerAutopilotSettings

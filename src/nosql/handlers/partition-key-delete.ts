@@ -1,8 +1,9 @@
 /**
  * POST /operations/partitionkeydelete: deletes all items of a partition key.
  *
- * What is written while the request runs stays: exactly the versions that were there are deleted, a page at a time. The service does
- * it in the background and hides the items at once; here the answer comes when they are gone.
+ * What is written while the request runs stays: exactly the versions that were there are deleted, a page at a
+ * time. The service does it in the background and hides the items at once; here the answer comes when they
+ * are gone.
  */
 
 import { RequestError } from '../../base/error.ts'

@@ -1,4 +1,7 @@
-/** Queries: over definitions in memory, over items page by page, and the plans that clients ask for before they fan out. */
+/**
+ * Queries: over definitions in memory, over items page by page, and the plans that clients ask for before
+ * they fan out.
+ */
 
 import { hash } from 'node:crypto'
 import { RequestError } from '../../base/error.ts'
@@ -50,7 +53,10 @@ function parseQueryRequest(request: NosqlRequest): QueryRequest {
   return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
 }
 
-/** Definitions are few and already in memory. Rows keep their order and are numbered anew for the pages of the feed. */
+/**
+ * Definitions are few and already in memory. Rows keep their order and are numbered anew for the pages of the
+ * feed.
+ */
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
   const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.store.moment()) * 1000
@@ -72,7 +78,10 @@ export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   })
 }
 
-/** A client must know how to put together what a plan takes apart; rows of the plan itself would look like results to it. */
+/**
+ * A client must know how to put together what a plan takes apart; rows of the plan itself would look like
+ * results to it.
+ */
 function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryRequest): void {
   const header = headerOf(request, 'x-ms-cosmos-supported-query-features')
   if (header === undefined) return
@@ -92,7 +101,9 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
   return demands
 }
 
-/** A client that follows a plan asks every partition, and what these answer must be what it can put together. */
+/**
+ * A client that follows a plan asks every partition, and what these answer must be what it can put together.
+ */
 function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
   const isPoint = queryRanges.every(({ min, max }) => min === max)
   if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
@@ -165,8 +176,8 @@ function scopeOf(
 }
 
 /**
- * The part of the container a query is about. Undefined when it needs its rows from all partitions brought together, which
- * the service leaves to the client: whatever sorts, groups, counts or cuts.
+ * The part of the container a query is about. Undefined when it needs its rows from all partitions brought
+ * together, which the service leaves to the client: whatever sorts, groups, counts or cuts.
  */
 function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerView): ScanRange | undefined {
   const isTargeted =
@@ -203,7 +214,10 @@ function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
   return makePlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
 }
 
-/** `SELECT * FROM c` and nothing else: what the SDKs send to read a whole container. Bodies go out as they are stored. */
+/**
+ * `SELECT * FROM c` and nothing else: what the SDKs send to read a whole container. Bodies go out as they are
+ * stored.
+ */
 function isWholeFeed({ query }: PreparedQuery): boolean {
   const { selection, sources, where, groupBy, orderBy, offset, limit, top, distinct } = query
   const [source] = sources

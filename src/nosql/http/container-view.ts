@@ -1,4 +1,7 @@
-/** What the REST edge derives from a container once and needs in every request: names, key paths, ranges, session tokens. */
+/**
+ * What the REST edge derives from a container once and needs in every request: names, key paths, ranges,
+ * session tokens.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -60,7 +63,8 @@ export function namedPartitionKey(
 ): PartitionKeyComponent[] | undefined {
   if (header === undefined) return undefined
   const components = parsePartitionKeyHeader(header)
-  // A container from before partition keys has a key of its own that no item carries: clients send an empty list.
+  // A container from before partition keys has a key of its own that no item carries: clients send an empty
+  // list.
   if (view.record.partitionKey.systemKey === true && components.length === 0) return [undefinedComponent]
   return components
 }

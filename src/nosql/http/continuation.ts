@@ -1,8 +1,9 @@
 /**
- * Continuation tokens: where a feed goes on, bound to the feed they came from and signed with the account key.
+ * Continuation tokens: where a feed goes on, bound to the feed they came from and signed with the account
+ * key.
  *
- * A token is the position in JSON and a signature over it and its scope, so one that was altered or belongs to another
- * container, range or account is refused instead of silently reading something else.
+ * A token is the position in JSON and a signature over it and its scope, so one that was altered or belongs
+ * to another container, range or account is refused instead of silently reading something else.
  */
 
 import { createHmac } from 'node:crypto'

@@ -69,8 +69,8 @@ export function publicError(error: unknown): PublicError {
 }
 
 /**
- * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped in a list of
- * errors and followed by where they came from.
+ * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped
+ * in a list of errors and followed by where they came from.
  */
 export function errorBody({ code, message, queryPlan }: PublicError, activityId: string, uri: string): string {
   // Errors of the query language are such a list already, with positions.

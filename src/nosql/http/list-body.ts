@@ -1,6 +1,9 @@
 /** The JSON of a list whose elements are text already: text while it is short, bytes when it is long. */
 
-/** From here on joining, measuring and joining to a head (three copies) cost more than writing each element in its place. */
+/**
+ * From here on joining, measuring and joining to a head (three copies) cost more than writing each element in
+ * its place.
+ */
 const longChars = 16_384
 
 /** No code point has more bytes. */
@@ -30,11 +33,17 @@ function joined(before: string, elements: readonly string[], after: string): str
   return `${before}${elements.join(',')}${after}`
 }
 
-/** undefined: not all of it is ASCII, which alone has a byte for each character. Measuring first would cost as much as writing. */
+/**
+ * undefined: not all of it is ASCII, which alone has a byte for each character. Measuring first would cost as
+ * much as writing.
+ */
 function asciiList(before: string, elements: readonly string[], after: string, chars: number): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(chars + codePointBytesMax)
   let end = 0
-  /** There is room behind for one code point more, so what has more bytes than characters cannot look as if it had not. */
+  /**
+   * There is room behind for one code point more, so what has more bytes than characters cannot look as if it
+   * had not.
+   */
   const write = (text: string) => {
     const written = bytes.write(text, end)
     end += written

@@ -1,4 +1,6 @@
-/** A request as the handlers see it: the path as names, the headers, the body; and how a path becomes names. */
+/**
+ * A request as the handlers see it: the path as names, the headers, the body; and how a path becomes names.
+ */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { RequestError } from '../../base/error.ts'
@@ -30,8 +32,8 @@ export interface NosqlRequest {
 }
 
 /**
- * Splits a path into names. There are no query strings in this protocol: an unescaped `?` belongs to an item's id, and
- * SDKs do send it so.
+ * Splits a path into names. There are no query strings in this protocol: an unescaped `?` belongs to an
+ * item's id, and SDKs do send it so.
  */
 export function parsePath(url: string): string[] {
   const path: string[] = []

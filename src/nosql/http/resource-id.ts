@@ -101,7 +101,10 @@ export function itemNames(container: ContainerRecord): RegExp {
 /** No item ever has this version. */
 const neverVersion = -1
 
-/** The version an `If-Match` names: undefined for any, and one that never matches when the etag is not of this container. */
+/**
+ * The version an `If-Match` names: undefined for any, and one that never matches when the etag is not of this
+ * container.
+ */
 export function versionOfEtag(header: string, rid: number): number | undefined {
   if (header === '*') return undefined
   const etag = header.startsWith('"') && header.endsWith('"') ? header.slice(1, -1) : header

@@ -15,7 +15,10 @@ export interface NosqlResponse {
   readonly headers?: string
 }
 
-/** A line of a head. What others chose, such as a name, must be encoded: nothing looks for line ends in a value. */
+/**
+ * A line of a head. What others chose, such as a name, must be encoded: nothing looks for line ends in a
+ * value.
+ */
 export function header(name: string, value: string | number): string {
   return `${name}: ${value}\r\n`
 }

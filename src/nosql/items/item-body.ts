@@ -1,8 +1,9 @@
 /**
  * An item's JSON on its way in: checked, relieved of system properties, and left as it is otherwise.
  *
- * The client's text is what is stored and what goes back on a read, with the system properties spliced in behind the last
- * property. It is never printed again: printing would reorder integer-like names and lose what a double cannot hold.
+ * The client's text is what is stored and what goes back on a read, with the system properties spliced in
+ * behind the last property. It is never printed again: printing would reorder integer-like names and lose
+ * what a double cannot hold.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -79,7 +80,9 @@ function own(properties: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined
 }
 
-/** Cuts the top-level properties that the system owns out of valid JSON text; everything else stays as it is. */
+/**
+ * Cuts the top-level properties that the system owns out of valid JSON text; everything else stays as it is.
+ */
 function withoutSystemProperties(text: string): string {
   const kept = membersOf(text).filter(({ name }) => !systemProperties.has(name))
   return `{${kept.map(member => member.text).join(',')}}`

@@ -1,4 +1,7 @@
-/** An item as a request brings it: checked byte by byte, and nothing of it made into values but what is looked at. */
+/**
+ * An item as a request brings it: checked byte by byte, and nothing of it made into values but what is looked
+ * at.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'

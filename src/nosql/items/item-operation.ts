@@ -1,5 +1,6 @@
 /**
- * One thing to do with one item, as partial updates, batches and bulk requests ask for it, and what came of it.
+ * One thing to do with one item, as partial updates, batches and bulk requests ask for it, and what came of
+ * it.
  *
  * What an operation decides it decides inside the store's transaction, from the item that is there then.
  */

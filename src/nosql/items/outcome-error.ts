@@ -7,7 +7,8 @@ const outcomes = {
   exists: ['already_exists', 'Entity with the specified id already exists in the system.'],
   missing: ['not_found', 'Entity with the specified id does not exist in the system.'],
   changed: ['precondition_failed', 'One of the specified pre-condition is not met.'],
-  // The gateway hides this text behind that of a taken id (xo/dbimp, cosmos-149); clients that speak to the back end see it.
+  // The gateway hides this text behind that of a taken id (xo/dbimp, cosmos-149); clients that speak to the
+  // back end see it.
   conflict: ['already_exists', 'Unique index constraint violation.'],
 } as const
 

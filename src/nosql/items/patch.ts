@@ -8,9 +8,9 @@
  *   incr      adds to a number; where there is none it begins with 0
  *   move      takes a value away and adds it elsewhere
  *
- * Paths are JSON pointers (RFC 6901: `~0` is `~`, `~1` is `/`). Operations are numbered from 1 in error texts and see what those before
- * them did. The texts are those of the service's page on partial updates; the link behind them was seen in its answers
- * (azure-cosmos-dotnet-v3, ItemPatchFailureTest).
+ * Paths are JSON pointers (RFC 6901: `~0` is `~`, `~1` is `/`). Operations are numbered from 1 in error texts
+ * and see what those before them did. The texts are those of the service's page on partial updates; the link
+ * behind them was seen in its answers (azure-cosmos-dotnet-v3, ItemPatchFailureTest).
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -21,7 +21,10 @@ import { JsonTree } from '../json/json-tree.ts'
 import { parseJson } from '../json/parse-json.ts'
 import { systemProperties } from './item-body.ts'
 
-/** The service's limits for one partial update and for one batch; the .NET SDK fills bulk requests up to these bytes. */
+/**
+ * The service's limits for one partial update and for one batch; the .NET SDK fills bulk requests up to these
+ * bytes.
+ */
 const patchOperationsMax = 10
 
 const kinds = ['add', 'set', 'replace', 'remove', 'incr', 'move'] as const
@@ -46,7 +49,9 @@ export function parsePatch(text: string): Patch {
   return readPatch(text, parseJson(text))
 }
 
-/** Both `{"operations": […], "condition": …}` and the bare list of operations, which the SDKs send as well. */
+/**
+ * Both `{"operations": […], "condition": …}` and the bare list of operations, which the SDKs send as well.
+ */
 export function readPatch(text: string, parsed: unknown): Patch {
   const tree = new JsonTree(text)
   const list = Array.isArray(parsed) ? tree : isJsonObject(parsed) ? tree.get('operations') : undefined
@@ -75,7 +80,10 @@ function parseOperation(element: JsonTree): Operation {
   return { kind, path, value }
 }
 
-/** The text is the service's for a path without a slash (azure-docs #84019) and for a lone `~` (azure-cosmos-dotnet-v3 #2921). */
+/**
+ * The text is the service's for a path without a slash (azure-docs #84019) and for a lone `~`
+ * (azure-cosmos-dotnet-v3 #2921).
+ */
 function parsePath(path: unknown): Path {
   if (typeof path !== 'string' || !path.startsWith('/') || /~(?![01])/.test(path)) malformed(invalidInputText)
   const names = path
@@ -188,7 +196,10 @@ function increment(item: JsonTree, path: Path, value: string, number: number): v
   put(parent, path, new JsonTree(total), number, 'set')
 }
 
-/** Whole numbers of 64 bits are added exactly, as the service keeps them; undefined when no double can hold the sum. */
+/**
+ * Whole numbers of 64 bits are added exactly, as the service keeps them; undefined when no double can hold
+ * the sum.
+ */
 function sum(one: string, other: string): string | undefined {
   const isWhole = [one, other].every(text => /^-?[0-9]{1,19}$/.test(text))
   if (isWhole) {

@@ -1,8 +1,9 @@
 /**
  * JSON in UTF-8 checked byte by byte, in one walk that makes no values but those that were asked for.
  *
- * Of an item only its id, its time to live and its partition key are needed; JSON.parse would make strings and objects of all the rest
- * as well, which takes four times as long. What is valid here is what JSON.parse takes: a test holds the two together.
+ * Of an item only its id, its time to live and its partition key are needed; JSON.parse would make strings
+ * and objects of all the rest as well, which takes four times as long. What is valid here is what JSON.parse
+ * takes: a test holds the two together.
  */
 
 import { isAscii } from 'node:buffer'
@@ -14,7 +15,10 @@ type End = number
 const invalid = -1
 const tooDeep = -2
 
-/** Names that are looked for in an object, by their length in bytes; with those to look for in the object that is the value. */
+/**
+ * Names that are looked for in an object, by their length in bytes; with those to look for in the object that
+ * is the value.
+ */
 export class Names {
   readonly #byLength: (Name[] | undefined)[] = []
   readonly #byText = new Map<string, Name>()
@@ -88,7 +92,10 @@ export class FoundTexts {
   }
 }
 
-/** The asked members of every object of an array that has nothing but objects in it; undefined: it is something else. */
+/**
+ * The asked members of every object of an array that has nothing but objects in it; undefined: it is
+ * something else.
+ */
 export function scanObjects(bytes: Buffer, names: Names): Members[] | undefined {
   const all: Members[] = []
   let at = skipSpace(bytes, 0)

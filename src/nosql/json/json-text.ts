@@ -1,8 +1,8 @@
 /**
  * JSON text taken apart one level at a time, so that what nobody touches stays as it was written.
  *
- * Parsing and printing again would reorder integer-like names and lose what a double cannot hold. All texts here are known to be valid
- * JSON: whoever calls has parsed them.
+ * Parsing and printing again would reorder integer-like names and lose what a double cannot hold. All texts
+ * here are known to be valid JSON: whoever calls has parsed them.
  */
 
 export interface JsonMember {
@@ -21,7 +21,10 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Behind the string that begins at `start`: at a quote without a backslash before it, or with an even number of them. */
+/**
+ * Behind the string that begins at `start`: at a quote without a backslash before it, or with an even number
+ * of them.
+ */
 export function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
@@ -31,7 +34,10 @@ export function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** How many levels of objects and arrays the text has, counted no further than needed to know that they are too many. */
+/**
+ * How many levels of objects and arrays the text has, counted no further than needed to know that they are
+ * too many.
+ */
 export function depthOf(text: string, depthMax: number): number {
   let depth = 0
   let deepest = 0

@@ -1,4 +1,7 @@
-/** User-defined functions in queries: finds the texts of those that a query names, and lends them to it for a page. */
+/**
+ * User-defined functions in queries: finds the texts of those that a query names, and lends them to it for a
+ * page.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import type { PreparedQuery } from '../../sql/prepare.ts'

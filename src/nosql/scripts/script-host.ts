@@ -1,4 +1,7 @@
-/** Answers the calls of a script out of its transaction: refusals that are the script's business become answers. */
+/**
+ * Answers the calls of a script out of its transaction: refusals that are the script's business become
+ * answers.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'

@@ -1,9 +1,10 @@
 /**
  * Queries within a script, over the items as the script sees them.
  *
- * A query that is answered by one page goes the way of all queries, indexes included, as long as the script has written nothing. What needs
- * more pages walks the items in the order of their ids, so that what the script writes and deletes on the way moves no later page: rows
- * that come as their items do go on behind an item, all others are made anew and counted off.
+ * A query that is answered by one page goes the way of all queries, indexes included, as long as the script
+ * has written nothing. What needs more pages walks the items in the order of their ids, so that what the
+ * script writes and deletes on the way moves no later page: rows that come as their items do go on behind an
+ * item, all others are made anew and counted off.
  */
 
 import { pageBytesMax, scanItemsMax } from '../../base/limits.ts'

@@ -18,7 +18,9 @@ export interface Committed<T> {
   readonly stored: ReadonlyMap<string, StoredItem>
 }
 
-/** `work` runs anew, from the beginning and in a new transaction, when somebody changed what it depends on. */
+/**
+ * `work` runs anew, from the beginning and in a new transaction, when somebody changed what it depends on.
+ */
 export async function inTransaction<T>(
   { engine }: Service,
   view: ContainerView,

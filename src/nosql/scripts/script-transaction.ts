@@ -1,11 +1,13 @@
 /**
- * The items of one partition key as a script sees them: those in the store, with what the script wrote itself laid over them.
+ * The items of one partition key as a script sees them: those in the store, with what the script wrote itself
+ * laid over them.
  *
- * Nothing reaches the store before the script has ended. Then everything is written in one transaction, which happens only if each item
- * that the script wrote or read by name is still as it found it; otherwise the script has to run again (`isStale`).
+ * Nothing reaches the store before the script has ended. Then everything is written in one transaction, which
+ * happens only if each item that the script wrote or read by name is still as it found it; otherwise the
+ * script has to run again (`isStale`).
  *
- * An item that a script wrote has no `_rid`, `_etag` and `_ts` yet. It gets ones that nobody else has, so that the script can use them;
- * in what the script answers they are replaced by the real ones (`real`).
+ * An item that a script wrote has no `_rid`, `_etag` and `_ts` yet. It gets ones that nobody else has, so
+ * that the script can use them; in what the script answers they are replaced by the real ones (`real`).
  */
 
 import { randomInt } from 'node:crypto'
@@ -27,7 +29,10 @@ import { etagOf, itemNames, itemRid } from '../http/resource-id.ts'
 import { type ItemBody, itemDraft } from '../items/item-body.ts'
 import { outcomeError, refusalError } from '../items/outcome-error.ts'
 
-/** What one run of a script may hold back until it ends, in characters of items: as much again as it may have waiting. */
+/**
+ * What one run of a script may hold back until it ends, in characters of items: as much again as it may have
+ * waiting.
+ */
 const scriptWritesCharsMax = 32 * MiB
 
 /** An item as the script sees it. */
@@ -41,12 +46,16 @@ export interface SeenItem {
 interface Written {
   readonly body: Pick<ItemBody, 'text' | 'ttl'>
   readonly seen: SeenItem
-  /** What stands for the version and the row that it will have; the row of an item that was there is known. */
+  /**
+   * What stands for the version and the row that it will have; the row of an item that was there is known.
+   */
   readonly version: number
   readonly sequence: number | undefined
 }
 
-/** What the script found at an id, and what it put there: undefined for nothing, `untouched` for nothing new. */
+/**
+ * What the script found at an id, and what it put there: undefined for nothing, `untouched` for nothing new.
+ */
 interface Place {
   readonly found: StoredItem | undefined
   now: Written | undefined | typeof untouched
@@ -216,7 +225,10 @@ export class ScriptTransaction {
     return error === stale
   }
 
-  /** A text that the script made, with the real `_rid`s and `_etag`s of what it wrote: in one pass, however many there are. */
+  /**
+   * A text that the script made, with the real `_rid`s and `_etag`s of what it wrote: in one pass, however
+   * many there are.
+   */
   real(text: string, stored: ReadonlyMap<string, StoredItem>): string {
     const { record } = this.#view
     const real = new Map<string, string>()

@@ -1,8 +1,9 @@
 /**
- * Resources that are kept beside the items: scripts, users and permissions, in containers of the system's own, with what they belong to as
- * partition key.
+ * Resources that are kept beside the items: scripts, users and permissions, in containers of the system's
+ * own, with what they belong to as partition key.
  *
- * They are written and read like items. An owner is named by its `_rid`, so whatever has its name later never sees what may be left.
+ * They are written and read like items. An owner is named by its `_rid`, so whatever has its name later never
+ * sees what may be left.
  */
 
 import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'

@@ -1,8 +1,8 @@
 /**
  * The collection object of scripts: documents are read and written by calls that answer in callbacks.
  *
- * Texts of errors are the service's. This function is sent to the sandbox as text. It may refer to nothing but its parameters
- * and what the language has.
+ * Texts of errors are the service's. This function is sent to the sandbox as text. It may refer to nothing
+ * but its parameters and what the language has.
  */
 
 import type { GuestHost } from './environment.ts'

@@ -1,10 +1,15 @@
 /**
- * The language as scripts of the service find it: `new Error(number, text)`, the database's clock, numbers that are random.
+ * The language as scripts of the service find it: `new Error(number, text)`, the database's clock, numbers
+ * that are random.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
-/** What the thread offers to the code in the sandbox. Scripts can get at these functions too: none of them trusts its arguments. */
+/**
+ * What the thread offers to the code in the sandbox. Scripts can get at these functions too: none of them
+ * trusts its arguments.
+ */
 export interface GuestHost {
   /** False when the call is not accepted. */
   send(kind: string, payload: string): boolean
@@ -18,7 +23,10 @@ export interface GuestHost {
 export function defineEnvironment(host: Pick<GuestHost, 'random'>, epochMs: number): void {
   type Constructor = (...parts: unknown[]) => unknown
 
-  /** The new one creates what the old one creates, and is taken for it by `instanceof`, `extends` and the statics. */
+  /**
+   * The new one creates what the old one creates, and is taken for it by `instanceof`, `extends` and the
+   * statics.
+   */
   const replace = (name: 'Error' | 'Date', replacement: Constructor): void => {
     const real = globalThis[name]
     Object.setPrototypeOf(replacement, real)
@@ -40,7 +48,8 @@ export function defineEnvironment(host: Pick<GuestHost, 'random'>, epochMs: numb
   replace('Error', ScriptError)
   for (const each of errors) Object.setPrototypeOf(each, ScriptError)
 
-  // Items live by the database's clock, which may be turned by hand. It goes on at the machine's rate during the run.
+  // Items live by the database's clock, which may be turned by hand. It goes on at the machine's rate during
+  // the run.
   const RealDate = Date
   const offsetMs = epochMs - RealDate.now()
   const nowMs = (): number => RealDate.now() + offsetMs

@@ -1,9 +1,11 @@
 /**
  * User-defined functions inside the sandbox: made once, called once per row.
  *
- * Undefined has no place in JSON, so that every value travels in a list: `[]` is undefined, `[x]` is x. An error is an object.
+ * Undefined has no place in JSON, so that every value travels in a list: `[]` is undefined, `[x]` is x. An
+ * error is an object.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
 import type { defineEnvironment, GuestHost } from './environment.ts'

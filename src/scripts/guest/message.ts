@@ -1,7 +1,8 @@
 /**
  * The request and response objects of scripts: named values, some of them writable.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
 export interface MessageProperty {
@@ -9,7 +10,9 @@ export interface MessageProperty {
   readonly isWritable: boolean
 }
 
-/** `getBody`, `setBody`, `appendBody` for the property `Body`; `getValue`, `setValue`, `appendValue` for any. */
+/**
+ * `getBody`, `setBody`, `appendBody` for the property `Body`; `getValue`, `setValue`, `appendValue` for any.
+ */
 export type Message = Record<string, (...parts: unknown[]) => unknown>
 
 export function createMessage(properties: readonly [string, MessageProperty][], charsMax: number): Message {
@@ -25,7 +28,10 @@ export function createMessage(properties: readonly [string, MessageProperty][], 
     return (typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value)).length
   }
 
-  /** The size is known piece by piece: a body that is appended to a thousand times is not measured a thousand times. */
+  /**
+   * The size is known piece by piece: a body that is appended to a thousand times is not measured a thousand
+   * times.
+   */
   const checkSize = (name: string, size: number): void => {
     if (size > charsMax) {
       const advice =

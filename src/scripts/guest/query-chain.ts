@@ -1,11 +1,12 @@
 /**
  * Queries written as functions: `__.filter(…)`, `__.chain().filter(…).map(…).value(…)` and their relatives.
  *
- * The service turns the functions into SQL where it can. Here they run as they are, over the documents of the partition key, read in
- * batches: a page of results is full or the last one, whatever a filter leaves out. What is behind a sort needs all documents
- * first.
+ * The service turns the functions into SQL where it can. Here they run as they are, over the documents of the
+ * partition key, read in batches: a page of results is full or the last one, whatever a filter leaves out.
+ * What is behind a sort needs all documents first.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
 import type { Callback, CollectionTools } from './collection.ts'
@@ -89,7 +90,10 @@ export function defineQueries(
     sortByDescending: sorted(-1),
   }
 
-  /** Where a result goes on: behind so many rows of the batch that begins at the token, or of everything when sorted. */
+  /**
+   * Where a result goes on: behind so many rows of the batch that begins at the token, or of everything when
+   * sorted.
+   */
   const readPosition = (continuation: unknown): { token?: string; skip: number } => {
     try {
       const { token, skip } = continuation ? JSON.parse(String(continuation)) : { token: undefined, skip: 0 }

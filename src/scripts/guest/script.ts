@@ -1,7 +1,8 @@
 /**
  * What a stored procedure or trigger finds around it, and the three doors through which the thread enters.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
 import type { Complete, createCollection, Links } from './collection.ts'

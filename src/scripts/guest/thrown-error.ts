@@ -1,7 +1,8 @@
 /**
  * Puts into words what was thrown, whatever it is.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the language has.
+ * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
+ * language has.
  */
 
 export interface ThrownError {

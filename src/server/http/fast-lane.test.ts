@@ -1,4 +1,7 @@
-/** The fast lane with answers that take their time, as those of a remote store do: the bytes of a request stay its own. */
+/**
+ * The fast lane with answers that take their time, as those of a remote store do: the bytes of a request stay
+ * its own.
+ */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,10 +1,11 @@
 /**
  * Reads a plain HTTP/1.1 request out of one chunk of bytes, and declines everything that is not plain.
  *
- * node:http spends about 15 of a point read's 40 us on what such requests never use: streams, events, chunked bodies, trailers.
- * This parser knows the requests that clients send all day: one of six methods, printable ASCII headers without repetition, all
- * in one chunk, and a body with a length, of which more may follow. It is deliberately narrower than the standard. What it declines (undefined) is handed
- * to node:http untouched, so it never has to decide about odd or hostile input; it only must not accept any such.
+ * node:http spends about 15 of a point read's 40 us on what such requests never use: streams, events, chunked
+ * bodies, trailers. This parser knows the requests that clients send all day: one of six methods, printable
+ * ASCII headers without repetition, all in one chunk, and a body with a length, of which more may follow. It
+ * is deliberately narrower than the standard. What it declines (undefined) is handed to node:http untouched,
+ * so it never has to decide about odd or hostile input; it only must not accept any such.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -14,7 +15,10 @@ import { ownText } from '../../base/own-text.ts'
 /** Bytes of headers a request may have: node's default, stated. */
 export const headerBytesMax = 16 * KiB
 
-/** Names of headers that are known again. All SDKs together send fewer; further ones are understood as well, and looked at each time. */
+/**
+ * Names of headers that are known again. All SDKs together send fewer; further ones are understood as well,
+ * and looked at each time.
+ */
 const rememberedNamesMax = 256
 
 export interface PlainRequest {
@@ -91,7 +95,9 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
   return { method, url, headers, body, missingBytes }
 }
 
-/** Most requests have no body. Of one whose body happens to end like a head, what comes out is no plain head. */
+/**
+ * Most requests have no body. Of one whose body happens to end like a head, what comes out is no plain head.
+ */
 function endOfHead(chunk: Buffer): number {
   const last = chunk.length - headEnd.length
   return isHeadEnd(chunk, last) ? last : chunk.indexOf(headEnd)

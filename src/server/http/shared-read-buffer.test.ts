@@ -1,4 +1,7 @@
-/** What every request relies on is tested through the server (test/conformance/nosql/bad-sockets.test.ts); here is the rest. */
+/**
+ * What every request relies on is tested through the server (test/conformance/nosql/bad-sockets.test.ts);
+ * here is the rest.
+ */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,10 +1,11 @@
 /**
  * Connections that are read into one buffer, which all of them share.
  *
- * For every read of a socket node allocates 64 KiB and gives most of it back: a twelfth of a point read, in the allocator, the
- * collector and the caches (docs/decisions/0012). A socket that connects may bring a buffer of its own (`onread`); one that a
- * server accepted may not, so its handle moves into a socket that can. `_handle` and `handle` are not documented: where there is no
- * handle, the accepted socket is read in the ordinary way.
+ * For every read of a socket node allocates 64 KiB and gives most of it back: a twelfth of a point read, in
+ * the allocator, the collector and the caches (docs/decisions/0012). A socket that connects may bring a
+ * buffer of its own (`onread`); one that a server accepted may not, so its handle moves into a socket that
+ * can. `_handle` and `handle` are not documented: where there is no handle, the accepted socket is read in
+ * the ordinary way.
  */
 
 import { Socket } from 'node:net'
@@ -20,8 +21,8 @@ export interface SharedReading {
 const shared = Buffer.allocUnsafeSlow(65_536)
 
 /**
- * `onBytes` must not keep the bytes: the next to be read lie in their place. To be called when all that the accepted socket has read
- * is known: in its event of data, or before there was any.
+ * `onBytes` must not keep the bytes: the next to be read lie in their place. To be called when all that the
+ * accepted socket has read is known: in its event of data, or before there was any.
  */
 export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void): SharedReading {
   const owner: { _handle?: object | null } = accepted as object
@@ -53,7 +54,10 @@ export function readInPlace(accepted: Socket, onBytes: (bytes: Buffer) => void):
   }
 }
 
-/** For those who keep what they read: it comes out of the socket as of any other, in chunks no larger than what came. */
+/**
+ * For those who keep what they read: it comes out of the socket as of any other, in chunks no larger than
+ * what came.
+ */
 export function readCopies(accepted: Socket): Socket {
   const { socket, end } = readInPlace(accepted, () => {})
   end()

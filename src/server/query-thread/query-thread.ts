@@ -1,6 +1,6 @@
 /**
- * The query thread as the rest of the server knows it: started when it is needed first, replaced when it dies, ended with the
- * server. Only while something is asked of it does it keep the process alive.
+ * The query thread as the rest of the server knows it: started when it is needed first, replaced when it
+ * dies, ended with the server. Only while something is asked of it does it keep the process alive.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -40,7 +40,10 @@ export class QueryThread implements PageRunner, AsyncDisposable {
     await this.#ask({ kind: 'carry over' })
   }
 
-  /** What is under way is given up. Its connections are closed, so the store that closes next is alone with its file. */
+  /**
+   * What is under way is given up. Its connections are closed, so the store that closes next is alone with
+   * its file.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     const worker = this.#worker
@@ -89,7 +92,10 @@ function unavailable(sentence: string): CapacityError {
   return new CapacityError('unavailable', sentence, 0)
 }
 
-/** The file beside this one, in the source as in what is built from it. Flags of the process are not for the thread. */
+/**
+ * The file beside this one, in the source as in what is built from it. Flags of the process are not for the
+ * thread.
+ */
 export function startWorker(directory: string): Worker {
   const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'
   return new Worker(new URL(name, import.meta.url), { workerData: { directory }, execArgv: [], name: 'queries' })

@@ -1,6 +1,6 @@
 /**
- * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the store's file, and carries its log
- * over when that has grown long meanwhile.
+ * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the store's file,
+ * and carries its log over when that has grown long meanwhile.
  *
  * Whatever is asked for at the same time is done by turns, so that a short page does not wait for a long one.
  */
@@ -32,8 +32,9 @@ const queries = new PreparedQueries()
 const threadNice = 5
 const port = parentPort!
 
-// Where there is not a core for each, the thread that answers everybody goes first; ten instead of five would let this one starve.
-// Linux takes it for the calling thread alone; elsewhere it would be about the whole process.
+// Where there is not a core for each, the thread that answers everybody goes first; ten instead of five would
+// let this one starve. Linux takes it for the calling thread alone; elsewhere it would be about the whole
+// process.
 if (process.platform === 'linux') setPriority(threadNice)
 
 function programOf({ text, parameters }: QueryStatement, moment: EpochSeconds): Program {

@@ -1,8 +1,9 @@
 /**
  * Expressions to closures: the meaning of the language, one entry per kind of node.
  *
- * Compiling resolves every name once; running touches no tree. Undefined is JavaScript's undefined, and it is a value
- * like others here: it flows through operators, decides nothing, and disappears from arrays, objects and results.
+ * Compiling resolves every name once; running touches no tree. Undefined is JavaScript's undefined, and it is
+ * a value like others here: it flows through operators, decides nothing, and disappears from arrays, objects
+ * and results.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -169,8 +170,8 @@ function compileIndex(node: Index, scope: NameScope): Evaluator {
 }
 
 /**
- * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what was noted for
- * its beginning (`s`) is replaced by the longer path (`s.score`).
+ * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what
+ * was noted for its beginning (`s`) is replaced by the longer path (`s.score`).
  */
 function compilePathObject(node: MemberAccess | Index, scope: NameScope): Evaluator {
   const { grouping } = scope
@@ -274,7 +275,10 @@ function checkArity(node: FunctionCall, scope: NameScope): void {
   throw scope.error(node, 'SC2050', `The ${node.name.toUpperCase()} function requires ${wanted} argument(s).`)
 }
 
-/** The call becomes a slot that the grouping fills; its argument is evaluated row by row, outside the grouped list. */
+/**
+ * The call becomes a slot that the grouping fills; its argument is evaluated row by row, outside the grouped
+ * list.
+ */
 function compileAggregate(node: FunctionCall, scope: NameScope): Evaluator {
   const { grouping } = scope
   const [argument] = node.arguments as [Expression]

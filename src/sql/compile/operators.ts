@@ -1,8 +1,8 @@
 /**
  * What the operators do with two values, in one table.
  *
- * The rule behind all of them: an operand of a type the operator does not know makes the result undefined. Equality
- * knows all types: values of different types are different, and only undefined has no answer.
+ * The rule behind all of them: an operand of a type the operator does not know makes the result undefined.
+ * Equality knows all types: values of different types are different, and only undefined has no answer.
  */
 
 import type { BinaryOperator, UnaryOperator } from '../syntax/ast.ts'

@@ -1,8 +1,8 @@
 /**
  * The clauses after FROM, put together: filter, group, sort, project, remove duplicates, cut.
  *
- * Rows are pushed in with their slots filled and come out through a callback, which answers false to stop. Without
- * grouping and sorting nothing is kept, so a scan of any length runs in constant memory.
+ * Rows are pushed in with their slots filled and come out through a callback, which answers false to stop.
+ * Without grouping and sorting nothing is kept, so a scan of any length runs in constant memory.
  */
 
 import { resolveCounts } from '../syntax/counts.ts'

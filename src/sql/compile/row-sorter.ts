@@ -13,7 +13,9 @@ export interface SortedRow {
 
 export type RowOrder = (left: readonly SqlValue[], right: readonly SqlValue[]) => number
 
-/** The order of rows by their keys, each in its direction. Rows with equal keys keep the order they came in. */
+/**
+ * The order of rows by their keys, each in its direction. Rows with equal keys keep the order they came in.
+ */
 export function rowOrder(orderKeys: readonly Pick<OrderKey, 'isDescending'>[]): RowOrder {
   const signs = orderKeys.map(key => (key.isDescending ? -1 : 1))
   return (left, right) => {

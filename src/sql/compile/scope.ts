@@ -1,7 +1,8 @@
 /**
  * Names to slots while compiling: which alias is meant, and where its value will stand.
  *
- * All scopes of one query share one numbering, so that a correlated subquery reads its outer rows from the same frame.
+ * All scopes of one query share one numbering, so that a correlated subquery reads its outer rows from the
+ * same frame.
  */
 
 import type { Expression, Query } from '../syntax/ast.ts'
@@ -18,7 +19,9 @@ export type SubqueryRunner = (frame: Frame, row: (value: SqlValue) => boolean) =
 export interface Compilation {
   readonly text: string
   slots: number
-  /** Compiles a query inside a scope. It comes from above, because expressions and queries contain each other. */
+  /**
+   * Compiles a query inside a scope. It comes from above, because expressions and queries contain each other.
+   */
   readonly compileSubquery: (query: Query, scope: NameScope) => SubqueryRunner
 }
 
@@ -29,7 +32,10 @@ export interface AggregateUse {
   readonly slot: number
 }
 
-/** Present while the select list of a grouped query is compiled: only aggregates and group keys may be read there. */
+/**
+ * Present while the select list of a grouped query is compiled: only aggregates and group keys may be read
+ * there.
+ */
 export interface Grouping {
   readonly keys: readonly { readonly expression: Expression; readonly slot: number }[]
   readonly aggregates: AggregateUse[]

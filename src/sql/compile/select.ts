@@ -1,4 +1,6 @@
-/** Queries to compiled pieces (compiled.ts): the one place that knows how the clauses depend on each other. */
+/**
+ * Queries to compiled pieces (compiled.ts): the one place that knows how the clauses depend on each other.
+ */
 
 import { RequestError } from '../../base/error.ts'
 import { namesOf } from '../syntax/alias.ts'
@@ -59,8 +61,8 @@ function compileInScope(query: Query, parent: NameScope, isOutermost: boolean): 
 }
 
 /**
- * A subquery right behind FROM sees the whole container and not one item, so that `FROM (SELECT DISTINCT c.x FROM c)`
- * can be counted. It runs as a stage of its own before this one.
+ * A subquery right behind FROM sees the whole container and not one item, so that `FROM (SELECT DISTINCT c.x
+ * FROM c)` can be counted. It runs as a stage of its own before this one.
  */
 function compileDerived(query: Query, scope: NameScope): CompiledSelect['derived'] {
   const collection = query.sources[0]?.collection

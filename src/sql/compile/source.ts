@@ -13,8 +13,8 @@ import { type Evaluator, NameScope } from './scope.ts'
 const queryJoinsMax = 10
 
 /**
- * Compiles the sources of a query and defines their aliases in its scope. The first source of the outermost query is
- * the container, or what was derived from it: its rows come one by one in `containerSlot`.
+ * Compiles the sources of a query and defines their aliases in its scope. The first source of the outermost
+ * query is the container, or what was derived from it: its rows come one by one in `containerSlot`.
  */
 export function compileSources(
   query: Query,

@@ -1,4 +1,7 @@
-/** Array and set functions. Elements are compared as values, objects without regard to the order of their names. */
+/**
+ * Array and set functions. Elements are compared as values, objects without regard to the order of their
+ * names.
+ */
 
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
 import { finite, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'

@@ -1,8 +1,9 @@
 /**
- * Dates as the language writes them, `YYYY-MM-DDThh:mm:ss.fffffffZ`, and as ticks: hundreds of nanoseconds since 1970.
+ * Dates as the language writes them, `YYYY-MM-DDThh:mm:ss.fffffffZ`, and as ticks: hundreds of nanoseconds
+ * since 1970.
  *
- * Ticks are bigints, because those of our time do not fit the 53 bits of a double. The calendar is computed here and not
- * asked of JavaScript's Date, which knows milliseconds only and accepts more than ISO 8601.
+ * Ticks are bigints, because those of our time do not fit the 53 bits of a double. The calendar is computed
+ * here and not asked of JavaScript's Date, which knows milliseconds only and accepts more than ISO 8601.
  */
 
 export const ticksPerMillisecond = 10_000n

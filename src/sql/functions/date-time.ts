@@ -1,6 +1,6 @@
 /**
- * Date and time functions. The current time is the moment of the run, the same for every row of a query, so the
- * functions called STATIC and those that are not give the same answer.
+ * Date and time functions. The current time is the moment of the run, the same for every row of a query, so
+ * the functions called STATIC and those that are not give the same answer.
  */
 
 import type { RunContext } from '../values/run-context.ts'
@@ -55,7 +55,9 @@ function monthIndex(ticks: bigint): number {
   return year * 12 + month - 1
 }
 
-/** The same day and time some months on; the last day of a shorter month stands in for a day it does not have. */
+/**
+ * The same day and time some months on; the last day of a shorter month stands in for a day it does not have.
+ */
 function addMonths(ticks: bigint, months: number): bigint | undefined {
   const whole = partsOf(ticks)
   const index = monthIndex(ticks) + months

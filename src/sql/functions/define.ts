@@ -1,4 +1,7 @@
-/** How built-in functions are declared: arity and implementation, with short forms for the common argument types. */
+/**
+ * How built-in functions are declared: arity and implementation, with short forms for the common argument
+ * types.
+ */
 
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'

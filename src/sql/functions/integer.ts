@@ -1,8 +1,8 @@
 /**
  * Arithmetic on signed 64-bit integers, wrapping around as the machine's does.
  *
- * Both operands must be whole numbers. A result beyond 2^53 is rounded to the nearest double on its way out, because
- * that is all a JSON number carries here.
+ * Both operands must be whole numbers. A result beyond 2^53 is rounded to the nearest double on its way out,
+ * because that is all a JSON number carries here.
  */
 
 import type { SqlValue } from '../values/value.ts'

@@ -13,8 +13,8 @@ function roundHalfAway(number: number): number {
 }
 
 /**
- * Rounds the decimal digits a person sees rather than the binary fraction behind them, so that 1.005 at two digits is
- * 1.01. The exponent is moved in the decimal notation, which is exact.
+ * Rounds the decimal digits a person sees rather than the binary fraction behind them, so that 1.005 at two
+ * digits is 1.01. The exponent is moved in the decimal notation, which is exact.
  */
 function roundTo(number: number, digits: number): SqlValue {
   if (!Number.isInteger(digits) || Math.abs(digits) > 300) return undefined

@@ -5,7 +5,8 @@ import { define, defineOpen, type FunctionFamily } from './define.ts'
 
 export const otherFunctions: FunctionFamily = {
   IIF: define(3, 3, ([condition, whenTrue, otherwise]) => (condition === true ? whenTrue : otherwise)),
-  // The service answers its internal number of the document; the resource id is the same thing in another notation.
+  // The service answers its internal number of the document; the resource id is the same thing in another
+  // notation.
   'DOCUMENTID DOCUMENT_ID': define(1, 1, ([document]) => ownProperty(document, '_rid')),
 }
 

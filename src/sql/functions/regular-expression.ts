@@ -1,4 +1,7 @@
-/** REGEXMATCH and its relatives. A pattern or modifier that is not valid makes the result undefined, as documented. */
+/**
+ * REGEXMATCH and its relatives. A pattern or modifier that is not valid makes the result undefined, as
+ * documented.
+ */
 
 import type { Matcher } from 're2js'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'

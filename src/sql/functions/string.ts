@@ -58,7 +58,9 @@ function isInteger(value: SqlValue): value is number {
   return typeof value === 'number' && Number.isInteger(value)
 }
 
-/** A part of a string by position; what lies outside the string is not there, and a negative length is none. */
+/**
+ * A part of a string by position; what lies outside the string is not there, and a negative length is none.
+ */
 function slice(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   if (typeof text !== 'string' || !isInteger(start) || !isInteger(length)) return undefined
   const from = Math.max(0, start)

@@ -13,7 +13,10 @@ import { spatialFunctions } from './spatial.ts'
 import { stringFunctions } from './string.ts'
 import { typeFunctions } from './type.ts'
 
-/** Aggregates are here for their names and arity; evaluate.ts turns them into slots before any could be called. */
+/**
+ * Aggregates are here for their names and arity; evaluate.ts turns them into slots before any could be
+ * called.
+ */
 const aggregateFunctions: FunctionFamily = Object.fromEntries(
   aggregateNames.map(name => [name, define(1, 1, () => undefined)]),
 )

@@ -1,8 +1,9 @@
 /**
  * The part of a query that an index can answer.
  *
- * Looked at are the terms of the outermost AND: comparisons of a path with a literal or a parameter, BETWEEN, IN, STARTSWITH,
- * IS_DEFINED and ARRAY_CONTAINS. Everything else is left to the filter, which runs over what the index finds in any case.
+ * Looked at are the terms of the outermost AND: comparisons of a path with a literal or a parameter, BETWEEN,
+ * IN, STARTSWITH, IS_DEFINED and ARRAY_CONTAINS. Everything else is left to the filter, which runs over what
+ * the index finds in any case.
  */
 
 import { anyElement, type IndexPath } from '../../document/index-definition.ts'

@@ -1,8 +1,9 @@
 /**
  * What a query needs beyond filtering and projecting, by the names the protocol gives these features.
  *
- * A partition can filter by itself. Everything here needs the rows of all partitions in one place, so a query that
- * needs any of it and names no partition is not answered directly: the client gets a plan and does that part itself.
+ * A partition can filter by itself. Everything here needs the rows of all partitions in one place, so a query
+ * that needs any of it and names no partition is not answered directly: the client gets a plan and does that
+ * part itself.
  */
 
 import type { Query } from '../syntax/ast.ts'
@@ -57,8 +58,8 @@ export function readsItems({ sources }: Query): boolean {
 }
 
 /**
- * Whether partitions can answer their parts of the query at all. They cannot when `FROM (SELECT …)` needs one of the
- * features itself: the number of distinct values is not the sum of the partitions' numbers.
+ * Whether partitions can answer their parts of the query at all. They cannot when `FROM (SELECT …)` needs one
+ * of the features itself: the number of distinct values is not the sum of the partitions' numbers.
  */
 export function isSplittable(query: Query): boolean {
   const collection = query.sources[0]?.collection

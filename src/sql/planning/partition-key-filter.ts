@@ -5,8 +5,8 @@ import type { Expression, Query } from '../syntax/ast.ts'
 import type { SqlValue } from '../values/value.ts'
 
 /**
- * The values the filter demands for the leading partition key paths, as far as it names them one after the other. All
- * of them make a full key, fewer the prefix of a hierarchical one, none says nothing.
+ * The values the filter demands for the leading partition key paths, as far as it names them one after the
+ * other. All of them make a full key, fewer the prefix of a hierarchical one, none says nothing.
  *
  * Only equalities that every row must meet count: terms of the outermost AND, with a literal or a parameter.
  */

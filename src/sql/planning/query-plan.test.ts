@@ -1,4 +1,7 @@
-/** Query plans: the rewritten texts, and that a client which follows the plan gets what one partition would answer. */
+/**
+ * Query plans: the rewritten texts, and that a client which follows the plan gets what one partition would
+ * answer.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

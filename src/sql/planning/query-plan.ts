@@ -1,8 +1,9 @@
 /**
- * The query plan: what a client must do itself with the answers of several partitions, and the query to send them.
+ * The query plan: what a client must do itself with the answers of several partitions, and the query to send
+ * them.
  *
- * The rewritten texts are those of the service's own planner, sign for sign, because clients look into the rows for the
- * names they use (`orderByItems`, `groupByItems`, `payload`, `item`, `item2`).
+ * The rewritten texts are those of the service's own planner, sign for sign, because clients look into the
+ * rows for the names they use (`orderByItems`, `groupByItems`, `payload`, `item`, `item2`).
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -191,7 +192,10 @@ function rowOf(columns: readonly (readonly [Expression, string | undefined])[]):
   return { kind: 'list', items, span: nowhere }
 }
 
-/** The client puts `true` here, or the condition that takes up a broken-off query. It is no expression, only text. */
+/**
+ * The client puts `true` here, or the condition that takes up a broken-off query. It is no expression, only
+ * text.
+ */
 const resumeFilter = identifier('({documentdb-formattableorderbyquery-filter})')
 
 function rewriteOrder(query: Query): Query {

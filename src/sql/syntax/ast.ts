@@ -1,8 +1,9 @@
 /**
  * The syntax tree of a query: closed unions, immutable by convention, every node with its place in the text.
  *
- * AND and OR are kept as flat lists and never nested to the left, however they were written: generated queries chain
- * thousands of terms, and no walk over a tree may recurse per term. (The logic is associative, also with undefined.)
+ * AND and OR are kept as flat lists and never nested to the left, however they were written: generated
+ * queries chain thousands of terms, and no walk over a tree may recurse per term. (The logic is associative,
+ * also with undefined.)
  */
 
 import type { Span } from './diagnostic.ts'
@@ -169,7 +170,9 @@ export type Selection =
   | (Node & { readonly kind: 'value'; readonly expression: Expression })
   | (Node & { readonly kind: 'list'; readonly items: readonly SelectItem[] })
 
-/** The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: `TOP 5.0` is refused by name. */
+/**
+ * The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: `TOP 5.0` is refused by name.
+ */
 export type Count = (Node & { readonly kind: 'count'; readonly value: number; readonly isInteger: boolean }) | Parameter
 
 export type FromCollection =

@@ -29,7 +29,10 @@ export function resolveCount(
   throw new RequestError('malformed', JSON.stringify({ errors }))
 }
 
-/** The rows from `first` up to but without `end`, counted after duplicates are gone. TOP cuts before OFFSET counts. */
+/**
+ * The rows from `first` up to but without `end`, counted after duplicates are gone. TOP cuts before OFFSET
+ * counts.
+ */
 export function resolveCounts(
   { top, offset, limit }: Pick<Query, 'top' | 'offset' | 'limit'>,
   parameters: ReadonlyMap<string, SqlValue>,

@@ -1,8 +1,8 @@
 /**
  * What is wrong with a query and where: errors in the form the service reports them.
  *
- * The message is the JSON text the service puts into its 400 answers; clients print it, some parse it. Positions are
- * offsets in UTF-16 units, as the service counts; line and column are there for people.
+ * The message is the JSON text the service puts into its 400 answers; clients print it, some parse it.
+ * Positions are offsets in UTF-16 units, as the service counts; line and column are there for people.
  */
 
 import { RequestError, type RequestErrorKind } from '../../base/error.ts'
@@ -35,7 +35,10 @@ export class QueryError extends RequestError {
   }
 }
 
-/** An error quotes names from the query; a query of half a megabyte should not come back as an error of that size. */
+/**
+ * An error quotes names from the query; a query of half a megabyte should not come back as an error of that
+ * size.
+ */
 const diagnosticsMax = 20
 const messageCharsMax = 500
 

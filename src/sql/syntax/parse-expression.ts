@@ -1,7 +1,8 @@
 /**
  * Scalar expressions: tokens to trees.
  *
- * From loosest to tightest, as in the service's own grammar (which differs here and there from the published ANTLR one):
+ * From loosest to tightest, as in the service's own grammar (which differs here and there from the published
+ * ANTLR one):
  *
  *   c ? a : b                   to the right
  *   a ?? b                      to the right

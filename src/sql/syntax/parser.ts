@@ -126,7 +126,8 @@ class QueryParser extends ExpressionParser {
   #orderBy(): OrderBy | undefined {
     const { start } = this.current
     if (!this.#acceptBy('ORDER')) return undefined
-    // `ORDER BY rank` and `ORDER BY rank.x` sort by something called rank; only a call makes it the RANK clause.
+    // `ORDER BY rank` and `ORDER BY rank.x` sort by something called rank; only a call makes it the RANK
+    // clause.
     const isRank = this.isWord('RANK') && this.following.type === 'identifier'
     if (isRank) this.advance()
     const items = [this.#orderItem(isRank)]

@@ -1,7 +1,8 @@
 /**
  * Syntax tree to text, in the layout the service uses for the queries it rewrites.
  *
- * Reading the text again gives the same tree. Operators are always parenthesized, so no precedence is needed here.
+ * Reading the text again gives the same tree. Operators are always parenthesized, so no precedence is needed
+ * here.
  */
 
 import type { Count, Expression, FromCollection, FromSource, Logical, Query, Selection } from './ast.ts'
@@ -9,7 +10,9 @@ import type { Count, Expression, FromCollection, FromSource, Logical, Query, Sel
 /** A subquery is indented by one step more than the line it stands in. */
 const step = '    '
 
-/** Longer chains are written flat, because a parenthesis per term would not be read again (`queryDepthMax`). */
+/**
+ * Longer chains are written flat, because a parenthesis per term would not be read again (`queryDepthMax`).
+ */
 const nestedChainTermsMax = 16
 
 export function printQuery(query: Query, indent = ''): string {

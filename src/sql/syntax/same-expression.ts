@@ -1,7 +1,9 @@
 /**
- * Whether two expressions are written the same: a select list repeats the keys of GROUP BY, and must be recognized.
+ * Whether two expressions are written the same: a select list repeats the keys of GROUP BY, and must be
+ * recognized.
  *
- * Places in the text do not count, nor does the case of built-in names, nor whether a property is named `c.x` or `c["x"]`.
+ * Places in the text do not count, nor does the case of built-in names, nor whether a property is named `c.x`
+ * or `c["x"]`.
  */
 
 import type { Expression } from './ast.ts'
@@ -25,7 +27,10 @@ function same(left: unknown, right: unknown): boolean {
   )
 }
 
-/** One form for what can be written in several ways. Nodes and lists of nodes are compared alike, name by name. */
+/**
+ * One form for what can be written in several ways. Nodes and lists of nodes are compared alike, name by
+ * name.
+ */
 function normalized(node: object): Readonly<Record<string, unknown>> {
   const expression = node as Expression
   if (expression.kind === 'call' && !expression.isUserDefined) {

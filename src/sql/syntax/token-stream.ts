@@ -1,4 +1,6 @@
-/** The parser's view of the tokens: the current one, the one after it, and what to say when it does not fit. */
+/**
+ * The parser's view of the tokens: the current one, the one after it, and what to say when it does not fit.
+ */
 
 import { queryDepthMax } from '../../base/limits.ts'
 import { QueryError, type Span } from './diagnostic.ts'
@@ -6,8 +8,8 @@ import { Lexer } from './lexer.ts'
 import type { Token } from './token.ts'
 
 /**
- * Words and signs of one query. A text full of GUIDs has fewer; one full of `1 OR 1 OR` is refused within 30 milliseconds
- * instead of holding the event loop for longer.
+ * Words and signs of one query. A text full of GUIDs has fewer; one full of `1 OR 1 OR` is refused within 30
+ * milliseconds instead of holding the event loop for longer.
  */
 export const queryTokensMax = 65_536
 

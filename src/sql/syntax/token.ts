@@ -1,21 +1,24 @@
 /**
  * The words and signs of the query language.
  *
- * A token's type is the sign itself, the keyword in capitals, or one of the open classes (`identifier`, `number`,
- * `string`, `parameter`, `end`), so that the parser reads like the grammar.
+ * A token's type is the sign itself, the keyword in capitals, or one of the open classes (`identifier`,
+ * `number`, `string`, `parameter`, `end`), so that the parser reads like the grammar.
  */
 
 import type { Span } from './diagnostic.ts'
 
 export interface Token extends Span {
   readonly type: string
-  /** The decoded text of a string, the value of a number, the name of an identifier or parameter (with its @). */
+  /**
+   * The decoded text of a string, the value of a number, the name of an identifier or parameter (with its @).
+   */
   readonly value: string | number | undefined
 }
 
 /**
- * Reserved words. They are no identifiers: `c.order` is a syntax error in the service too, `c["order"]` is the way.
- * ALL, FIRST, LAST, LET, RANK, LEFT and RIGHT are not here, because the grammar admits them as names.
+ * Reserved words. They are no identifiers: `c.order` is a syntax error in the service too, `c["order"]` is
+ * the way. ALL, FIRST, LAST, LET, RANK, LEFT and RIGHT are not here, because the grammar admits them as
+ * names.
  */
 export const keywords: ReadonlySet<string> = new Set(
   (

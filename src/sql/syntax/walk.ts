@@ -55,7 +55,8 @@ function partsOf(query: Query): Children {
 }
 
 /**
- * Visits every node below, parents first, without recursion. The visitor answers false to skip what is under a node.
+ * Visits every node below, parents first, without recursion. The visitor answers false to skip what is under
+ * a node.
  */
 export function visit(root: Expression | Query, visitor: (node: Expression | Query) => boolean): void {
   const open: (Expression | Query)[] = [root]
@@ -81,8 +82,8 @@ export function contains(
 }
 
 /**
- * Refuses a tree that is too high. The parser bounds its own recursion, but chains such as `1 + 1 + …` and `c.a.b.…`
- * grow to the left without it.
+ * Refuses a tree that is too high. The parser bounds its own recursion, but chains such as `1 + 1 + …` and
+ * `c.a.b.…` grow to the left without it.
  */
 export function checkDepth(query: Query, text: string): void {
   let level: Children = [query]

@@ -5,14 +5,18 @@
  *
  *   undefined < null < false < true < numbers < strings < arrays < objects
  *
- * Strings are ordered by code point, as their UTF-8 bytes are; JavaScript's own order by UTF-16 unit puts U+FFFD above
- * every emoji. Arrays are ordered element by element, objects by their sorted names and then values.
+ * Strings are ordered by code point, as their UTF-8 bytes are; JavaScript's own order by UTF-16 unit puts
+ * U+FFFD above every emoji. Arrays are ordered element by element, objects by their sorted names and then
+ * values.
  */
 
 import { RequestError } from '../../base/error.ts'
 import { checkSize, isArray, isObject, type ObjectValue, type SqlValue } from './value.ts'
 
-/** Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing reach it. */
+/**
+ * Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing
+ * reach it.
+ */
 const queryComparisonStepsMax = 5_000_000
 
 export const typeRanks = {
@@ -44,7 +48,9 @@ export function compareStrings(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Surrogates stand for code points above everything else, so they weigh more than the units U+E000 to U+FFFF. */
+/**
+ * Surrogates stand for code points above everything else, so they weigh more than the units U+E000 to U+FFFF.
+ */
 function codePointWeight(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
@@ -97,7 +103,10 @@ export function equalValues(left: SqlValue, right: SqlValue): boolean {
   return equalParts(left, right, { steps: 0 })
 }
 
-/** The steps are counted over the whole comparison, because parts that a query shares are walked once per mention. */
+/**
+ * The steps are counted over the whole comparison, because parts that a query shares are walked once per
+ * mention.
+ */
 function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): boolean {
   if (left === right) return true
   walk.steps += 1
@@ -115,8 +124,8 @@ function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): b
 }
 
 /**
- * `<` and its relatives are defined between two values of one primitive type only; otherwise there is no answer, which
- * the caller sees as undefined. The result is an order, as of compareValues.
+ * `<` and its relatives are defined between two values of one primitive type only; otherwise there is no
+ * answer, which the caller sees as undefined. The result is an order, as of compareValues.
  */
 export function comparePrimitives(left: SqlValue, right: SqlValue): number | undefined {
   if (typeof left === 'number') return typeof right === 'number' ? left - right : undefined
@@ -125,7 +134,10 @@ export function comparePrimitives(left: SqlValue, right: SqlValue): number | und
   return left === null && right === null ? 0 : undefined
 }
 
-/** A string that is the same for equal values and for no others: the key under which DISTINCT and GROUP BY remember. */
+/**
+ * A string that is the same for equal values and for no others: the key under which DISTINCT and GROUP BY
+ * remember.
+ */
 export function canonicalKey(value: SqlValue): string {
   checkSize(value)
   return keyOf(value)

@@ -1,10 +1,11 @@
 /**
- * LIKE patterns: `%` any text, `_` one character, `[a-f]` and `[^a-f]` one of or none of a set, and an escape character.
+ * LIKE patterns: `%` any text, `_` one character, `[a-f]` and `[^a-f]` one of or none of a set, and an escape
+ * character.
  *
- * Matching needs two positions and no recursion: after a mismatch only the last `%` is stretched by one character,
- * which is enough because everything before it has already matched as early as it can. The cost is the length of the
- * text times the length of the longest part between two `%`, whatever the pattern; both can be millions, so whoever asks is
- * told the steps and may stop it.
+ * Matching needs two positions and no recursion: after a mismatch only the last `%` is stretched by one
+ * character, which is enough because everything before it has already matched as early as it can. The cost is
+ * the length of the text times the length of the longest part between two `%`, whatever the pattern; both can
+ * be millions, so whoever asks is told the steps and may stop it.
  */
 
 type PatternPart =

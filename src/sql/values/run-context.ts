@@ -1,23 +1,36 @@
-/** What one run of a query has at hand beside the rows: parameters, the moment, the host's hooks, and its budgets. */
+/**
+ * What one run of a query has at hand beside the rows: parameters, the moment, the host's hooks, and its
+ * budgets.
+ */
 
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
 import { approximateBytes, type SqlValue } from './value.ts'
 
-/** Rows one item may become through JOINs. Three arrays of a hundred make a million; a larger product is a mistake. */
+/**
+ * Rows one item may become through JOINs. Three arrays of a hundred make a million; a larger product is a
+ * mistake.
+ */
 export const queryJoinRowsMax = 1_000_000
 
-/** Steps one item may cost in its subqueries, for the same reason: correlated subqueries multiply as JOINs do. */
+/**
+ * Steps one item may cost in its subqueries, for the same reason: correlated subqueries multiply as JOINs do.
+ */
 const querySubqueryRowsMax = 5_000_000
 
 /** Groups of a GROUP BY; each holds its accumulators. */
 export const queryGroupsMax = 100_000
 
-/** How long the functions of a query may work on one item. What has no better bound has this one; the service's is per page. */
+/**
+ * How long the functions of a query may work on one item. What has no better bound has this one; the
+ * service's is per page.
+ */
 const queryItemMsMax = 5000
 
-/** Compiled regular expressions kept during one run of a query; patterns that come from data could be endless. */
+/**
+ * Compiled regular expressions kept during one run of a query; patterns that come from data could be endless.
+ */
 const queryPatternsMax = 64
 
 export interface RunOptions {
@@ -46,7 +59,9 @@ export class RunContext {
     this.callUserDefined = options.callUserDefined ?? refuseUserDefined
   }
 
-  /** Makes what is costly to make and mostly the same for every row, such as a compiled pattern, once per key. */
+  /**
+   * Makes what is costly to make and mostly the same for every row, such as a compiled pattern, once per key.
+   */
   remembered<T>(key: string, make: () => T): T {
     const known = this.#patterns.get(key)
     if (known !== undefined) return known as T
@@ -61,7 +76,10 @@ function refuseUserDefined(name: string): SqlValue {
   throw new RequestError('unsupported', `User-defined functions are not supported: udf.${name}.`)
 }
 
-/** The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered when compiling. */
+/**
+ * The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered when
+ * compiling.
+ */
 export interface Frame {
   readonly values: SqlValue[]
   readonly context: RunContext
@@ -83,7 +101,9 @@ export class RunBudget {
     this.#startMs = undefined
   }
 
-  /** A function is called: each may take its time with a large value, and a query can name thousands of them. */
+  /**
+   * A function is called: each may take its time with a large value, and a query can name thousands of them.
+   */
   chargeCall(): void {
     this.#calls += 1
     if (this.#calls % 32 === 0) this.checkTime()

@@ -1,12 +1,15 @@
 /**
  * Finding text in text, in linear time.
  *
- * The search of the JavaScript engine is fast for what people look for, and quadratic for what they do not: half a million
- * letters a, one b and as many a again, looked for among two million a, keeps it busy for minutes (measured: 349 s). Where
- * the lengths allow that, Knuth, Morris and Pratt search instead.
+ * The search of the JavaScript engine is fast for what people look for, and quadratic for what they do not:
+ * half a million letters a, one b and as many a again, looked for among two million a, keeps it busy for
+ * minutes (measured: 349 s). Where the lengths allow that, Knuth, Morris and Pratt search instead.
  */
 
-/** Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten milliseconds at worst. */
+/**
+ * Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten
+ * milliseconds at worst.
+ */
 export const searchProductMax = 2 ** 26
 
 export function indexOf(text: string, part: string, from = 0): number {

@@ -4,7 +4,10 @@ import { RequestError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
 import { split } from './search.ts'
 
-/** A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no longer. */
+/**
+ * A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no
+ * longer.
+ */
 export const queryStringCharsMax = 2 * MiB
 
 export function joinStrings(parts: readonly string[], separator = ''): string {

@@ -1,8 +1,8 @@
 /**
  * The values of the query language: JSON and undefined.
  *
- * Objects come from JSON.parse and hold whatever names users chose, `__proto__` and `constructor` included. They are read
- * through `ownProperty` and written through `setOwn`, never by plain indexing.
+ * Objects come from JSON.parse and hold whatever names users chose, `__proto__` and `constructor` included.
+ * They are read through `ownProperty` and written through `setOwn`, never by plain indexing.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -51,8 +51,8 @@ export function finite(value: number): SqlValue {
 /**
  * About how many bytes the value takes as JSON, counting no further than `bytesMax`.
  *
- * The early end matters more than the number: a query can build values that share parts (`[x, x]` of `[y, y]` of …) and
- * are small in memory and astronomical when written out.
+ * The early end matters more than the number: a query can build values that share parts (`[x, x]` of `[y, y]`
+ * of …) and are small in memory and astronomical when written out.
  */
 export function approximateBytes(value: SqlValue, bytesMax: number): number {
   let bytes = 0
@@ -76,8 +76,8 @@ export function approximateBytes(value: SqlValue, bytesMax: number): number {
 }
 
 /**
- * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through here
- * before it is given a name or a place, so that sharing can double it only a few times.
+ * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through
+ * here before it is given a name or a place, so that sharing can double it only a few times.
  */
 export function checkSize(value: SqlValue): void {
   if (typeof value !== 'object' || value === null) return
@@ -86,7 +86,10 @@ export function checkSize(value: SqlValue): void {
   }
 }
 
-/** Refuses values that recursive functions could not walk. Items are checked when they are written, parameters here. */
+/**
+ * Refuses values that recursive functions could not walk. Items are checked when they are written, parameters
+ * here.
+ */
 export function checkNesting(value: SqlValue, what: string): void {
   let level: readonly SqlValue[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,4 +1,7 @@
-/** Messages of a logged-in client that were damaged, or that say strange things: an answer, never a failure of ours. */
+/**
+ * Messages of a logged-in client that were damaged, or that say strange things: an answer, never a failure of
+ * ours.
+ */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

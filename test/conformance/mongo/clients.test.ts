@@ -1,4 +1,7 @@
-/** Clients that people use, each through a full round: documents, indexes, pipelines, a transaction, with and without TLS. */
+/**
+ * Clients that people use, each through a full round: documents, indexes, pipelines, a transaction, with and
+ * without TLS.
+ */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

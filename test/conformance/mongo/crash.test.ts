@@ -15,7 +15,9 @@ async function serve(data: string): Promise<{ running: Running; uri: string }> {
   return { running, uri: JSON.parse(line).mongoUri }
 }
 
-/** Moves money and adds to a counter until the server is gone; answers how often the counter was acknowledged. */
+/**
+ * Moves money and adds to a counter until the server is gone; answers how often the counter was acknowledged.
+ */
 async function load(uri: string, isOver: () => boolean): Promise<number> {
   await using client = new MongoClient(uri, { serverSelectionTimeoutMS: 300, retryWrites: false })
   const collection: Collection<Document> = client.db('bank').collection('accounts')

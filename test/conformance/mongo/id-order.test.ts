@@ -1,4 +1,7 @@
-/** Sorted by `_id` or bounded by it, documents are read off in the order in which they lie, and no more than are wanted. */
+/**
+ * Sorted by `_id` or bounded by it, documents are read off in the order in which they lie, and no more than
+ * are wanted.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

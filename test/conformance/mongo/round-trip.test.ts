@@ -1,4 +1,7 @@
-/** What is stored comes back byte for byte: every type, the order of fields, and numbers of one type and not another. */
+/**
+ * What is stored comes back byte for byte: every type, the order of fields, and numbers of one type and not
+ * another.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

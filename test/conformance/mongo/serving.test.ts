@@ -1,4 +1,7 @@
-/** Where Mongo is served, and how clients learn of it: flags, the line of JSON, the environment of a command, the library. */
+/**
+ * Where Mongo is served, and how clients learn of it: flags, the line of JSON, the environment of a command,
+ * the library.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Sharded collections: the same answers as from one that is not sharded, and what names the shard key reads no more than its shard. */
+/**
+ * Sharded collections: the same answers as from one that is not sharded, and what names the shard key reads
+ * no more than its shard.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

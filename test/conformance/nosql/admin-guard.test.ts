@@ -1,4 +1,7 @@
-/** Who may use the admin API: callers on this machine by our own name, and holders of the key when it is a secret. */
+/**
+ * Who may use the admin API: callers on this machine by our own name, and holders of the key when it is a
+ * secret.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Requests that are refused before they reach an item: unknown places, wrong signatures, dates, paths and methods. */
+/**
+ * Requests that are refused before they reach an item: unknown places, wrong signatures, dates, paths and
+ * methods.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

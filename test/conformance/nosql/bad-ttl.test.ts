@@ -1,4 +1,7 @@
-/** Times to live that are not allowed, on items and on containers: refused in the service's words, nothing written. */
+/**
+ * Times to live that are not allowed, on items and on containers: refused in the service's words, nothing
+ * written.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

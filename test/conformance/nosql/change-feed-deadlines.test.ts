@@ -1,4 +1,7 @@
-/** The change feed of all versions with deaths told at their deadlines: nobody purges, and still they come in order. */
+/**
+ * The change feed of all versions with deaths told at their deadlines: nobody purges, and still they come in
+ * order.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Consumers of the change feed, killed and resumed at random, beside two servers that share a PostgreSQL and restart. */
+/**
+ * Consumers of the change feed, killed and resumed at random, beside two servers that share a PostgreSQL and
+ * restart.
+ */
 
 import test, { after, before } from 'node:test'
 import { type Mayfly, mayfly } from '../../../src/index.ts'

@@ -1,8 +1,10 @@
 /**
- * A random history, and consumers built on the SDK's iterator, killed and resumed at random while items are written, die, are removed, and the server restarts.
+ * A random history, and consumers built on the SDK's iterator, killed and resumed at random while items are
+ * written, die, are removed, and the server restarts.
  *
- * A consumer keeps what it saw together with its continuation; a kill loses what it read since. Whoever reads all versions must have seen
- * every version, delete and death once and in order; whoever reads the latest ones, the last version of everything that lives.
+ * A consumer keeps what it saw together with its continuation; a kill loses what it read since. Whoever reads
+ * all versions must have seen every version, delete and death once and in order; whoever reads the latest
+ * ones, the last version of everything that lives.
  */
 
 import assert from 'node:assert/strict'

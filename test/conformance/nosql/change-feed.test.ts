@@ -1,4 +1,7 @@
-/** The change feed of latest versions: where it may begin, what part of a container it is about, and that the dead are not in it. */
+/**
+ * The change feed of latest versions: where it may begin, what part of a container it is about, and that the
+ * dead are not in it.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -6,7 +6,10 @@ import { pathOf, startServer } from '../../support/start-server.ts'
 
 const server = await startServer()
 
-/** What comes back for a definition: in the create answer, in the read and after a replace by itself, all the same. */
+/**
+ * What comes back for a definition: in the create answer, in the read and after a replace by itself, all the
+ * same.
+ */
 async function roundTrip(fields: object): Promise<Record<string, unknown>> {
   const database = await server.newDatabase()
   const body = { id: 'items', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, ...fields }

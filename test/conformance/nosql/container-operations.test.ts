@@ -1,4 +1,7 @@
-/** What concerns a container as a whole: deleting a partition key, many items at once, conflicts, a change of its indexes. */
+/**
+ * What concerns a container as a whole: deleting a partition key, many items at once, conflicts, a change of
+ * its indexes.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Containers through the SDK: made, read back, replaced, listed and deleted, with every setting of the default TTL. */
+/**
+ * Containers through the SDK: made, read back, replaced, listed and deleted, with every setting of the
+ * default TTL.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Hierarchical partition keys of one to three levels: whole keys, prefixes, and queries over the living part of them. */
+/**
+ * Hierarchical partition keys of one to three levels: whole keys, prefixes, and queries over the living part
+ * of them.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Items under partition keys of every kind: values, paths, hierarchies, none at all, and containers from before them. */
+/**
+ * Items under partition keys of every kind: values, paths, hierarchies, none at all, and containers from
+ * before them.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Partial updates through the SDK: what they make, under which conditions, and what they do to an item's life. */
+/**
+ * Partial updates through the SDK: what they make, under which conditions, and what they do to an item's
+ * life.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,4 +1,7 @@
-/** Stored procedures, triggers and user-defined functions as resources: made, read, listed, queried, replaced and deleted. */
+/**
+ * Stored procedures, triggers and user-defined functions as resources: made, read, listed, queried, replaced
+ * and deleted.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

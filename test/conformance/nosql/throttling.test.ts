@@ -26,7 +26,10 @@ function read(container: Container, id: string): Promise<RawAnswer> {
   return server.send({ path: pathOf(container, 'docs', id), headers })
 }
 
-/** Uses up a second of the container and returns the refusal, with enough of the second left to look around in. */
+/**
+ * Uses up a second of the container and returns the refusal, with enough of the second left to look around
+ * in.
+ */
 async function exhaust(container: Container): Promise<RawAnswer> {
   for (let tries = 0; tries < 1000; tries++) {
     const answer = await write(container)

@@ -1,4 +1,6 @@
-/** The table of life and death, row by row: what a container's default and an item's own ttl mean together. */
+/**
+ * The table of life and death, row by row: what a container's default and an item's own ttl mean together.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

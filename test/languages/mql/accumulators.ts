@@ -1,4 +1,7 @@
-/** Cases of accumulators in `$group`. Sources: the manual's pages of the accumulators, and MongoDB's own unit tests. */
+/**
+ * Cases of accumulators in `$group`. Sources: the manual's pages of the accumulators, and MongoDB's own unit
+ * tests.
+ */
 
 import { date, decimal, double, fails, long, type StageCases } from './aggregate-case.ts'
 

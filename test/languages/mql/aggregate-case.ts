@@ -1,4 +1,7 @@
-/** What cases of the aggregation language are. They name nothing of ours, so that a driver can run them as well. */
+/**
+ * What cases of the aggregation language are. They name nothing of ours, so that a driver can run them as
+ * well.
+ */
 
 import { Decimal128, type Document, Double, Long } from 'bson'
 

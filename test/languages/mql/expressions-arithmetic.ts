@@ -1,4 +1,7 @@
-/** Cases of arithmetic, trigonometry and bits. Sources: the manual's pages of the operators, and MongoDB's own unit tests. */
+/**
+ * Cases of arithmetic, trigonometry and bits. Sources: the manual's pages of the operators, and MongoDB's own
+ * unit tests.
+ */
 
 import { Timestamp } from 'bson'
 import { date, decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'

@@ -1,4 +1,7 @@
-/** Cases of dates and of conversions. Sources: the manual's pages of the operators, and MongoDB's own unit tests. */
+/**
+ * Cases of dates and of conversions. Sources: the manual's pages of the operators, and MongoDB's own unit
+ * tests.
+ */
 
 import { Binary, BSONRegExp, MinKey, ObjectId, Timestamp } from 'bson'
 import { date, decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'

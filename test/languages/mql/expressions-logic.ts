@@ -1,4 +1,7 @@
-/** Cases of conditions, comparisons, variables and of what fits nowhere else. Sources: the manual, and MongoDB's unit tests. */
+/**
+ * Cases of conditions, comparisons, variables and of what fits nowhere else. Sources: the manual, and
+ * MongoDB's unit tests.
+ */
 
 import { Binary, MaxKey, MinKey } from 'bson'
 import { caseNow, decimal, double, type ExpressionCases, fails, long, missing, thenName } from './aggregate-case.ts'

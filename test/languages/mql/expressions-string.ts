@@ -1,4 +1,7 @@
-/** Cases of strings and regular expressions. Sources: the manual's pages of the operators, and MongoDB's own unit tests. */
+/**
+ * Cases of strings and regular expressions. Sources: the manual's pages of the operators, and MongoDB's own
+ * unit tests.
+ */
 
 import { BSONRegExp, Timestamp } from 'bson'
 import { decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'

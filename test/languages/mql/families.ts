@@ -1,4 +1,7 @@
-/** All cases of updates, expressions and stages, by family; `../mql-driver.test.ts` runs them through a driver as well. */
+/**
+ * All cases of updates, expressions and stages, by family; `../mql-driver.test.ts` runs them through a driver
+ * as well.
+ */
 
 import { accumulatorCases } from './accumulators.ts'
 import type { ExpressionCases, StageCases } from './aggregate-case.ts'

@@ -1,4 +1,7 @@
-/** Cases of the stages that read and write other collections. Sources: the manual's pages of the stages, and MongoDB's own tests. */
+/**
+ * Cases of the stages that read and write other collections. Sources: the manual's pages of the stages, and
+ * MongoDB's own tests.
+ */
 
 import { fails, long, type StageCases } from './aggregate-case.ts'
 

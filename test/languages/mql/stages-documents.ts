@@ -1,4 +1,7 @@
-/** Cases of the stages that work on one document after the other. Sources: the manual's pages of the stages, and MongoDB's own tests. */
+/**
+ * Cases of the stages that work on one document after the other. Sources: the manual's pages of the stages,
+ * and MongoDB's own tests.
+ */
 
 import { decimal, double, fails, long, type StageCases, thenName } from './aggregate-case.ts'
 

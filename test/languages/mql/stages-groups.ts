@@ -1,4 +1,7 @@
-/** Cases of the stages that must see all documents. Sources: the manual's pages of the stages, and MongoDB's own tests. */
+/**
+ * Cases of the stages that must see all documents. Sources: the manual's pages of the stages, and MongoDB's
+ * own tests.
+ */
 
 import { BSONRegExp, MaxKey, MinKey } from 'bson'
 import { decimal, double, fails, long, type StageCases } from './aggregate-case.ts'

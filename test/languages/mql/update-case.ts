@@ -1,10 +1,15 @@
-/** What a case of the update language is. Cases name nothing of ours, so that a driver can run them as well. */
+/**
+ * What a case of the update language is. Cases name nothing of ours, so that a driver can run them as well.
+ */
 
 import type { Document } from 'bson'
 
 export interface UpdateCase {
   readonly name: string
-  /** The document that is there, to which `_id: 1` is added in front when it has none. Without it the update is an upsert. */
+  /**
+   * The document that is there, to which `_id: 1` is added in front when it has none. Without it the update
+   * is an upsert.
+   */
   readonly before?: Document
   /** Finds the document; without it, all. */
   readonly filter?: Document

@@ -1,4 +1,7 @@
-/** Cases of the operators that set, count, rename and remove fields. Sources: the manual's pages of the operators. */
+/**
+ * Cases of the operators that set, count, rename and remove fields. Sources: the manual's pages of the
+ * operators.
+ */
 
 import { BSONRegExp, Decimal128, Double, Int32, Long, MaxKey, MinKey, Timestamp, UUID } from 'bson'
 import { caseMs, type UpdateCase } from './update-case.ts'

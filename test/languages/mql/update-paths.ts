@@ -1,4 +1,7 @@
-/** Cases of paths: the positional operators, array filters, conflicts, and updates that are refused as a whole. */
+/**
+ * Cases of paths: the positional operators, array filters, conflicts, and updates that are refused as a
+ * whole.
+ */
 
 import type { UpdateCase } from './update-case.ts'
 

@@ -1,4 +1,7 @@
-/** Cases of replacements and upserts. Sources: the manual's page of update, and the tests of the server for upserts. */
+/**
+ * Cases of replacements and upserts. Sources: the manual's page of update, and the tests of the server for
+ * upserts.
+ */
 
 import { BSONRegExp, Double, ObjectId, Timestamp } from 'bson'
 import { caseMs, caseObjectId, type UpdateCase } from './update-case.ts'

@@ -11,8 +11,9 @@ export function bump(session: PostgresSession): Promise<unknown> {
 }
 
 /**
- * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its own, before they write:
- * in a cluster the catalog and the items are not on one machine, and what was learned must not be lost when one of them stops.
+ * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its
+ * own, before they write: in a cluster the catalog and the items are not on one machine, and what was learned
+ * must not be lost when one of them stops.
  */
 export async function noteFindings(
   session: PostgresSession,

@@ -1,12 +1,14 @@
 /**
  * A gateway's copy of the catalog, and how long it may be believed.
  *
- * Whoever finds that the copy is up to date may rely on that for a short time (a lease), and whoever changes the catalog waits
- * as long before it says so. So once a change is answered, no gateway serves anything else, and finding a container costs no
- * round trip. What was only announced (NOTIFY) was stale at the moment of the answer in most trials: a container that another
- * gateway deleted and made anew would be served under its old keys. Only durations are measured, no two clocks compared.
+ * Whoever finds that the copy is up to date may rely on that for a short time (a lease), and whoever changes
+ * the catalog waits as long before it says so. So once a change is answered, no gateway serves anything else,
+ * and finding a container costs no round trip. What was only announced (NOTIFY) was stale at the moment of
+ * the answer in most trials: a container that another gateway deleted and made anew would be served under its
+ * old keys. Only durations are measured, no two clocks compared.
  *
- * A gateway that is the only one waits for nobody. Each therefore signs on before it takes a lease, and again from time to time.
+ * A gateway that is the only one waits for nobody. Each therefore signs on before it takes a lease, and again
+ * from time to time.
  *
  * The policies in the copy serve descriptions; items are judged by the one that their statement reads.
  */
@@ -18,7 +20,10 @@ import { type Connections, snapshot } from '../connection/connections.ts'
 import { type ContainerRow, type IndexRow, indexText, toContainer, toDatabase, toIndex } from '../rows/records.ts'
 import { postgresSignOnMs } from '../sql/schema.ts'
 
-/** How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog take that much longer. */
+/**
+ * How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog
+ * take that much longer.
+ */
 const postgresLeaseMs = 50
 
 export interface KnownIndexes {

@@ -1,8 +1,10 @@
 /**
- * Databases, containers and indexes: read from the gateway's copy (`catalog-copy.ts`), changed in transactions.
+ * Databases, containers and indexes: read from the gateway's copy (`catalog-copy.ts`), changed in
+ * transactions.
  *
- * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on (a container,
- * the set of indexes) take every counter of the container before, so that no writer is left that knows it as it was.
+ * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on
+ * (a container, the set of indexes) take every counter of the container before, so that no writer is left
+ * that knows it as it was.
  *
  * A change whose COMMIT was not heard of is recognised by the token that it leaves in the gateway's own row.
  */
@@ -160,8 +162,9 @@ export class PostgresCatalog {
   }
 
   /**
-   * The clock is held still from before the change is judged until it is committed. Otherwise a reader under the old policy
-   * could see an item die after the moment that the new one takes for the change, and see it alive again later.
+   * The clock is held still from before the change is judged until it is committed. Otherwise a reader under
+   * the old policy could see an item die after the moment that the new one takes for the change, and see it
+   * alive again later.
    */
   updateContainer(
     container: ContainerRecord,

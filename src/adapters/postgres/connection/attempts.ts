@@ -1,12 +1,21 @@
-/** How often something is tried again that failed for no fault of its own, and how long that may take altogether. */
+/**
+ * How often something is tried again that failed for no fault of its own, and how long that may take
+ * altogether.
+ */
 
 import { machine } from '../../../base/clock.ts'
 
-/** How often something is tried that lost its connection or lost against another transaction, and the first wait between. */
+/**
+ * How often something is tried that lost its connection or lost against another transaction, and the first
+ * wait between.
+ */
 const postgresAttemptsMax = 5
 export const postgresRetryMs = 20
 
-/** After this nothing is tried again: the client has more use for a 503 than for an answer that comes too late. */
+/**
+ * After this nothing is tried again: the client has more use for a 503 than for an answer that comes too
+ * late.
+ */
 const postgresPatienceMs = 10_000
 
 export class Attempts {

@@ -1,10 +1,10 @@
 /**
  * Citus: the same tables and functions, spread over the workers of a cluster.
  *
- * What belongs to a bucket is distributed by it, so all that one write touches is on one shard. What everybody shares (the clock,
- * the catalog with its policies, the locks) stays on the coordinator, once: no two machines ever judge by different seconds or
- * policies. Gateways therefore connect to the coordinator. Functions that touch a single bucket and know what they need from it
- * are called where the bucket is.
+ * What belongs to a bucket is distributed by it, so all that one write touches is on one shard. What
+ * everybody shares (the clock, the catalog with its policies, the locks) stays on the coordinator, once: no
+ * two machines ever judge by different seconds or policies. Gateways therefore connect to the coordinator.
+ * Functions that touch a single bucket and know what they need from it are called where the bucket is.
  *
  * Shards may move to other workers at any time; nothing here knows where they are.
  */

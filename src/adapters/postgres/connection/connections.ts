@@ -1,8 +1,8 @@
 /**
  * The connections of a gateway to PostgreSQL.
  *
- * Point reads are pipelined over a few connections, where they never wait for each other's answers. What may take long or
- * spans statements has a connection of its own from a pool for as long as it lasts.
+ * Point reads are pipelined over a few connections, where they never wait for each other's answers. What may
+ * take long or spans statements has a connection of its own from a pool for as long as it lasts.
  */
 
 import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
@@ -10,19 +10,30 @@ import { CapacityError, RequestError } from '../../../base/error.ts'
 import { Attempts, postgresRetryMs } from './attempts.ts'
 import { isConflict, isCrowded, isLost, translate } from './errors.ts'
 
-/** Connections of a gateway to PostgreSQL: pipelined ones for point reads, and a pool for what takes longer. */
+/**
+ * Connections of a gateway to PostgreSQL: pipelined ones for point reads, and a pool for what takes longer.
+ */
 export const postgresReadersMax = 2
 export const postgresPoolMax = 10
 
-/** PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a bucket. */
+/**
+ * PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a
+ * bucket.
+ */
 const postgresStatementMsMax = 10_000
 
-/** A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session after this. */
+/**
+ * A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session
+ * after this.
+ */
 const postgresIdleTransactionMsMax = 2000
 
 const postgresConnectMsMax = 5000
 
-/** How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to give theirs back. */
+/**
+ * How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to
+ * give theirs back.
+ */
 const postgresConnectionsAskedMax = 9
 
 /** Parsed and planned once for each connection. */
@@ -52,8 +63,9 @@ export function parseNumbers(text: string): (number | null)[] {
 /**
  * The functions rely on seeing, statement by statement, what was committed before they had their locks.
  *
- * Plans must not depend on how full the tables were when they were made: every statement here has an index, and one that
- * was planned over an empty table and then walks a full one would be a catastrophe. Compiling plans costs more than it saves.
+ * Plans must not depend on how full the tables were when they were made: every statement here has an index,
+ * and one that was planned over an empty table and then walks a full one would be a catastrophe. Compiling
+ * plans costs more than it saves.
  */
 const settings = [
   '-c default_transaction_isolation=read\\ committed',
@@ -72,8 +84,8 @@ export class Connections implements AsyncDisposable {
   private constructor(newClient: () => Client, pool: Pool) {
     this.#newClient = newClient
     this.#pool = pool
-    // A connection that breaks is replaced when it is needed. Without listeners it would end the process, while it is idle
-    // through the pool's and while it is taken through its own.
+    // A connection that breaks is replaced when it is needed. Without listeners it would end the process,
+    // while it is idle through the pool's and while it is taken through its own.
     pool.on('error', () => {})
     pool.on('connect', client => client.on('error', () => {}))
   }
@@ -131,7 +143,9 @@ export class Connections implements AsyncDisposable {
     return this.#run(async session => (await session.query({ ...statement, values })).rows as Row[], isConflict)
   }
 
-  /** Runs the work in a transaction; again when it lost against another one, so it must have no other effects. */
+  /**
+   * Runs the work in a transaction; again when it lost against another one, so it must have no other effects.
+   */
   transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(async session => {
       await session.query('BEGIN')
@@ -197,8 +211,8 @@ export class Connections implements AsyncDisposable {
 }
 
 /**
- * A transaction in one round trip: the work asks for all it wants at once, and COMMIT is sent behind it. What fails in between
- * makes it a rollback, and is thrown.
+ * A transaction in one round trip: the work asks for all it wants at once, and COMMIT is sent behind it. What
+ * fails in between makes it a rollback, and is thrown.
  */
 export async function pipelined<T>(
   session: PostgresSession,
@@ -216,7 +230,9 @@ export function snapshot<T>(session: PostgresSession, work: () => Promise<T>): P
   return pipelined(session, work, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
 }
 
-/** Ends what is left of a failed transaction and gives the connection back, or away when it cannot be trusted. */
+/**
+ * Ends what is left of a failed transaction and gives the connection back, or away when it cannot be trusted.
+ */
 export async function abandon(session: PoolClient, error: unknown): Promise<void> {
   if (isLost(error)) {
     session.release(true)

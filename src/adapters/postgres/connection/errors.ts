@@ -54,7 +54,8 @@ export function isCrowded(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MayflyError) return false
   const found = codeOf(error)
-  // 08: connection exceptions. 57P0x: the server shuts down, crashed, or ended the session. 25P03: idle in a transaction.
+  // 08: connection exceptions. 57P0x: the server shuts down, crashed, or ended the session. 25P03: idle in a
+  // transaction.
   if (found.startsWith('08') || found.startsWith('57P') || found === '25P03') return true
   if (found === code.internal) return brokenWords.some(words => error.message.includes(words))
   // The system's own codes begin with E, PostgreSQL's never do.
@@ -62,7 +63,9 @@ export function isLost(error: unknown): boolean {
   return lostWords.some(words => error.message.includes(words))
 }
 
-/** The tables are not there any more: somebody dropped them below us, and nothing here can bring them back. */
+/**
+ * The tables are not there any more: somebody dropped them below us, and nothing here can bring them back.
+ */
 export function isFatal(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.undefinedTable || found === code.undefinedFunction

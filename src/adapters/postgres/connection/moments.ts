@@ -1,8 +1,9 @@
 /**
  * The moment of the store: a row in PostgreSQL that all gateways share.
  *
- * A gateway whose own clock is ahead of the row moves it forward before it asks anything; one whose clock is behind lives by
- * the others' time. The moment of an answer is read from the row by the statement that found the answer, never from here.
+ * A gateway whose own clock is ahead of the row moves it forward before it asks anything; one whose clock is
+ * behind lives by the others' time. The moment of an answer is read from the row by the statement that found
+ * the answer, never from here.
  */
 
 import { type Clock, type EpochSeconds, ManualClock } from '../../../base/clock.ts'
@@ -53,10 +54,10 @@ export class Moments {
   }
 
   /**
-   * Asks again when the answer comes from before a moment that was already handed out: two statements on two connections
-   * may straddle a tick and overtake each other (P6). If the row itself is behind, because PostgreSQL was restored to an
-   * earlier state, it is moved to where it was. The order is decided in the turn in which the promise resolves, so
-   * callers must return it as it is.
+   * Asks again when the answer comes from before a moment that was already handed out: two statements on two
+   * connections may straddle a tick and overtake each other (P6). If the row itself is behind, because
+   * PostgreSQL was restored to an earlier state, it is moved to where it was. The order is decided in the
+   * turn in which the promise resolves, so callers must return it as it is.
    */
   async inOrder<T>(ask: () => Promise<T>, momentOf: (answer: T) => EpochSeconds): Promise<T> {
     const tick = this.tick()

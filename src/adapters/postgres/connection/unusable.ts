@@ -1,4 +1,7 @@
-/** Why a PostgreSQL cannot be used: found out before anything is made there, and said so that whoever started us can act on it. */
+/**
+ * Why a PostgreSQL cannot be used: found out before anything is made there, and said so that whoever started
+ * us can act on it.
+ */
 
 import { MayflyError, RequestError } from '../../../base/error.ts'
 import { objectionToNode } from './citus.ts'

@@ -1,9 +1,9 @@
 /**
  * The items of a container in the order of their last change, bucket by bucket.
  *
- * The number of a write is taken under the lock of its bucket, which is held until the commit. So within a bucket numbers
- * become visible in their order: whoever has read up to one has missed none below it. Across buckets there is no order to be
- * kept, and the server's time gives a good one.
+ * The number of a write is taken under the lock of its bucket, which is held until the commit. So within a
+ * bucket numbers become visible in their order: whoever has read up to one has missed none below it. Across
+ * buckets there is no order to be kept, and the server's time gives a good one.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -18,9 +18,10 @@ import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, sca
 import type { PostgresViews } from './views.ts'
 
 /**
- * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come no further are not
- * looked at. The versions are not unnested: a cluster refuses a LIMIT for each row of that. The time at which something happened
- * is made to grow with the numbers of its bucket, whatever the server's clock did.
+ * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come
+ * no further are not looked at. The versions are not unnested: a cluster refuses a LIMIT for each row of
+ * that. The time at which something happened is made to grow with the numbers of its bucket, whatever the
+ * server's clock did.
  */
 export function newsSql(rows: string, number: string): string {
   return `
@@ -122,8 +123,8 @@ export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive
 }
 
 /**
- * Reads how far the buckets have come and then what is new there, so that whoever finds nothing left there may go on behind what
- * the first has told: what was committed by then, the second has seen.
+ * Reads how far the buckets have come and then what is new there, so that whoever finds nothing left there
+ * may go on behind what the first has told: what was committed by then, the second has seen.
  */
 export async function readNews<Row>(
   session: PostgresSession,
@@ -143,7 +144,10 @@ export function newestOf(newest: readonly number[], rows: readonly { readonly ve
   return Math.max(...newest, ...rows.map(({ version }) => version))
 }
 
-/** Where nothing is left, reading goes on behind all there is; buckets that were not looked at stay where they are. */
+/**
+ * Where nothing is left, reading goes on behind all there is; buckets that were not looked at stay where they
+ * are.
+ */
 export function advance(versions: number[], newest: readonly number[], buckets: readonly number[]): void {
   for (const bucket of buckets) versions[bucket] = Math.max(versions[bucket]!, newest[bucket]!)
 }

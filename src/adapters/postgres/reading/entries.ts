@@ -1,8 +1,9 @@
 /**
  * The entries of indexes: read in order, counted, and brought in for items that were there before the index.
  *
- * One table holds the entries of all indexes, so making one is no change of the schema. An entry carries the key of its item
- * because items are found by their keys alone: an index on their sequence would cost every write of every container.
+ * One table holds the entries of all indexes, so making one is no change of the schema. An entry carries the
+ * key of its item because items are found by their keys alone: an index on their sequence would cost every
+ * write of every container.
  */
 
 import { CapacityError } from '../../../base/error.ts'
@@ -26,8 +27,9 @@ import type { PostgresViews } from './views.ts'
 type EntryRow = ItemRow & { index_key: Buffer }
 
 /**
- * The LIMIT of the inner select keeps PostgreSQL at looking items up one by one, in the order of the entries. Left to choose,
- * it now and then read and sorted the whole index (86 ms instead of 3 for a page of 40,000 entries).
+ * The LIMIT of the inner select keeps PostgreSQL at looking items up one by one, in the order of the entries.
+ * Left to choose, it now and then read and sorted the whole index (86 ms instead of 3 for a page of 40,000
+ * entries).
  */
 function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
   const order = (table: string, key: string) => `${table}.${key} ${direction}, ${table}.sequence ${direction}`
@@ -62,7 +64,9 @@ const scanStatements = {
   bucketReverse: { name: 'scan_index_bucket_reverse', text: scanSql(`${reverse} ${ofBucket}`, 'DESC') },
 } as const
 
-/** Whether the entries can be relied on, asked after they were read: a dropped index loses them bit by bit. */
+/**
+ * Whether the entries can be relied on, asked after they were read: a dropped index loses them bit by bit.
+ */
 const readyStatement = {
   name: 'index_ready',
   text: 'SELECT 1 FROM mayfly.indexes WHERE container = $1 AND number = $2 AND is_ready',
@@ -132,9 +136,10 @@ export class Entries {
 }
 
 /**
- * Enters a part of one bucket, under the bucket's lock: an item that is written meanwhile would otherwise keep the entries of
- * what it was before. Buckets that are empty now need no visit, because whoever writes there knows of the index. Locks are
- * taken in the order of `functions.ts`, the index's row at last; if another gateway has built on meanwhile, nothing is entered.
+ * Enters a part of one bucket, under the bucket's lock: an item that is written meanwhile would otherwise
+ * keep the entries of what it was before. Buckets that are empty now need no visit, because whoever writes
+ * there knows of the index. Locks are taken in the order of `functions.ts`, the index's row at last; if
+ * another gateway has built on meanwhile, nothing is entered.
  */
 async function buildStep(
   session: PostgresSession,
@@ -260,7 +265,10 @@ async function scanPart(
   return { moment: at.moment, policy: at.policy, version: newest, items, last }
 }
 
-/** Fills a page from one part after the other. A part whose first item does not fit any more is left for the next page. */
+/**
+ * Fills a page from one part after the other. A part whose first item does not fit any more is left for the
+ * next page.
+ */
 async function scanParts(
   session: PostgresSession,
   asked: Asked,

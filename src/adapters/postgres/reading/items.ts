@@ -1,8 +1,8 @@
 /**
  * Reading items: by key, and in key order.
  *
- * A point read is one statement that also reads the policy, the clock and the newest version; a page is judged by a viewpoint
- * (`views.ts`). No answer mixes a moment with a policy that was not in force then.
+ * A point read is one statement that also reads the policy, the clock and the newest version; a page is
+ * judged by a viewpoint (`views.ts`). No answer mixes a moment with a policy that was not in force then.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'

@@ -1,8 +1,9 @@
 /**
  * What a container's log remembers: every version, delete and death, in the order of their buckets.
  *
- * What is older than the memory of the container is forgotten at once and removed by its sweeps. A log that begins anew knows
- * nothing of what was before: a bucket whose epoch is not the container's has logged nothing since.
+ * What is older than the memory of the container is forgotten at once and removed by its sweeps. A log that
+ * begins anew knows nothing of what was before: a bucket whose epoch is not the container's has logged
+ * nothing since.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -17,8 +18,9 @@ import { isCut, pageSql } from './items.ts'
 import type { PostgresViews } from './views.ts'
 
 /**
- * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the second up to which its
- * log is forgotten. Asked behind the page: what was removed before it was read is then known to be forgotten.
+ * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the
+ * second up to which its log is forgotten. Asked behind the page: what was removed before it was read is then
+ * known to be forgotten.
  */
 const forgottenStatement = {
   name: 'log_forgotten',
@@ -103,7 +105,10 @@ export class PostgresChangeLog {
   }
 }
 
-/** The position of an entry is behind it in its own bucket, and in the others behind the entries before it on the page. */
+/**
+ * The position of an entry is behind it in its own bucket, and in the others behind the entries before it on
+ * the page.
+ */
 function entryOf(row: EntryRow, reached: number[]): LogEntry {
   reached[row.bucket] = row.number
   return { ...storedEntry(row), position: printPosition(reached) }

@@ -1,9 +1,9 @@
 /**
  * The statements of point reads, and how those that come together share one.
  *
- * Each reads the item, the policy, the clock and the newest version in one snapshot. While others are under way, what a turn of
- * the event loop asks for of one container goes out together: the way to PostgreSQL and back, and its start of a statement,
- * cost more than finding an item.
+ * Each reads the item, the policy, the clock and the newest version in one snapshot. While others are under
+ * way, what a turn of the event loop asks for of one container goes out together: the way to PostgreSQL and
+ * back, and its start of a statement, cost more than finding an item.
  */
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
@@ -12,7 +12,10 @@ import type { KeyColumns } from '../rows/keys.ts'
 import type { BodyColumns } from '../rows/records.ts'
 import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
 
-/** Point reads that share a statement. Many clients make several groups, which PostgreSQL and we work on by turns. */
+/**
+ * Point reads that share a statement. Many clients make several groups, which PostgreSQL and we work on by
+ * turns.
+ */
 const postgresReadsGroupedMax = 16
 
 /** Where an item is, or would be. */
@@ -51,8 +54,9 @@ export const readStatement = {
 }
 
 /**
- * LIMIT keeps PostgreSQL to one descent of the index for each item, whatever it believes of the tables. The arrays come as
- * queries so that it does not know how long they are, and has no reason to make a plan for each length.
+ * LIMIT keeps PostgreSQL to one descent of the index for each item, whatever it believes of the tables. The
+ * arrays come as queries so that it does not know how long they are, and has no reason to make a plan for
+ * each length.
  */
 const readManyStatement = {
   name: 'read_many',

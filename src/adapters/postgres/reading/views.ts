@@ -1,11 +1,12 @@
 /**
- * Viewpoints: the moment and the policies that answers are judged by, and which of them are still looked from.
+ * Viewpoints: the moment and the policies that answers are judged by, and which of them are still looked
+ * from.
  *
- * They are read in a statement of their own, before the items. A cluster has one clock and one copy of the policies, and its
- * workers have neither: so no two of them judge by different seconds.
+ * They are read in a statement of their own, before the items. A cluster has one clock and one copy of the
+ * policies, and its workers have neither: so no two of them judge by different seconds.
  *
- * Sweeps leave what an open view shows. Without this, an item that dies and is swept between two statements would be missing
- * from a page whose moment it was alive at. Gateways do not know of each other's views.
+ * Sweeps leave what an open view shows. Without this, an item that dies and is swept between two statements
+ * would be missing from a page whose moment it was alive at. Gateways do not know of each other's views.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'

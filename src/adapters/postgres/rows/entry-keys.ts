@@ -1,4 +1,7 @@
-/** The entries that an item has in the indexes of its container, and what making them teaches about the indexes. */
+/**
+ * The entries that an item has in the indexes of its container, and what making them teaches about the
+ * indexes.
+ */
 
 import { createHash } from 'node:crypto'
 import type { Body } from '../../../document/body.ts'

@@ -1,9 +1,9 @@
 /**
  * How the key of an item is laid out in PostgreSQL: its bucket, and columns that an index can hold.
  *
- * A container has 64 buckets, by the leading six bits of the hash. Everything that one write touches carries its bucket, so
- * that a cluster can distribute by it. The bucket never decreases as the effective partition key increases: (bucket, key)
- * sorts as the key does.
+ * A container has 64 buckets, by the leading six bits of the hash. Everything that one write touches carries
+ * its bucket, so that a cluster can distribute by it. The bucket never decreases as the effective partition
+ * key increases: (bucket, key) sorts as the key does.
  *
  * Ids and partition keys are bytes: PostgreSQL's text holds no NUL, and bytes need no collation.
  */
@@ -14,12 +14,15 @@ import type { ItemKey } from '../../../store/item.ts'
 
 export const bucketCount = 64
 const bucketBits = 6
-/** Neighbouring buckets that a gateway writes to in one call. More share more; fewer are in each other's way less. */
+/**
+ * Neighbouring buckets that a gateway writes to in one call. More share more; fewer are in each other's way
+ * less.
+ */
 const stripeBuckets = 16
 
 /**
- * A row of a B-tree takes 2,704 bytes, and an effective key of version 1 may take 600 and an id 1,023 of them. A longer
- * partition key stands in the index as its beginning and its digest.
+ * A row of a B-tree takes 2,704 bytes, and an effective key of version 1 may take 600 and an id 1,023 of
+ * them. A longer partition key stands in the index as its beginning and its digest.
  */
 const indexedPkBytesMax = 512
 const digestBytes = 32

@@ -1,9 +1,10 @@
 /**
  * Where reading changes goes on: behind a version in each bucket.
  *
- * Each bucket has an order of its own, that of its commits. A position is `b` and the versions of all buckets in base 36, with
- * dots between them; a bucket that nothing was read from has none. A plain number stands for itself in every bucket: that is
- * how an embedded store writes its positions, and they stay good when its data is moved here.
+ * Each bucket has an order of its own, that of its commits. A position is `b` and the versions of all buckets
+ * in base 36, with dots between them; a bucket that nothing was read from has none. A plain number stands for
+ * itself in every bucket: that is how an embedded store writes its positions, and they stay good when its
+ * data is moved here.
  */
 
 import { RequestError } from '../../../base/error.ts'

@@ -1,12 +1,13 @@
 /**
- * Bodies whose gaps PostgreSQL fills when it knows the stamps. In a gap stands a mark, a control character, which no JSON has
- * unescaped. What each mark stands for is told once for all bodies of a call, in letters:
+ * Bodies whose gaps PostgreSQL fills when it knows the stamps. In a gap stands a mark, a control character,
+ * which no JSON has unescaped. What each mark stands for is told once for all bodies of a call, in letters:
  *
  *   d        decimal digits
  *   x        twelve hexadecimal digits, or as many as it takes
  *   bHHHH    base64 of the two bytes HHHH and the number as eight bytes, little endian, with `-` for `/`
  *
- * A body with a stamp of any other form, or with marks of its own, is filled by the gateway, which costs one more round trip.
+ * A body with a stamp of any other form, or with marks of its own, is filled by the gateway, which costs one
+ * more round trip.
  */
 
 import type { Body } from '../../../document/body.ts'
@@ -18,7 +19,10 @@ function code({ number, bytesBefore = '' }: StampForm): string {
 
 const letters: Record<StampName, string> = { sequence: 's', version: 'v', ts: 't' }
 
-/** A body for PostgreSQL to fill: texts with a stamp between two of them, named by its letter and its form; or bytes. */
+/**
+ * A body for PostgreSQL to fill: texts with a stamp between two of them, named by its letter and its form; or
+ * bytes.
+ */
 export interface OpenBody {
   readonly pieces: readonly (string | null)[]
   readonly forms: readonly string[]

@@ -1,6 +1,7 @@
 /**
- * The functions that run inside PostgreSQL: the tick of the clock, locks for what touches several buckets, and the search
- * for a second in the change order. Those that write and sweep are in `write-function.ts` and `sweep-function.ts`.
+ * The functions that run inside PostgreSQL: the tick of the clock, locks for what touches several buckets,
+ * and the search for a second in the change order. Those that write and sweep are in `write-function.ts` and
+ * `sweep-function.ts`.
  *
  * Locks are taken in this order: counters of buckets, clock, catalog.
  */

@@ -1,4 +1,6 @@
-/** Conditions that several statements have in common: who is alive, and where items stand in the change order. */
+/**
+ * Conditions that several statements have in common: who is alive, and where items stand in the change order.
+ */
 
 /** The two comparisons of `ttl/living.ts`; `c` is the container's row. */
 export function inheritedAfter(moment: string): string {
@@ -15,8 +17,9 @@ export function isAlive(row: string, inherited: string, own: string): string {
 }
 
 /**
- * What the index of the change order begins with. An expression, so that nothing else can use that index: over tables that were
- * empty when a statement was planned, finding an item through it would have looked as cheap as finding it by its key.
+ * What the index of the change order begins with. An expression, so that nothing else can use that index:
+ * over tables that were empty when a statement was planned, finding an item through it would have looked as
+ * cheap as finding it by its key.
  */
 export function changeOrder(row: string): string {
   return `${row}container::bigint * 64 + ${row}bucket`

@@ -1,17 +1,23 @@
 /**
  * The tables in PostgreSQL and their forward-only migrations.
  *
- * All containers share their tables. Container and bucket stand in every key, so that a cluster can distribute by bucket and
- * a write stays on one shard; catalog, policies and clock are small and stay on its coordinator (`citus.ts`).
+ * All containers share their tables. Container and bucket stand in every key, so that a cluster can
+ * distribute by bucket and a write stays on one shard; catalog, policies and clock are small and stay on its
+ * coordinator (`citus.ts`).
  *
  *   clock      one row: the moment. It never decreases and stands still while a policy changes.
- *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when to look again.
- *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of the bucket.
- *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is recognised by.
+ *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when
+ *              to look again.
+ *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of
+ *              the bucket.
+ *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is
+ *              recognised by.
  *              Those of several buckets stand at 64 and the number of the first of their stripe.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log.
- *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing: changes of
- *              different buckets, which have no order, are shown by it in about the order in which they happened.
+ *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
+ *                   changes of
+ *              different buckets, which have no order, are shown by it in about the order in which they
+ *                        happened.
  *   gateways   who may have a copy of the catalog: changes of it wait for them.
  */
 
@@ -21,7 +27,9 @@ import type { PostgresSession } from '../connection/connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
 
-/** How often a gateway says that it is there; one that has been silent for three times as long counts as gone. */
+/**
+ * How often a gateway says that it is there; one that has been silent for three times as long counts as gone.
+ */
 export const postgresSignOnMs = 10_000
 
 export const migrations: readonly string[] = [
@@ -213,7 +221,8 @@ export async function migrate(session: PostgresSession): Promise<void> {
       await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
     }
     for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
-    // Whoever has opened the tables before they are distributed asks and locks as one asks a single PostgreSQL.
+    // Whoever has opened the tables before they are distributed asks and locks as one asks a single
+    // PostgreSQL.
     if (isCluster && !(await isDistributed(session)) && (await othersSignedOn(session)) > 0) {
       await refuse('This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.')
     }
@@ -228,7 +237,10 @@ export async function migrate(session: PostgresSession): Promise<void> {
   await session.query('COMMIT')
 }
 
-/** 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had the lock. */
+/**
+ * 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had
+ * the lock.
+ */
 async function formatOf(session: PostgresSession): Promise<number> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
   if ((await session.query(there)).rows.length === 0) return 0

@@ -1,10 +1,11 @@
 /**
- * The function that sweeps: removes what is dead from one bucket after the other until enough is removed, and says how much it
- * was, which buckets are clean now, and which were busy.
+ * The function that sweeps: removes what is dead from one bucket after the other until enough is removed, and
+ * says how much it was, which buckets are clean now, and which were busy.
  *
- * The lock of a bucket comes before those of its rows, as in writes, and whoever has it has them: rows are found, then removed,
- * and nobody comes in between. What it does to the rows of a bucket touches nothing else, so that a cluster can run it where
- * the bucket is (`citus.ts`). What an open view still shows is held back by the thresholds that are given.
+ * The lock of a bucket comes before those of its rows, as in writes, and whoever has it has them: rows are
+ * found, then removed, and nobody comes in between. What it does to the rows of a bucket touches nothing
+ * else, so that a cluster can run it where the bucket is (`citus.ts`). What an open view still shows is held
+ * back by the thresholds that are given.
  */
 
 import { bucketCount } from '../rows/keys.ts'
@@ -18,13 +19,16 @@ const dead = {
 }
 
 /**
- * Rows by where they were found. A cluster must be told their shard besides. One PostgreSQL must not be told: where it believes
- * that the bucket is small it would read all of it, and look for the rows in there.
+ * Rows by where they were found. A cluster must be told their shard besides. One PostgreSQL must not be told:
+ * where it believes that the bucket is small it would read all of it, and look for the rows in there.
  */
 export const rowsAt = (isCluster: boolean, bucket: string, places: string) =>
   `${isCluster ? `${bucket} AND ` : ''}ctid = ANY (${places})`
 
-/** One more than we may remove, to know whether something is left: a second look would pass by all that was removed. */
+/**
+ * One more than we may remove, to know whether something is left: a second look would pass by all that was
+ * removed.
+ */
 const find = (condition: string, by: string) => `
         places := ARRAY(SELECT ctid FROM mayfly.items WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept + 1);`
 
@@ -52,7 +56,10 @@ const removeAndRemember = (isCluster: boolean) => `
 
 const forgetEntries = `DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (sequences);`
 
-/** What is done to a bucket, once it is ours and the moment is known: at most `rest` rows of it, `swept` in the end. */
+/**
+ * What is done to a bucket, once it is ours and the moment is known: at most `rest` rows of it, `swept` in
+ * the end.
+ */
 const rowVariables = 'places tid[]; part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
 const hasOldLog = (after: string) =>
   `EXISTS (SELECT 1 FROM mayfly.log g WHERE g.container = c_ AND g.bucket = b AND g.ts <= ${after})`

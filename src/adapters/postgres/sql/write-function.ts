@@ -1,36 +1,42 @@
 /**
- * The function that writes: a group of writes in one call, judged, stamped and stored inside PostgreSQL. They come in parts, one
- * for each bucket, in the order of the buckets; in a cluster all are to one.
+ * The function that writes: a group of writes in one call, judged, stamped and stored inside PostgreSQL. They
+ * come in parts, one for each bucket, in the order of the buckets; in a cluster all are to one.
  *
- * Locks, the moment and the verdict are the business of the first part; the second is about the rows of a bucket and nothing
- * else, so that a cluster can run it where the bucket is (`citus.ts`).
+ * Locks, the moment and the verdict are the business of the first part; the second is about the rows of a
+ * bucket and nothing else, so that a cluster can run it where the bucket is (`citus.ts`).
  *
  * An expression of PL/pgSQL is prepared anew in every transaction, and most transactions are one write: so
  * statements compute what they can, and what is not needed is not even asked for.
  *
- * No client holds a lock across a round trip. The counters of the buckets are locked first, so the numbers of writes are in the
- * order of their commits; then the clock, which writers share until they commit, and a tick or a change of policy takes
- * alone: no write commits behind the moment at which it was judged, so what one gateway has seen dead is not replaced
- * by another's write from the second before. Every statement behind the locks sees what was committed before them.
+ * No client holds a lock across a round trip. The counters of the buckets are locked first, so the numbers of
+ * writes are in the order of their commits; then the clock, which writers share until they commit, and a tick
+ * or a change of policy takes alone: no write commits behind the moment at which it was judged, so what one
+ * gateway has seen dead is not replaced by another's write from the second before. Every statement behind the
+ * locks sees what was committed before them.
  *
- * A later write of the group sees what an earlier one has left. Beside the answers (`write-call.ts` reads them) it gives a
- * verdict: done, or why nothing was written: gone (the container is), stale (its indexes are others), moved (what the caller
- * expected is not so any more). Where all or nothing is asked for, anything but success is raised, and undoes the transaction.
+ * A later write of the group sees what an earlier one has left. Beside the answers (`write-call.ts` reads
+ * them) it gives a verdict: done, or why nothing was written: gone (the container is), stale (its indexes are
+ * others), moved (what the caller expected is not so any more). Where all or nothing is asked for, anything
+ * but success is raised, and undoes the transaction.
  */
 
 import { refusedState } from '../connection/errors.ts'
 import { inheritedAfter, ownAfter } from './predicates.ts'
 import { laneStep, livingHolder, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
 
-/** How long the writes to several buckets wait for one of them, before each goes on by itself: longer than a group takes. */
+/**
+ * How long the writes to several buckets wait for one of them, before each goes on by itself: longer than a
+ * group takes.
+ */
 const postgresLockMsMax = 20
 
 /** Any number, the same in every gateway. */
 export const clockLock = 0x6d617967
 
 /**
- * Locks a bucket and reads its counter into `bucket_`. In a cluster by an update: that keeps the shard where it is until the
- * transaction ends. A mere row lock would stay behind when the shard moves, and two writers would give the same number.
+ * Locks a bucket and reads its counter into `bucket_`. In a cluster by an update: that keeps the shard where
+ * it is until the transaction ends. A mere row lock would stay behind when the shard moves, and two writers
+ * would give the same number.
  */
 export function takeBucket(isCluster: boolean, container = 'c_', bucket = 'b'): string {
   const where = `n.container = ${container} AND n.bucket = ${bucket}`
@@ -46,8 +52,8 @@ export function takeFreeBucket(isCluster: boolean): string {
 }
 
 /**
- * Locks the bucket and counts its writes as if all of them succeed, in one: most do. Where they do not, the rows have the
- * last word (`write-rows.ts`).
+ * Locks the bucket and counts its writes as if all of them succeed, in one: most do. Where they do not, the
+ * rows have the last word (`write-rows.ts`).
  */
 const countWrites = (part: string) => `
     UPDATE mayfly.counters n SET lsn = n.lsn + counts[${part}], rows = n.rows + creations[${part}] WHERE n.container = c_ AND n.bucket = b
@@ -55,7 +61,10 @@ const countWrites = (part: string) => `
       INTO counted_lsn, counted_rows, lsn_, rows_, log_epoch_, log_forgotten_;`
 const countNothing = 'UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_ WHERE n.container = c_ AND n.bucket = b;'
 
-/** Behind the first bucket: the clock, what is known of the call already, the moment and the policy, and whether the call may go on. */
+/**
+ * Behind the first bucket: the clock, what is known of the call already, the moment and the policy, and
+ * whether the call may go on.
+ */
 const judge = `
   -- Asked for in an expression the lock needs no statement of its own. What it gives is of no type, but not NULL.
   IF FOUND AND pg_advisory_xact_lock_shared(${clockLock}) IS NOT NULL THEN

@@ -1,7 +1,8 @@
 /**
- * The second part of the function that writes: what a call does to the rows of one bucket, once it has the locks and knows the
- * moment. It touches nothing else, so that a cluster can run it where the bucket is (`citus.ts`); elsewhere it is a part of
- * the function, because a call of its own costs as much as a statement.
+ * The second part of the function that writes: what a call does to the rows of one bucket, once it has the
+ * locks and knows the moment. It touches nothing else, so that a cluster can run it where the bucket is
+ * (`citus.ts`); elsewhere it is a part of the function, because a call of its own costs as much as a
+ * statement.
  */
 
 import { refusedState } from '../connection/errors.ts'
@@ -29,7 +30,10 @@ const logColumns =
 
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
-/** `here`: where the item stands that was found at the key, alive or dead; without one it is NULL, and so is what was found of it. */
+/**
+ * `here`: where the item stands that was found at the key, alive or dead; without one it is NULL, and so is
+ * what was found of it.
+ */
 export const rowVariables = `here tid; here_sequence bigint; here_version bigint; lives boolean; kind text; outcome text;
   body_ text; data_ bytea; made_sequence bigint; made_version bigint; deadline_ bigint; entry int; last_entry int;`
 
@@ -59,8 +63,8 @@ const insertItem = (sequence: string) => `
 const madeColumns = 'version = made_version, ts = moment, at = at_, deadline = deadline_, bytes = data_'
 
 /**
- * Creates, or replaces what lives, without a look at what is there; where nothing comes of it, or more than the item has to
- * be written, somebody must look. Most writes need no more than this.
+ * Creates, or replaces what lives, without a look at what is there; where nothing comes of it, or more than
+ * the item has to be written, somebody must look. Most writes need no more than this.
  */
 const writeAtOnce = `
     IF kind <> 'd' AND indexes_ = 0 AND NOT is_logged THEN
@@ -77,7 +81,10 @@ const writeAtOnce = `
       outcome := NULL;
     END IF;`
 
-/** Whether a living item has the key of entry `e`, and is not the one that is written. A cluster has asked the other buckets before. */
+/**
+ * Whether a living item has the key of entry `e`, and is not the one that is written. A cluster has asked the
+ * other buckets before.
+ */
 const isTaken = (isCluster: boolean) => {
   const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
   const among = isCluster ? 'n.bucket = b' : "(n.bucket = b OR uniques[e] = 'container')"
@@ -167,7 +174,10 @@ export const rowSteps = (isCluster: boolean, first: string, last: string) => `FO
       WHERE n.container = c_ AND n.bucket = b;
   END IF;`
 
-/** Leaves the number of the call and its answers in the row of the lane. `me` is the function that has the variables. */
+/**
+ * Leaves the number of the call and its answers in the row of the lane. `me` is the function that has the
+ * variables.
+ */
 export const laneStep = (me: string, lane: string) => `
   UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl, inherited_dead_at = ${me}.inherited_dead_at,
       own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes, sequences = ${me}.sequences, versions = ${me}.versions

@@ -1,9 +1,10 @@
 /**
- * Calls of which nobody knows whether they have happened, and that must not happen any more once others were written behind them.
+ * Calls of which nobody knows whether they have happened, and that must not happen any more once others were
+ * written behind them.
  *
- * A call that was lost and given up may still arrive. Where it would leave its number stands that of a later call by then, if that
- * went the same way. But the writes to a bucket go in its lane or in its stripe (`lanes.ts`), so whoever comes next writes
- * the number there first.
+ * A call that was lost and given up may still arrive. Where it would leave its number stands that of a later
+ * call by then, if that went the same way. But the writes to a bucket go in its lane or in its stripe
+ * (`lanes.ts`), so whoever comes next writes the number there first.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'

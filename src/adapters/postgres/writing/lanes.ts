@@ -1,10 +1,12 @@
 /**
- * The order of what a gateway writes: in stripes as long as all is simple, and in one lane for each bucket where it is not.
+ * The order of what a gateway writes: in stripes as long as all is simple, and in one lane for each bucket
+ * where it is not.
  *
- * A lane or a stripe has one group of writes under way; what arrives meanwhile is the next group. So the writes of one gateway to
- * a bucket keep the order in which they were asked for, never wait for each other's locks, and share their commits, the more
- * the busier it is. Transactions have lanes only: those of one bucket are grouped in the same way; one over several has all
- * their lanes to itself. What goes in lanes is tried again and waits for others as long as it has to.
+ * A lane or a stripe has one group of writes under way; what arrives meanwhile is the next group. So the
+ * writes of one gateway to a bucket keep the order in which they were asked for, never wait for each other's
+ * locks, and share their commits, the more the busier it is. Transactions have lanes only: those of one
+ * bucket are grouped in the same way; one over several has all their lanes to itself. What goes in lanes is
+ * tried again and waits for others as long as it has to.
  */
 
 import type { PoolClient } from 'pg'
@@ -93,7 +95,10 @@ export class Lanes {
     return new Promise((resolve, reject) => this.#enqueue(name, { steps, resolve, reject }))
   }
 
-  /** Runs the work while nothing else of this gateway writes to these buckets. Taken in one order, so that none waits for ever. */
+  /**
+   * Runs the work while nothing else of this gateway writes to these buckets. Taken in one order, so that
+   * none waits for ever.
+   */
   alone<T>(names: readonly LaneName[], work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(closed())
     return this.#alone(

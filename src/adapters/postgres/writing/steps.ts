@@ -1,9 +1,9 @@
 /**
- * Takes the steps of transactions over what was found: each decides, is judged and stamped, and the next sees what it left. A
- * transaction that is refused leaves nothing.
+ * Takes the steps of transactions over what was found: each decides, is judged and stamped, and the next sees
+ * what it left. A transaction that is refused leaves nothing.
  *
- * Nothing in here waits or knows PostgreSQL. What comes out holds as long as the buckets are as they were found; whoever
- * writes it has that checked.
+ * Nothing in here waits or knows PostgreSQL. What comes out holds as long as the buckets are as they were
+ * found; whoever writes it has that checked.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'

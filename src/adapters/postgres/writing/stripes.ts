@@ -1,9 +1,10 @@
 /**
  * Writes that go together: those of a gateway to some neighbouring buckets, in one call and one commit.
  *
- * A stripe has one call under way; what arrives meanwhile goes with the next. No bucket is to wait for the troubles of another:
- * a call does not wait long for what somebody else has locked, and is not tried again when it lost against others. Its
- * writes then go on in the lanes of their buckets, and so does whatever comes for those until they are empty (`lanes.ts`).
+ * A stripe has one call under way; what arrives meanwhile goes with the next. No bucket is to wait for the
+ * troubles of another: a call does not wait long for what somebody else has locked, and is not tried again
+ * when it lost against others. Its writes then go on in the lanes of their buckets, and so does whatever
+ * comes for those until they are empty (`lanes.ts`).
  */
 
 import type { PoolClient } from 'pg'

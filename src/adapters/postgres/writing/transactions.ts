@@ -1,13 +1,16 @@
 /**
- * Transactions: what the steps ask about is read, they decide here, and what they decided is written if nothing has changed.
+ * Transactions: what the steps ask about is read, they decide here, and what they decided is written if
+ * nothing has changed.
  *
- * Reading takes no locks, so nobody waits for a gateway that thinks. Whether the buckets are as they were found (no write, no
- * tick, no other policy since) is checked by the function that writes, under its locks. If they are not, the steps decide
- * anew; a transaction that has lost that race too often takes the locks first, and then cannot lose it.
+ * Reading takes no locks, so nobody waits for a gateway that thinks. Whether the buckets are as they were
+ * found (no write, no tick, no other policy since) is checked by the function that writes, under its locks.
+ * If they are not, the steps decide anew; a transaction that has lost that race too often takes the locks
+ * first, and then cannot lose it.
  *
- * All that is written is one transaction of PostgreSQL, sent in one round trip, also for several transactions of one bucket that
- * came together: each is decided behind the one before it, and refused by itself. When the connection breaks below it, the row
- * that its calls leave beside their buckets tells whether it has happened (`writes.ts`).
+ * All that is written is one transaction of PostgreSQL, sent in one round trip, also for several transactions
+ * of one bucket that came together: each is decided behind the one before it, and refused by itself. When the
+ * connection breaks below it, the row that its calls leave beside their buckets tells whether it has happened
+ * (`writes.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -32,7 +35,10 @@ import { findBuckets, placesOf, type StepBucket } from './look.ts'
 import { type Decided, type FoundBucket, StepOverlay } from './steps.ts'
 import { deletion, instruction, outcomes, type WriteCall, writeQuery } from './write-call.ts'
 
-/** How often a transaction decides again because others have written meanwhile, before it takes the locks first. */
+/**
+ * How often a transaction decides again because others have written meanwhile, before it takes the locks
+ * first.
+ */
 const postgresRacesMax = 3
 
 export interface TransactionParts {
@@ -144,7 +150,8 @@ export class Transactions {
     const tick = this.#parts.moments.tick()
     if (tick !== undefined) await tick
     const found = await findBuckets(session, places, { isLocking, isCluster: this.#parts.isCluster })
-    // Asked behind the look: what arrives even later has not been seen by it, and the function that writes will notice.
+    // Asked behind the look: what arrives even later has not been seen by it, and the function that writes
+    // will notice.
     const happened = lost.length === 0 ? undefined : await this.#happened(session, lost)
     if (happened !== undefined) {
       if (isLocking) await session.query('ROLLBACK')

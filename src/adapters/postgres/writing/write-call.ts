@@ -33,7 +33,10 @@ export interface WriteCall {
   /** Where the call leaves its number and its answers: a bucket, or a stripe (`stripes.ts`). */
   readonly lane: number
   readonly gateway: string
-  /** Of the gateway's groups in this lane. A call whose number has been written, or a later one, writes nothing. */
+  /**
+   * Of the gateway's groups in this lane. A call whose number has been written, or a later one, writes
+   * nothing.
+   */
   readonly batch: number
   /** A call with this number was lost: it may have happened, and is then answered again. */
   readonly isRetry: boolean
@@ -125,12 +128,18 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
   return { ...writeStatement, values }
 }
 
-/** To PostgreSQL an element of no array is the same as one that is null, and no array costs both sides nothing. */
+/**
+ * To PostgreSQL an element of no array is the same as one that is null, and no array costs both sides
+ * nothing.
+ */
 function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | null {
   return list.every(each => each === null) ? null : list
 }
 
-/** As PostgreSQL prints a row. Columns of their own would have to be described and read one by one, in every answer. */
+/**
+ * As PostgreSQL prints a row. Columns of their own would have to be described and read one by one, in every
+ * answer.
+ */
 const shape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?\)$/
 
 export function parseRow(answer: string): WriteRow {

@@ -1,13 +1,14 @@
 /**
  * Groups of writes on their way: one call each, tried again when the connection or a race was lost.
  *
- * When a connection breaks nobody knows whether the call has happened. Each call therefore leaves its number and its answers
- * in a row of this gateway for its lane or stripe; a call with a number that is there already is answered from it and does nothing.
- * One row is enough, because a lane has only one group under way. A call that was given up for lost and arrives
- * later than its repetition finds the number as well.
+ * When a connection breaks nobody knows whether the call has happened. Each call therefore leaves its number
+ * and its answers in a row of this gateway for its lane or stripe; a call with a number that is there already
+ * is answered from it and does nothing. One row is enough, because a lane has only one group under way. A
+ * call that was given up for lost and arrives later than its repetition finds the number as well.
  *
- * PostgreSQL knows the stamps and fills them into the bodies. Where it cannot, because a stamp is printed in a way of its own or
- * an index looks at stamps, the write goes the way of transactions, which take one more round trip.
+ * PostgreSQL knows the stamps and fills them into the bodies. Where it cannot, because a stamp is printed in
+ * a way of its own or an index looks at stamps, the write goes the way of transactions, which take one more
+ * round trip.
  */
 
 import type { PoolClient } from 'pg'
@@ -123,7 +124,10 @@ export class Writes {
     return this.#transactions.write(container, all)
   }
 
-  /** undefined: nothing was written, because PostgreSQL cannot stamp these, or others were in the way and there is no patience. */
+  /**
+   * undefined: nothing was written, because PostgreSQL cannot stamp these, or others were in the way and
+   * there is no patience.
+   */
   async #writeGroup(
     way: Way,
     writes: readonly PlacedWrite[],

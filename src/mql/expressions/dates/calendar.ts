@@ -1,7 +1,8 @@
 /**
  * The proleptic Gregorian calendar over the whole range of BSON dates, and the ways to number its weeks.
  *
- * A BSON date may lie 292 million years away, which JavaScript's Date does not reach. Its days still fit a double exactly.
+ * A BSON date may lie 292 million years away, which JavaScript's Date does not reach. Its days still fit a
+ * double exactly.
  */
 
 const msPerSecond = 1000

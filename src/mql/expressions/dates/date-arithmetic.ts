@@ -1,11 +1,17 @@
-/** Adding to dates, counting what lies between them, and rounding them down, in units from milliseconds to years. */
+/**
+ * Adding to dates, counting what lies between them, and rounding them down, in units from milliseconds to
+ * years.
+ */
 
 import { int64Max, int64Min } from '../../../document/bson/number.ts'
 import { refuse } from '../frame/define.ts'
 import { civilFromDays, daysFromCivil, daysInMonth, isoDayOfWeek, joinDays, msPerDay, splitDays } from './calendar.ts'
 import { localMsOf, type TimeZone, utcMsOf } from './time-zone.ts'
 
-/** Units of fixed length, in milliseconds; units of days, which are longer or shorter where clocks change; units of months. */
+/**
+ * Units of fixed length, in milliseconds; units of days, which are longer or shorter where clocks change;
+ * units of months.
+ */
 const units = {
   millisecond: { ms: 1 },
   second: { ms: 1000 },
@@ -97,7 +103,10 @@ function floorDivide(dividend: bigint, divisor: bigint): bigint {
   return dividend % divisor < 0n ? quotient - 1n : quotient
 }
 
-/** Bins are counted from the beginning of the year 2000 in the zone, those of weeks from the first start of a week in it. */
+/**
+ * Bins are counted from the beginning of the year 2000 in the zone, those of weeks from the first start of a
+ * week in it.
+ */
 const originDays = daysFromCivil(2000, 1, 1)
 
 interface Bins {

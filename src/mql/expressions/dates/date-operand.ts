@@ -1,4 +1,7 @@
-/** What operators on dates have in common: object ids and timestamps count as the dates in them, and zones are given by name. */
+/**
+ * What operators on dates have in common: object ids and timestamps count as the dates in them, and zones are
+ * given by name.
+ */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../../document/bson/value.ts'

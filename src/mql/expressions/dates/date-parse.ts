@@ -1,8 +1,8 @@
 /**
  * Reads dates: by a format as `$dateFromString` has them, or in the notations in which people write them.
  *
- * MongoDB hands the latter to timelib, which also knows "tomorrow" and "last Friday of"; here they are dates with a year, month and
- * day, with or without a time, an offset or the usual abbreviations of zones.
+ * MongoDB hands the latter to timelib, which also knows "tomorrow" and "last Friday of"; here they are dates
+ * with a year, month and day, with or without a time, an offset or the usual abbreviations of zones.
  */
 
 import { refuse } from '../frame/define.ts'
@@ -36,7 +36,10 @@ function refuseText(text: string, at: number, reason: string): never {
   )
 }
 
-/** The moment that the parts mean. Either they have an offset of their own, or they are the time in a given zone. */
+/**
+ * The moment that the parts mean. Either they have an offset of their own, or they are the time in a given
+ * zone.
+ */
 function momentOf(parts: Parts, text: string, zone: TimeZone): bigint {
   const { year, month, day, hour, minute, second, millisecond = 0, offsetMs } = parts
   const days = daysOf(parts, text)

@@ -109,8 +109,8 @@ export function localMsOf(utcMs: bigint, zone: TimeZone): bigint {
 }
 
 /**
- * The moment at which clocks in the zone show a time. Where they show it twice or skip it the choice is that of timelib, which
- * MongoDB uses: a skipped time is taken to be as far behind the gap as it lies within.
+ * The moment at which clocks in the zone show a time. Where they show it twice or skip it the choice is that
+ * of timelib, which MongoDB uses: a skipped time is taken to be as far behind the gap as it lies within.
  */
 export function utcMsOf(localMs: bigint, zone: TimeZone): bigint {
   const guessed = zone.offsetMs(localMs)

@@ -1,4 +1,7 @@
-/** Ways to define operators: by the number of their arguments or by the names of them, and what they ask of values. */
+/**
+ * Ways to define operators: by the number of their arguments or by the names of them, and what they ask of
+ * values.
+ */
 
 import { MiB } from '../../../base/limits.ts'
 import { exactInteger, int32Max, int32Min, isNumeric, isZeroValue } from '../../../document/bson/number.ts'
@@ -15,7 +18,10 @@ import { MongoError } from '../../words/error.ts'
 import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
 import { shown } from './shown.ts'
 
-/** Elements of an array made by an expression. What is larger could not be stored, because an element takes 8 bytes and more. */
+/**
+ * Elements of an array made by an expression. What is larger could not be stored, because an element takes 8
+ * bytes and more.
+ */
 export const expressionArrayElementsMax = 2_000_000
 
 /** Characters of a string made by an expression, for the same reason. */

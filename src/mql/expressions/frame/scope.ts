@@ -1,8 +1,9 @@
 /**
  * What an expression is compiled and evaluated in.
  *
- * Names are resolved when an expression is compiled: every variable gets a slot of its own, and evaluating it reads the slot.
- * Pipelines within pipelines take their slots from the same numbers, so that they see the variables of the outer ones.
+ * Names are resolved when an expression is compiled: every variable gets a slot of its own, and evaluating it
+ * reads the slot. Pipelines within pipelines take their slots from the same numbers, so that they see the
+ * variables of the outer ones.
  */
 
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
@@ -64,7 +65,10 @@ export class VariableScope {
 
 const nothing = BsonDocument.of([])
 
-/** Where evaluating has got to: the document, and what variables hold. One of them serves many documents, one at a time. */
+/**
+ * Where evaluating has got to: the document, and what variables hold. One of them serves many documents, one
+ * at a time.
+ */
 export class Context {
   /** The document that paths begin in, and `$$ROOT`. */
   root: BsonDocument = nothing

@@ -1,8 +1,9 @@
 /**
  * Trigonometric functions of decimals, to all 34 digits.
  *
- * A number is an integer that stands for itself divided by 10^scale. The scale grows with the zeros that a small number begins with, so that
- * enough digits of it remain, and with those of a large one, of which only the rest of a turn matters.
+ * A number is an integer that stands for itself divided by 10^scale. The scale grows with the zeros that a
+ * small number begins with, so that enough digits of it remain, and with those of a large one, of which only
+ * the rest of a turn matters.
  */
 
 import {
@@ -152,7 +153,10 @@ function arcsine(x: bigint, scale: number): bigint {
   return arctangent(over(x, other, scale), scale)
 }
 
-/** The logarithm of a number that is not below one: by square roots down to where 2 artanh((x-1)/(x+1)) is short. */
+/**
+ * The logarithm of a number that is not below one: by square roots down to where 2 artanh((x-1)/(x+1)) is
+ * short.
+ */
 function logarithm(x: bigint, scale: number): bigint {
   const one = powerOfTen(scale)
   let value = x
@@ -175,7 +179,10 @@ function logarithm(x: bigint, scale: number): bigint {
 interface Function_ {
   readonly compute: (x: FiniteDecimal, scale: number) => Decimal
   readonly ofInfinity: (isNegative: boolean) => Decimal
-  /** Of a number so small that its square is lost in 34 digits. Most functions are nearly the number itself there. */
+  /**
+   * Of a number so small that its square is lost in 34 digits. Most functions are nearly the number itself
+   * there.
+   */
   readonly ofTiny?: (x: FiniteDecimal) => Decimal
 }
 

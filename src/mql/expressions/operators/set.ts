@@ -1,4 +1,6 @@
-/** Operators on arrays as sets: order and repetition do not matter, and results are in the order of values. */
+/**
+ * Operators on arrays as sets: order and repetition do not matter, and results are in the order of values.
+ */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'

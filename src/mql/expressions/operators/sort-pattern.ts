@@ -1,4 +1,6 @@
-/** The order of array elements by fields in them, as `$sortArray` has it. Arrays on the way are not entered. */
+/**
+ * The order of array elements by fields in them, as `$sortArray` has it. Arrays on the way are not entered.
+ */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'

@@ -157,7 +157,9 @@ function replaceOne(input: string, find: string, by: string): string {
   return at === -1 ? input : input.slice(0, at) + by + input.slice(at + find.length)
 }
 
-/** An empty string is found before every byte, which splits characters; before every character does less harm. */
+/**
+ * An empty string is found before every byte, which splits characters; before every character does less harm.
+ */
 function replaceAll(input: string, find: string, by: string): string {
   const parts = find === '' ? ['', ...input, ''] : input.split(find)
   if (by.length * parts.length > expressionStringCharsMax) refuseSize('string')

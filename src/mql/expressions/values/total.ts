@@ -51,9 +51,9 @@ export const product: Operation = {
 }
 
 /**
- * Takes one number after the other. Integers stay exact until they leave the range of int64, from where on the total is a
- * double; a double or decimal makes all that follows one. The type is decided by all numbers together and not pair by pair: the sum of
- * int32s is an int32 when it fits, whatever its parts were.
+ * Takes one number after the other. Integers stay exact until they leave the range of int64, from where on
+ * the total is a double; a double or decimal makes all that follows one. The type is decided by all numbers
+ * together and not pair by pair: the sum of int32s is an int32 when it fits, whatever its parts were.
  */
 export class Total {
   readonly #operation: Operation

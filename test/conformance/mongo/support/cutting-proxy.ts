@@ -7,8 +7,9 @@ export interface CuttingProxy {
   /** The URI of the server, by way of the proxy. */
   readonly uri: string
   /**
-   * The next messages that a test wants cut: `request` before they reach the server, `answer` when the server has answered and
-   * before the client sees it. Called for each message that begins in a chunk, with its bytes.
+   * The next messages that a test wants cut: `request` before they reach the server, `answer` when the server
+   * has answered and before the client sees it. Called for each message that begins in a chunk, with its
+   * bytes.
    */
   cut: (direction: 'request' | 'answer', bytes: Buffer) => boolean
   cuts: number
