@@ -92,7 +92,7 @@ test('one file reads the time', () => {
 })
 
 test('every file opens with a sentence that says what it is for', () => {
-  const silent = code.filter(path => !/^\/\*\*\s(?:\s\*\s)?[^*]{15,}[.:]\s/.test(texts.get(path)!))
+  const silent = code.filter(path => !/^\/\*\*(?:\s+\*)?\s[^*]{15,}(?:\s\*\s[^*]+)*[.:]\s/.test(texts.get(path)!))
   assert.deepEqual(silent, [])
 })
 
@@ -104,4 +104,15 @@ test('no file is called after nothing in particular, and nothing is exported by 
 
 test('the pages about queries and about Mongo list the functions, commands and operators there are', () => {
   for (const page of [queryPage, mongoPage]) assert.equal(readPage(page), updated(page), 'run "npm run docs"')
+})
+
+test('every source file that a page names exists', () => {
+  const files = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'tools/*.ts', 'examples/*.ts'], { cwd: root })
+  const paths = files.map(path => `/${path.replaceAll('\\', '/')}`)
+  const missing = globSync(['*.md', 'docs/*.md', 'docs/decisions/*.md'], { cwd: root }).flatMap(page =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/(?<![\w*./-])[\w-][\w./-]*\.ts\b/g)]
+      .filter(([name]) => !paths.some(path => path.endsWith(`/${name}`)))
+      .map(([name]) => `${page} names ${name}`),
+  )
+  assert.deepEqual(missing, [])
 })
