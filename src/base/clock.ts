@@ -4,12 +4,9 @@
  * Two kinds of time, kept apart:
  *
  *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and who is alive. It never
- *                 decreases, also
- *                 not across restarts (the store keeps a high-water mark), and can be turned by hand in
- *                     tests.
- *   machine time  `machine.*`, milliseconds. Signature dates, sockets, budgets, timers: what is about
- *                 machines and
- *                 people. It is real even when the item clock is manual.
+ *                 decreases, not even across restarts (the store keeps a high-water mark). Tests can move it.
+ *   machine time  `machine.*`, milliseconds. For what is about machines and people: signature dates, sockets,
+ *                 budgets, timers. It stays real when the item clock is manual.
  *
  * The machine's functions are captured when this module loads, so that a test which replaces the global
  * timers or `Date` does not stop the database under it.

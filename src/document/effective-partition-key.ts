@@ -5,12 +5,10 @@
  * It is upper-case hexadecimal, compared as text, and the same the SDKs compute, because bulk requests, feed
  * ranges and hierarchical queries are routed by the client:
  *
- *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings cut at
- *                     100
- *                     characters)
+ *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings are cut
+ *                     at 100 characters)
  *   Hash, version 2   the 128-bit hash, highest byte first, its two highest bits cleared: 32 digits
- *   MultiHash         one version 2 hash for each level, one after the other, so a prefix of the key is a
- *                     prefix here
+ *   MultiHash         one version 2 hash for each level, so that a prefix of the key is a prefix here
  *   Range             the values in ordered form, without a hash
  *
  * Where the SDKs disagree with each other we follow the JavaScript SDK. The .NET SDK ends the ordered form of

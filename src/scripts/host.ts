@@ -4,12 +4,10 @@
  * A script calls `createDocument`, `queryDocuments` and so on; each accepted call arrives here as one
  * `HostCall`. The order of events in a run:
  *
- *   H1  Calls arrive one at a time, in the order in which the script made them. The next one arrives after
- *       the answer to the
- *       last one.
+ *   H1  Calls arrive one at a time, in the order in which the script made them. The next call arrives after
+ *       the last one was answered.
  *   H2  Each answer goes to the script's callback before the run can end. A callback may make further calls.
- *   H3  The run ends when no call is without an answer: with an outcome, or with an error when the script
- *       threw one.
+ *   H3  The run ends when every call is answered: with an outcome, or with the error that the script threw.
  *   H4  When the run's promise settles, no call is under way, and none will come.
  *
  * So the caller of a run opens its transaction before the run, buffers the writes of the calls over one view

@@ -2,13 +2,11 @@
  * A prepared query as a program that pages can be made of (query/program.ts).
  *
  *   plain               rows in the order of their items
- *   ORDER BY            placed by the order keys, then by item and by row within it
- *   DISTINCT            placed by a digest of the row (behind the order keys, if there are any), equal ones
- *                       being one row
+ *   ORDER BY            rows by their order keys, then by item, then by row within the item
+ *   DISTINCT            rows by a digest (after the order keys, if any); equal rows are one row
  *   GROUP BY, aggregates, FROM (SELECT …), no FROM
- *                       run to the end, then placed by a digest of the row (behind the order keys, if there
- *                           are any) and its
- *                       count among equals
+ *                       run to the end; then rows by a digest (after the order keys, if any) and by their
+ *                       count among equal rows
  */
 
 import { hash } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Where items are kept. An adapter that keeps these promises is correct; `contract.ts` asserts them on every
- * call.
+ * Where items are kept. An adapter that keeps these promises is correct. `adapters/contract.ts` asserts them on
+ * every call.
  *
  *   P1  A read or scan returns only items that are living at its moment. Dead ones may be present; nobody
  *       sees them.
@@ -8,24 +8,21 @@
  *       nothing.
  *   P3  A dead item does not stand in the way: creating over it succeeds, with a new sequence number and
  *       version.
- *   P4  A scan yields items in one order of their keys, or in the opposite one, each at most once. Resuming
- *       after the last key of a page neither repeats nor
- *       skips a living item, whatever was written, died or was removed in between.
+ *   P4  A scan yields items in the order of their keys, or in reverse, each at most once. Resuming after the
+ *       last key of a page neither repeats nor skips a living item, whatever happened in between.
  *   P5  A sweep removes dead items only, at most `rowsMax`. The predicate is evaluated inside the deleting
  *       transaction.
- *   P6  Moments never decrease, also not across reopening the store.
- *   P7  A version is given once in a container, also not after a crash, and versions of one partition key
- *       increase with
+ *   P6  Moments never decrease, not even across reopening the store.
+ *   P7  A container gives each version once, even across crashes. Versions of one partition key increase with
  *       every write.
  *   P8  Changing a container's policy costs the same however many items it has, and no item row is written.
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
- *   P10 A transaction happens wholly or not at all, at one moment; its steps see what those before them did.
- *   P11 No two living items share a key of a unique index; the key of a dead item is free.
- *   P12 Changes come in the order of their commits: reading on behind a position skips no commit, repeats
- *       none, and never
+ *   P10 A transaction happens wholly or not at all, at one moment. Each step sees what the steps before it did.
+ *   P11 No two living items share a key of a unique index. The key of a dead item is free.
+ *   P12 Changes come in commit order. Reading on after a position skips no commit, repeats none, and never
  *       gives an older version of an item after a newer one.
- *   P13 While a container keeps a log, every version, delete and death is in it exactly once, stored with
- *       what caused it.
+ *   P13 While a container keeps a log, every version, delete and death is in it exactly once. The entry is
+ *       stored in the same transaction as its cause.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes)
  * and hands it back with the answer, so that an item's life is judged by one clock wherever it is kept. What

@@ -4,10 +4,8 @@
  *
  * A policy and a moment reduce to two thresholds, so that judging an item is one comparison in any language:
  *
- *   inherits    alive when writtenAt > max(inheritedDeadAt, moment - default)     (default > 0; else only the
- *                                                                                 mark)
- *   own ttl     alive when deadline  > max(ownDeadAt, moment)                     (expiry on;   else only the
- *               mark)
+ *   inherits   alive when writtenAt > max(inheritedDeadAt, moment - default)   default <= 0: only the mark
+ *   own ttl    alive when deadline  > max(ownDeadAt, moment)                   expiry off: only the mark
  *
  * An item is dead *at* its deadline: the comparison is strict.
  */

@@ -5,12 +5,10 @@
  * by. So it may always wait, and it does:
  *
  *   - With enforced throughput a container's sweep is paid with request units that its requests left over in
- *     the last
- *     closed second (units/budget.ts). None left: the backlog waits.
- *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no
- *     request has arrived
- *     since the last one. Under an unbroken stream of requests a backlog gets one sweep every 50 ms all the
- *           same.
+ *     the last closed second (units/budget.ts). None left: the backlog waits.
+ *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no request
+ *     has arrived since the last one. Under an unbroken stream of requests a backlog still gets one sweep
+ *     every 50 ms.
  *
  * Containers take turns, one sweep each, so one container's backlog does not starve another's. What deleted
  * containers held is given back by the same rules, after the dead.

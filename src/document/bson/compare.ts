@@ -1,9 +1,8 @@
 /**
  * The one order of all values.
  *
- *   MinKey < undefined < null < numbers < string, symbol < document < array < binary < ObjectId < bool < date
- *          < timestamp
- *   < regular expression < DBPointer < code < code with scope < MaxKey
+ *   MinKey < undefined < null < numbers < string, symbol < document < array < binary < ObjectId < bool
+ *   < date < timestamp < regular expression < DBPointer < code < code with scope < MaxKey
  *
  * Numbers are ordered by value, NaN first. Documents are ordered field by field: by rank of the value, then
  * by name, then by the value itself. Arrays likewise without names. Binary data is ordered by length, subtype

@@ -1,9 +1,8 @@
 /**
  * The entries a BSON document has in an index.
  *
- *   plain       one for each tuple of its values (key-tuples.ts); arrays stand in it as a whole beside their
- *               elements, so that
- *               whatever a filter compares with is found
+ *   plain       one for each tuple of its values (key-tuples.ts). An array has an entry for each element and
+ *               one for the whole array, so that any comparison of a filter finds it.
  *   sparse      none when no path leads anywhere
  *   partial     none unless the document satisfies the index's filter
  *

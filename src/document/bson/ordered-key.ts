@@ -2,14 +2,12 @@
  * Ordered keys of BSON values: bytes whose order, compared byte by byte, is the order of `compare.ts`.
  *
  *   every value   its rank (types.ts), then
- *   number        the double next to it towards zero, big-endian, with its sign turned so that negative
- *                 numbers come first;
- *                 then 00 when that is the number, else 01 and the number itself as decimal: exponent, 34
- *                      digits. Of negative
- *                 numbers all this is complemented. One number has one form, whatever its type.
+ *   number        the nearest double towards zero, big-endian, its sign flipped so that negative numbers come
+ *                 first; then 00 if that is the exact number, else 01 and the number as decimal: exponent,
+ *                 34 digits. For negative numbers all these bytes are complemented. Equal numbers have the
+ *                 same bytes, whatever their types.
  *   string        its text, then 00
- *   document      for each field the rank of its value, its name as a text, then what follows the rank; then
- *                 00
+ *   document      for each field: the rank of its value, its name as a text, the rest of the value; then 00
  *   array         its elements, then 00
  *   binary        length, subtype, content
  *   others        their bytes in the order in which they are compared

@@ -1,12 +1,10 @@
 /**
  * How long a document lives, as it says itself.
  *
- *   `ttl` at its root    counts once the collection has a TTL index on `_ts`: int32, an int64 that fits, a
- *                        double without
- *                        fraction that fits; -1 is for ever. Anything else is data.
- *   dates in its fields  end its life where TTL indexes name them, as MongoDB has it: the earliest date
- *                        counts, also among
- *                        the elements of an array; what is no date does not.
+ *   `ttl` at its root    counts once the collection has a TTL index on `_ts`: int32, an int64 that fits, or a
+ *                        double without fraction that fits. -1 means for ever. Anything else is data.
+ *   dates in its fields  end its life where TTL indexes name them, as in MongoDB. The earliest date counts,
+ *                        also inside an array. Values that are no dates do not count.
  *
  * A collection follows one of the two rules, so that what is stored with its items means one thing.
  */

@@ -3,10 +3,9 @@
  *
  *   { $geoWithin: { $geometry | $box | $polygon | $center | $centerSphere } }
  *   { $geoIntersects: { $geometry } }
- *   { $near | $nearSphere: { $geometry, $minDistance, $maxDistance } }      metres
- *   { $near: [x, y], $maxDistance }                                        in the plane, in the units of the
- *                                                                          coordinates
- *   { $nearSphere: [x, y], $maxDistance }                                  radians
+ *   { $near | $nearSphere: { $geometry, $minDistance, $maxDistance } }   metres
+ *   { $near: [x, y], $maxDistance }                                      units of the coordinates, in a plane
+ *   { $nearSphere: [x, y], $maxDistance }                                radians
  *
  * Distances on the earth are those on MongoDB's sphere.
  */

@@ -2,8 +2,7 @@
  * The master-key signature of a request and the age of its date.
  *
  *   authorization = encodeURIComponent("type=master&ver=1.0&sig=" + base64(HMAC-SHA256(key, payload)))
- *   payload       = verb \n resource type \n resource link \n date \n \n      (all but the link in lower
- *                                                                             case)
+ *   payload       = verb \n resource type \n resource link \n date \n \n   (lower case, except the link)
  *
  * The signature covers neither body nor headers; a request can be replayed within the skew, in the service as
  * here. TLS is the defence.

@@ -4,9 +4,8 @@
  *   stream      a segment header, then records
  *   segment     a row: its own length
  *   record      a row: length and CRC-32 of the row behind it
- *   row         0x81, the id of its schema, a bit for each column that may be absent, fixed columns, variable
- *               columns with their lengths,
- *               and any number of sparse columns: type, name (as a number or as text), value
+ *   row         0x81, the id of its schema, a bit for each optional column, fixed columns, variable columns
+ *               with their lengths, and any number of sparse columns: type, name (a number or a text), value
  *
  * The formats are those of microsoft/HybridRow (Docs/Grammar.md, Docs/RecordIO.md); the schemas of operations
  * and results are those of azure-cosmos-dotnet-v3 (HybridRowBatchSchemas.json). Only what these schemas need

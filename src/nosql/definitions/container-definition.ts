@@ -10,8 +10,7 @@
  * to its default, and some parts must be what they were.
  *
  *   must stay         id, partitionKey, uniqueKeyPolicy, conflictResolutionPolicy, clientEncryptionPolicy,
- *                     and every
- *                     path that is already in vectorEmbeddingPolicy
+ *                     and every path that is already in vectorEmbeddingPolicy
  *   left out is off   defaultTtl, computedProperties, fullTextPolicy, changeFeedPolicy
  *   left out stays    analyticalStorageTtl (azure-cosmos-dotnet-v3 #4634: only 0 turns it off)
  */

@@ -4,8 +4,8 @@
  *
  *   Incremental Feed     living items, each in its latest version, in commit order; from the beginning, a
  *                        time, or now
- *   Full-Fidelity Feed   every version, delete and death that the container's retention remembers; from now,
- *                        or an etag
+ *   Full-Fidelity Feed   every version, delete and death within the container's retention; from now, or an
+ *                        etag
  *
  * A client goes on with `If-None-Match: <etag>`; `*` is now. `If-Modified-Since` is sent along with every
  * etag of a feed that began at a time, and counts only where there is none.

@@ -1,10 +1,11 @@
 /**
  * An entry of a container's log as the feed of all versions and deletes shows it.
  *
- *   {"current": the item, "metadata": {"lsn", "crts", "operationType": "create" | "replace",
- *               "previousImageLSN"}}
- *   {"current": {}, "metadata": {…, "operationType": "delete", "timeToLiveExpired", "id", "partitionKey"},
- *               "previous": the item}
+ *   {"current": the item,
+ *    "metadata": {"lsn", "crts", "operationType": "create" | "replace", "previousImageLSN"}}
+ *   {"current": {},
+ *    "metadata": {…, "operationType": "delete", "timeToLiveExpired", "id", "partitionKey"},
+ *    "previous": the item}
  *
  * The shape is that of wire format 2021-09-15 (azure-cosmos-dotnet-v3, ChangeFeedMetadata and
  * BuilderWithCustomSerializerTests). A patch, and an upsert of what is there, is a replace.

@@ -6,18 +6,16 @@
  * coordinator (`citus.ts`).
  *
  *   clock      one row: the moment. It never decreases and stands still while a policy changes.
- *   catalog    one row: counts the changes of databases, containers and indexes, so that a gateway knows when
- *              to look again.
- *   counters   one row for each bucket: the number of its last write, and its rows. Its lock is the lock of
+ *   catalog    one row: counts changes of databases, containers and indexes. It tells a gateway when its copy
+ *              is old.
+ *   counters   one row for each bucket: the number of its last write, and its rows. Locking this row locks
  *              the bucket.
- *   lanes      the last group that a gateway wrote in a bucket and its answers: what an interrupted commit is
- *              recognised by.
- *              Those of several buckets stand at 64 and the number of the first of their stripe.
+ *   lanes      the last group that a gateway wrote in a bucket, and its answers. A gateway that lost its
+ *              connection looks here whether the commit happened. Groups of several buckets stand at 64 plus
+ *              the first bucket of their stripe.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
- *                   changes of
- *              different buckets, which have no order, are shown by it in about the order in which they
- *                        happened.
+ *              changes of different buckets have no order, and `at` shows them about in the order of time.
  *   gateways   who may have a copy of the catalog: changes of it wait for them.
  */
 
