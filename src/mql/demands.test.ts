@@ -25,7 +25,7 @@ import {
 } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
 import { chooseIndex } from '../query/choose-index.ts'
-import { tieOf } from '../query/place.ts'
+import { tieOf } from '../query/sort-key.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { demandsOf } from './demands.ts'
 import { compileFilter, type Matcher } from './filter/match.ts'
@@ -144,8 +144,8 @@ test('the entries of an index stand in the order of the sort that it serves', ()
       const sort = compileSort(BsonDocument.of(spec))
       const choice = chooseIndex([record], demandsOf({ kind: 'and', of: [] }, sort))
       assert.deepEqual([choice?.isOrdered, choice?.isReverse], [true, isReverse])
-      const places = single.map((document, at) => Buffer.concat([sort.keyOf(document), tieOf(at, 0, isReverse)]))
-      const sorted = [...single.keys()].sort((a, b) => Buffer.compare(places[a]!, places[b]!))
+      const sortKeys = single.map((document, at) => Buffer.concat([sort.keyOf(document), tieOf(at, 0, isReverse)]))
+      const sorted = [...single.keys()].sort((a, b) => Buffer.compare(sortKeys[a]!, sortKeys[b]!))
       const read = entries.map(({ at }) => at)
       assert.deepEqual(isReverse ? read.toReversed() : read, sorted)
     }

@@ -2,11 +2,11 @@
  * Finding and counting as programs that pages can be made of (query/program.ts).
  *
  *   without a sort    documents in the order in which they are found
- *   with a sort       placed by the sort's key, then by document in the direction of the first component
+ *   with a sort       by sort key: the sort's key, then the document in the direction of the first component
  */
 
-import { tieOf } from '../query/place.ts'
 import type { Program, SourceItem } from '../query/program.ts'
+import { tieOf } from '../query/sort-key.ts'
 import type { Matcher } from './filter/match.ts'
 import type { Sort } from './paths/sort-order.ts'
 import type { Projection } from './projection/projection.ts'
@@ -48,7 +48,7 @@ export function findProgram(query: FindQuery): Program {
   const isReverse = query.isTieReversed ?? order.components[0]?.isDescending ?? order.isReversed
   return {
     ...shape,
-    order: 'place',
+    order: 'sortKey',
     accept: ({ document, sequence }, emit) => {
       const bytes = document as Uint8Array
       if (!matcher.matches(bytes)) return
@@ -74,7 +74,7 @@ export interface CountQuery {
 export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINITY }: CountQuery): Program {
   let count = 0
   return {
-    order: 'place',
+    order: 'sortKey',
     distinct: undefined,
     prefersArrival: false,
     first: 0,

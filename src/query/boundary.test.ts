@@ -1,45 +1,45 @@
-/** Where a result goes on: behind the last place that was given, however long it is. */
+/** A page continues after the last sort key that was returned, however long that key is. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Boundary, type PlacePosition, placeBytesMax, positionBehind } from './boundary.ts'
-import { tieOf } from './place.ts'
-import type { PlacedRow } from './top-rows.ts'
+import { Boundary, positionBehind, type SortKeyPosition, sortKeyBytesMax } from './boundary.ts'
+import { tieOf } from './sort-key.ts'
+import type { KeyedRow } from './top-rows.ts'
 
-function rowOf(key: string, sequence: number): PlacedRow {
+function rowOf(key: string, sequence: number): KeyedRow {
   return {
-    place: Buffer.concat([Buffer.from(key), tieOf(sequence, 0, false)]),
+    sortKey: Buffer.concat([Buffer.from(key), tieOf(sequence, 0, false)]),
     value: `${key.slice(-3)}#${sequence}`,
     bytes: 0,
     arrival: 0,
   }
 }
 
-function inOrder(rows: readonly PlacedRow[]): PlacedRow[] {
-  return rows.toSorted((a, b) => Buffer.compare(a.place, b.place))
+function inOrder(rows: readonly KeyedRow[]): KeyedRow[] {
+  return rows.toSorted((a, b) => Buffer.compare(a.sortKey, b.sortKey))
 }
 
 /** Through JSON, as in a token. */
-function boundaryOf(position: PlacePosition): Boundary {
+function boundaryOf(position: SortKeyPosition): Boundary {
   return Boundary.of(JSON.parse(JSON.stringify(position)))!
 }
 
-const stem = 'x'.repeat(2 * placeBytesMax)
+const stem = 'x'.repeat(2 * sortKeyBytesMax)
 const keys = ['a', 'b', 'x', stem, `${stem}a`, `${stem}b`, `${stem}ba`, `${stem}c`, 'y']
 
-function values(rows: readonly PlacedRow[]): unknown[] {
+function values(rows: readonly KeyedRow[]): unknown[] {
   return rows.map(({ value }) => value)
 }
 
-test('pages put together are the whole, for any page size and places of any length', () => {
+test('all pages together are the whole result, for any page size and sort keys of any length', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...keys), { minLength: 1, maxLength: 40 }),
       fc.integer({ min: 1, max: 5 }),
       (list, size) => {
         const rows = inOrder(list.map((key, sequence) => rowOf(key, sequence)))
-        const walked: PlacedRow[] = []
+        const walked: KeyedRow[] = []
         let before: Boundary | undefined
         for (;;) {
           const rest = before === undefined ? rows : before.rest(rows)
@@ -56,7 +56,7 @@ test('pages put together are the whole, for any page size and places of any leng
 test('a position is short, whatever it stands for', () => {
   for (const key of keys) {
     const text = JSON.stringify(positionBehind([rowOf(key, 1)], 1, undefined))
-    assert.ok(text.length < 4 + (placeBytesMax * 4) / 3 + 100, text)
+    assert.ok(text.length < 4 + (sortKeyBytesMax * 4) / 3 + 100, text)
   }
 })
 
@@ -91,12 +91,12 @@ describe('rows that begin alike', () => {
   test('are undecided until then, and others are not', () => {
     const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
     assert.equal(boundary.isWhole, false)
-    assert.ok(boundary.compare(rowOf('a', 1).place) < 0)
-    assert.equal(boundary.compare(rowOf(`${stem}zzz`, 1).place), 0)
-    assert.ok(boundary.compare(rowOf('y', 1).place) > 0)
+    assert.ok(boundary.compare(rowOf('a', 1).sortKey) < 0)
+    assert.equal(boundary.compare(rowOf(`${stem}zzz`, 1).sortKey), 0)
+    assert.ok(boundary.compare(rowOf('y', 1).sortKey) > 0)
     const whole = boundaryOf(positionBehind([rowOf('b', 5)], 1, undefined))
     assert.equal(whole.isWhole, true)
-    assert.ok(whole.compare(rowOf('b', 5).place) < 0, 'the last one given is behind')
-    assert.ok(whole.compare(rowOf('b', 6).place) > 0)
+    assert.ok(whole.compare(rowOf('b', 5).sortKey) < 0, 'the last one given is behind')
+    assert.ok(whole.compare(rowOf('b', 6).sortKey) > 0)
   })
 })

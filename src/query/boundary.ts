@@ -1,49 +1,47 @@
 /**
- * How far a result in the order of places has come.
+ * The position of a page in a result that is ordered by sort keys: the last sort key that was returned.
  *
- * A place holds its whole order key, which can be as large as an item, and tokens cannot. Of a long place the
- * token has the beginning, the end, and a digest of what stands before the end. Rows whose places begin alike
- * are undecided: as long as one of them has the same digest, the whole place is known again. When none has it
- * any more, the number of other rows that were alike and given before stands in. That can lead too far only
- * when one of those has disappeared as well.
+ * A sort key can be as large as an item. A continuation token cannot, so it holds a long sort key cut short:
+ * the first `sortKeyBytesMax` bytes, the last 16 bytes, and a digest of everything before those 16 bytes.
+ * A row whose sort key starts with the same bytes may lie before or after the position. If one such row still
+ * has the same digest, its sort key completes the one that was cut, and comparing decides. If no row has that
+ * digest any more, as many rows are skipped as earlier pages returned with the same start. This skips too
+ * many only if one of those rows has disappeared as well.
  */
 
 import { hash } from 'node:crypto'
-import { identityBytes } from './place.ts'
-import type { PlacedRow } from './top-rows.ts'
+import { identityBytes } from './sort-key.ts'
+import type { KeyedRow } from './top-rows.ts'
 
 /**
- * How much of a row's place travels in a continuation token. SDKs ask for tokens of 1 KB at most, and clients
- * refuse answers with more than 16 KB of headers.
+ * Longest part of a sort key in a continuation token. SDKs ask for tokens of at most 1 KB, and clients refuse
+ * answers with more than 16 KB of headers.
  */
-export const placeBytesMax = 384
+export const sortKeyBytesMax = 384
 
-export interface PlacePosition {
-  /** In the order of places: behind this one, in base64. */
+export interface SortKeyPosition {
+  /** The last sort key returned, or its start, in base64. Tokens have the field under this name. */
   readonly place?: string
   /**
-   * Of a place that is cut: the digest of all but its end, its end, and the rows passed that begin alike, by
-   * whether they have it.
+   * Present when the sort key is cut: the digest of everything before the end, the end itself, and how many
+   * returned rows start with the same bytes, without (`others`) and with (`same`) that digest.
    */
   readonly cut?: readonly [digest: string, end: string, others: number, same: number]
 }
 
-/**
- * Longer than a tie and as long as an identity, so that rows which differ before it differ by their order
- * keys.
- */
+/** Covers a tie and an identity, so rows that differ before the end differ in their order keys. */
 const endBytes = identityBytes
 
 export class Boundary {
-  readonly place: Uint8Array
-  readonly #cut: PlacePosition['cut']
+  readonly sortKey: Uint8Array
+  readonly #cut: SortKeyPosition['cut']
 
-  private constructor(place: Uint8Array, cut: PlacePosition['cut']) {
-    this.place = place
+  private constructor(sortKey: Uint8Array, cut: SortKeyPosition['cut']) {
+    this.sortKey = sortKey
     this.#cut = cut
   }
 
-  static of(position: PlacePosition | undefined): Boundary | undefined {
+  static of(position: SortKeyPosition | undefined): Boundary | undefined {
     if (position?.place === undefined) return undefined
     return new Boundary(Buffer.from(position.place, 'base64'), position.cut)
   }
@@ -52,56 +50,56 @@ export class Boundary {
     return this.#cut === undefined
   }
 
-  /** Below 0 when the place is behind us, above when it is ahead, 0 when that is to be decided by `rest`. */
-  compare(place: Uint8Array): number {
-    if (this.#cut !== undefined) return Buffer.compare(beginning(place), this.place)
-    return Buffer.compare(place, this.place) <= 0 ? -1 : 1
+  /** Negative: already returned. Positive: still to come. 0: undecided, `rest` must tell. */
+  compare(sortKey: Uint8Array): number {
+    if (this.#cut !== undefined) return Buffer.compare(beginning(sortKey), this.sortKey)
+    return Buffer.compare(sortKey, this.sortKey) <= 0 ? -1 : 1
   }
 
-  /** Of rows in order, those that are still to come. */
-  rest(rows: readonly PlacedRow[]): readonly PlacedRow[] {
-    const ahead = rows.filter(({ place }) => this.compare(place) >= 0)
+  /** The rows that are still to come, from rows in sort key order. */
+  rest(rows: readonly KeyedRow[]): readonly KeyedRow[] {
+    const ahead = rows.filter(({ sortKey }) => this.compare(sortKey) >= 0)
     if (this.#cut === undefined) return ahead
     const [digest, end, others] = this.#cut
-    const known = ahead.find(({ place }) => this.compare(place) === 0 && digestOf(place) === digest)
+    const known = ahead.find(({ sortKey }) => this.compare(sortKey) === 0 && digestOf(sortKey) === digest)
     if (known === undefined) {
-      const alike = ahead.filter(({ place }) => this.compare(place) === 0).length
+      const alike = ahead.filter(({ sortKey }) => this.compare(sortKey) === 0).length
       return ahead.slice(Math.min(others, alike))
     }
-    const whole = Buffer.concat([known.place.subarray(0, -endBytes), Buffer.from(end, 'base64')])
-    return ahead.filter(({ place }) => Buffer.compare(place, whole) > 0)
+    const whole = Buffer.concat([known.sortKey.subarray(0, -endBytes), Buffer.from(end, 'base64')])
+    return ahead.filter(({ sortKey }) => Buffer.compare(sortKey, whole) > 0)
   }
 
-  /** Of the rows given before, how many begin like this place, by whether they have its digest. */
-  countsLike(place: Uint8Array): { others: number; same: number } {
-    if (this.#cut === undefined || this.compare(place) !== 0) return { others: 0, same: 0 }
+  /** How many returned rows start like this sort key, without and with its digest. */
+  countsLike(sortKey: Uint8Array): { others: number; same: number } {
+    if (this.#cut === undefined || this.compare(sortKey) !== 0) return { others: 0, same: 0 }
     const [digest, , others, same] = this.#cut
-    return digestOf(place) === digest ? { others, same } : { others: others + same, same: 0 }
+    return digestOf(sortKey) === digest ? { others, same } : { others: others + same, same: 0 }
   }
 }
 
-/** Where to go on behind the first rows of a page, which itself began behind `begun`. */
-export function positionBehind(rows: readonly PlacedRow[], count: number, begun: Boundary | undefined): PlacePosition {
-  const { place } = rows[count - 1]!
-  if (place.length <= placeBytesMax) return { place: toBase64(place) }
-  const start = beginning(place)
-  const digest = digestOf(place)
-  const isLike = (other: PlacedRow) => Buffer.compare(beginning(other.place), start) === 0
+/** The position after the first `count` rows of a page that started after `begun`. */
+export function positionBehind(rows: readonly KeyedRow[], count: number, begun: Boundary | undefined): SortKeyPosition {
+  const { sortKey } = rows[count - 1]!
+  if (sortKey.length <= sortKeyBytesMax) return { place: toBase64(sortKey) }
+  const start = beginning(sortKey)
+  const digest = digestOf(sortKey)
+  const isLike = (other: KeyedRow) => Buffer.compare(beginning(other.sortKey), start) === 0
   const alike = rows.slice(0, count).filter(isLike)
-  const same = alike.filter(other => digestOf(other.place) === digest).length
-  const before = begun?.countsLike(place) ?? { others: 0, same: 0 }
+  const same = alike.filter(other => digestOf(other.sortKey) === digest).length
+  const before = begun?.countsLike(sortKey) ?? { others: 0, same: 0 }
   return {
     place: toBase64(start),
-    cut: [digest, toBase64(place.subarray(-endBytes)), before.others + alike.length - same, before.same + same],
+    cut: [digest, toBase64(sortKey.subarray(-endBytes)), before.others + alike.length - same, before.same + same],
   }
 }
 
-function beginning(place: Uint8Array): Uint8Array {
-  return place.subarray(0, placeBytesMax)
+function beginning(sortKey: Uint8Array): Uint8Array {
+  return sortKey.subarray(0, sortKeyBytesMax)
 }
 
-function digestOf(place: Uint8Array): string {
-  return hash('sha256', place.subarray(0, -endBytes), 'base64').slice(0, 16)
+function digestOf(sortKey: Uint8Array): string {
+  return hash('sha256', sortKey.subarray(0, -endBytes), 'base64').slice(0, 16)
 }
 
 function toBase64(bytes: Uint8Array): string {

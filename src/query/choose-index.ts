@@ -150,9 +150,9 @@ function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Ar
 }
 
 /**
- * The direction in which the index gives the wanted order, or undefined when it does not. Equal keys must
- * come in the order of places, which an index gives in one direction only. Those that begin with an ascending
- * component (`ascendingFirst`) are read in reverse exactly when the first key is descending.
+ * Whether the index must be read in reverse to give the wanted order; undefined when it cannot give it. Items
+ * with equal keys must come in sort key order, which an index gives in one direction only. An index that
+ * starts with an ascending component (`ascendingFirst`) is read in reverse if the first key is descending.
  */
 function orderOf(
   { hasCutKeys, hasSeveralKeys }: IndexRecord,

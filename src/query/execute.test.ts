@@ -8,8 +8,8 @@ import { textOf } from '../document/body.ts'
 import type { StoredItem } from '../store/item.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'
-import { identityBytes, tieOf } from './place.ts'
 import type { Program } from './program.ts'
+import { identityBytes, tieOf } from './sort-key.ts'
 import type { ItemSource } from './source.ts'
 
 const moment = toEpochSeconds(1000)
@@ -34,12 +34,12 @@ function listSource(
       return {
         version: 7,
         items,
-        positionOf: (place: number) => [start + place],
+        positionOf: (index: number) => [start + index],
         next: end < bodies.length ? [end - 1] : undefined,
       }
     },
     ...(isOrdered && {
-      positionBefore: (place: Uint8Array) => [Buffer.from(place).readUIntBE(place.length - 10, 6) - 1],
+      positionBefore: (sortKey: Uint8Array) => [Buffer.from(sortKey).readUIntBE(sortKey.length - 10, 6) - 1],
     }),
   }
   return source
@@ -59,20 +59,20 @@ function inSourceOrder(part: Partial<Program> = {}): Program {
   }
 }
 
-/** Rows are numbers, placed by themselves and then by their item and row; or by their identity alone. */
-function byPlace(part: Partial<Program> = {}): Program {
-  const placeOf = (row: unknown, sequence: number, rowOfItem: number) => {
+/** Rows are numbers. The sort key is the number, then item and row; or only the identity. */
+function bySortKey(part: Partial<Program> = {}): Program {
+  const sortKeyOf = (row: unknown, sequence: number, rowOfItem: number) => {
     const tie =
       part.distinct === undefined ? tieOf(sequence, rowOfItem, false) : Buffer.alloc(identityBytes, String(row))
     return Buffer.concat([Buffer.from(String(row).padStart(5, '0')), tie])
   }
   return {
-    order: 'place',
+    order: 'sortKey',
     distinct: undefined,
     prefersArrival: false,
     ...window,
     accept: ({ sequence, document }, emit) =>
-      void (document as unknown[]).every((row, at) => emit(row, placeOf(row, sequence, at))),
+      void (document as unknown[]).every((row, at) => emit(row, sortKeyOf(row, sequence, at))),
     finish: () => {},
     ...part,
   }
@@ -187,7 +187,7 @@ describe('in source order', () => {
   })
 })
 
-describe('in the order of places', () => {
+describe('in sort key order', () => {
   test('pages put together are the window of all rows in order', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, sizes, cut, fc.boolean(), async (list, limits, each, isOrdered) => {
@@ -199,7 +199,7 @@ describe('in the order of places', () => {
           : list
         const pages = await walk(
           () => listSource(inOrder, { isOrdered }),
-          () => byPlace(each),
+          () => bySortKey(each),
           limits,
         )
         assert.ok(pages.length === 1 || pages.at(-1)!.length > 0, 'no page for nothing')
@@ -211,17 +211,17 @@ describe('in the order of places', () => {
     )
   })
 
-  test('equal rows are one, by place or by identity, on pages of any size', async () => {
+  test('equal rows are returned once, by sort key or by identity, on pages of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         bodies,
         sizes,
         cut,
-        fc.constantFrom('place' as const, 'identity' as const),
+        fc.constantFrom('sortKey' as const, 'identity' as const),
         async (list, limits, each, distinct) => {
           const pages = await walk(
             () => listSource(list),
-            () => byPlace({ ...each, distinct }),
+            () => bySortKey({ ...each, distinct }),
             limits,
           )
           const different = [...new Set(list.flat())].sort()
@@ -237,7 +237,7 @@ describe('in the order of places', () => {
       fc.asyncProperty(bodies, sizes, async (list, limits) => {
         const pages = await walk(
           () => listSource(list),
-          () => byPlace({ prefersArrival: true }),
+          () => bySortKey({ prefersArrival: true }),
           limits,
         )
         const rows = list.flat()
@@ -259,7 +259,7 @@ describe('in the order of places', () => {
       ['c', 0],
     ] as const
     const program = () =>
-      byPlace({
+      bySortKey({
         distinct: 'identity',
         accept: ({ document }, emit) => {
           for (const [name, order] of document as [string, number][]) {
@@ -278,9 +278,9 @@ describe('in the order of places', () => {
       Array.from({ length: 600 }, (_, row) => [row]),
       { batch: 1000, isOrdered: true },
     )
-    const first = await pageOf(source, byPlace(), 5)
+    const first = await pageOf(source, bySortKey(), 5)
     assert.deepEqual([first.rows.length, source.reads], [5, 6])
-    const second = await pageOf(source, byPlace(), 5, first.next)
+    const second = await pageOf(source, bySortKey(), 5, first.next)
     assert.deepEqual(second.rows, texts([5, 6, 7, 8, 9]))
     assert.ok(source.reads <= 6 + 6 + 12, String(source.reads))
   })
@@ -288,7 +288,7 @@ describe('in the order of places', () => {
   test('a program that is done reads nothing more, and still gives what it has at the end', async () => {
     const source = listSource([[1], [2], [3], [4], [5], [6]])
     let seen = 0
-    const program = byPlace({
+    const program = bySortKey({
       accept: () => void seen++,
       isDone: () => seen >= 2,
       finish: emit => void emit('end', tieOf(0, 0, false)),
@@ -296,7 +296,7 @@ describe('in the order of places', () => {
     const { rows } = await pageOf(source, program, 5)
     assert.deepEqual([rows, seen], [texts(['end']), 2])
     const none = listSource([[1]])
-    await pageOf(none, byPlace({ isDone: () => true }), 5)
+    await pageOf(none, bySortKey({ isDone: () => true }), 5)
     assert.equal(none.reads, 0)
   })
 })

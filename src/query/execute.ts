@@ -11,10 +11,10 @@ import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
-import { Boundary, type PlacePosition, positionBehind } from './boundary.ts'
+import { Boundary, positionBehind, type SortKeyPosition } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
-import { type PlacedRow, TopRows } from './top-rows.ts'
+import { type KeyedRow, TopRows } from './top-rows.ts'
 
 /**
  * After this a page that goes on in source order is given back as it is; the service does so after five
@@ -23,7 +23,7 @@ import { type PlacedRow, TopRows } from './top-rows.ts'
 const queryPageMsMax = 2000
 
 /** Where a result goes on. It is JSON and travels in continuation tokens. */
-export interface PagePosition extends PlacePosition {
+export interface PagePosition extends SortKeyPosition {
   /** Rows passed so far, the ones before the window included. */
   readonly passed: number
   /** In source order: behind this item. */
@@ -72,7 +72,7 @@ export interface PageStatistics {
 
 export async function executePage(request: PageRequest): Promise<Page> {
   const page = new PageUnderWay(request)
-  return request.program.order === 'source' ? page.inSourceOrder() : page.inOrderOfPlaces()
+  return request.program.order === 'source' ? page.inSourceOrder() : page.inSortKeyOrder()
 }
 
 class PageUnderWay {
@@ -137,7 +137,7 @@ class PageUnderWay {
     return this.#end(undefined)
   }
 
-  async inOrderOfPlaces(): Promise<Page> {
+  async inSortKeyOrder(): Promise<Page> {
     const { source, program, at, position, rowsMax, bytesMax } = this.#request
     const passedBefore = position?.passed ?? 0
     const behind = Boundary.of(position)
@@ -150,17 +150,17 @@ class PageUnderWay {
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
     let bytesOfItem = 0
     let added = 0
-    const emit = (value: unknown, place: Uint8Array | undefined) => {
-      const side = behind === undefined || isRemembering ? 1 : behind.compare(place!)
+    const emit = (value: unknown, sortKey: Uint8Array | undefined) => {
+      const side = behind === undefined || isRemembering ? 1 : behind.compare(sortKey!)
       if (side < 0) return true
       const rows = side === 0 ? undecided : top
-      rows.add(place!, value, bytesOfItem + place!.length)
+      rows.add(sortKey!, value, bytesOfItem + sortKey!.length)
       if (rows === top) added++
       return true
     }
-    // A source in the order of places is read from the last one on, and no further than the page needs.
+    // A source in sort key order is read from the last sort key on, and no further than the page needs.
     const isOrdered = source.positionBefore !== undefined && program.distinct === undefined
-    let after = isOrdered && behind?.isWhole === true ? source.positionBefore!(behind.place) : undefined
+    let after = isOrdered && behind?.isWhole === true ? source.positionBefore!(behind.sortKey) : undefined
     let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
     const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
     let isMore = !isEnough()
@@ -203,7 +203,7 @@ class PageUnderWay {
    * All rows but those before the window, in the order in which they came; false when the page is too small
    * for them.
    */
-  #takeInArrival(found: readonly PlacedRow[]): boolean {
+  #takeInArrival(found: readonly KeyedRow[]): boolean {
     const { program, bytesMax } = this.#request
     for (const { value } of found.toSorted((a, b) => a.arrival - b.arrival).slice(program.first)) {
       this.#take(value, undefined, '')

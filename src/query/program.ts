@@ -1,42 +1,35 @@
 /**
- * What a query language makes of items, one at a time: the side of a query that knows the language and not
- * the store.
+ * A program turns items into result rows: the part of a query that knows the language and not the store.
  *
- * A program turns an item into rows. The result is the rows in a certain order, of which a page is a window.
- * The order must be the same for every page although items die, are removed and are written in between, so it
- * is never "the order in which they happened to come": either it is the order of the source (which has
- * positions to resume behind), or each row has a place, bytes that compare like the order, and a page resumes
- * behind the last place it gave.
+ * The result is a list of rows in a fixed order, and a page is a window on it. The order must be the same for
+ * every page, although items die, are purged and are written between two pages. So there are two orders:
+ *
+ *   source     rows come in the order of their items; the source has positions from which a page can continue
+ *   sort key   each row has a sort key: bytes that compare like the order; a page continues after the last
+ *              sort key that was returned
  */
 
 export interface Program {
+  readonly order: 'source' | 'sortKey'
   /**
-   * `source`: rows follow the order of their items. `place`: rows follow their places, whatever the source's
-   * order.
+   * Equal rows are returned once, at the position of the first. `sortKey`: equal rows have equal sort keys.
+   * `identity`: their sort keys may differ; only the identity at the end of the sort key is equal.
    */
-  readonly order: 'source' | 'place'
-  /**
-   * Equal rows are one row, which stands where the first of them does. `place`: all of them have the same
-   * place. `identity`: they may stand apart, and only the identity at the end of their places is the same.
-   */
-  readonly distinct: 'place' | 'identity' | undefined
-  /** The result is the same, to the last digit, in whatever order items come. */
+  readonly distinct: 'sortKey' | 'identity' | undefined
+  /** The result is exactly the same whatever the order of the items. */
   readonly isOrderFree?: boolean
-  /** When all rows fit on the first page they may as well come in the order in which they were found. */
+  /** If all rows fit on the first page, they are returned in the order in which they were found. */
   readonly prefersArrival: boolean
-  /** The window of the result: rows before `first` are passed over, the one at `end` is no longer wanted. */
+  /** The window: rows before `first` are skipped, the row at `end` and later ones are not wanted. */
   readonly first: number
   readonly end: number
-  /** Makes the item's rows; stops when `emit` answers false. */
+  /** Emits the item's rows; stops when `emit` returns false. */
   accept(item: SourceItem, emit: Emit): void
-  /** Whether no further item can change the result; such a program may not need any item at all. */
+  /** Whether no further item can change the result. May be true before the first item. */
   isDone?(): boolean
-  /**
-   * Only when every item adds the same to the result, and that is to be counted: stands for so many calls of
-   * `accept`.
-   */
+  /** Replaces `count` calls of `accept`. Present if the result depends only on the number of items. */
   countItems?(count: number): void
-  /** Makes the rows that had to wait for the last item. */
+  /** Emits the rows that needed all items first. */
   finish(emit: Emit): void
 }
 
@@ -45,5 +38,5 @@ export interface SourceItem {
   readonly document: unknown
 }
 
-/** Rows of a program ordered by its source have no place. */
-export type Emit = (value: unknown, place: Uint8Array | undefined) => boolean
+/** Returns false to stop. Rows in source order have no sort key. */
+export type Emit = (value: unknown, sortKey: Uint8Array | undefined) => boolean

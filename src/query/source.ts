@@ -5,7 +5,7 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { ContainerReader, IndexPosition, IndexRange, ScanRange } from '../store/reading.ts'
-import { splitPlace } from './place.ts'
+import { splitSortKey } from './sort-key.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */
 export type SourcePosition = readonly (string | number)[]
@@ -13,21 +13,21 @@ export type SourcePosition = readonly (string | number)[]
 export interface SourceBatch {
   readonly version: number
   readonly items: readonly StoredItem[]
-  /** Of the item at this place of the batch. Made on demand: a page asks for one, if any. */
+  /** The position after the item with this index in the batch. Made on demand: a page needs at most one. */
   positionOf(at: number): SourcePosition
   /** Where the next batch begins; undefined when there is none. */
   readonly next: SourcePosition | undefined
 }
 
-/**
- * Items one batch after another. A source whose order is that of the program's places says where a place is,
- * so that reading can begin there and stop when the page is full.
- */
+/** Items in batches. */
 export interface ItemSource {
-  /** Reads items that are living from there, as many as asked for or fewer. */
+  /** Reads at most `itemsMax` living items after the position. */
   read(after: SourcePosition | undefined, at: Viewpoint, itemsMax: number): MaybePromise<SourceBatch>
-  /** Only when items come in the order of places: the position just before the item of the place. */
-  positionBefore?(place: Uint8Array): SourcePosition
+  /**
+   * The position just before the item of a sort key. Only present when the source is in sort key order; then
+   * a page can start there and stop when it is full.
+   */
+  positionBefore?(sortKey: Uint8Array): SourcePosition
 }
 
 /** Which source it is to be, as plain data: the page may be made in another thread. */
@@ -142,8 +142,8 @@ function indexSource(
       }))
     },
     ...(isOrdered && {
-      positionBefore: (place: Uint8Array) => {
-        const { key, sequence } = splitPlace(place, isReverse)
+      positionBefore: (sortKey: Uint8Array) => {
+        const { key, sequence } = splitSortKey(sortKey, isReverse)
         return entryPosition(Buffer.concat([prefix, key]), isReverse ? sequence + 1 : sequence - 1)
       },
     }),

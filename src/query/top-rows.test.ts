@@ -1,27 +1,27 @@
-/** The first rows by place: always the same ones, in whichever order they came. */
+/** The first rows by sort key are the same ones, whatever the order in which they arrive. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { queryMemoryBytesMax } from '../base/limits.ts'
-import { identityBytes } from './place.ts'
 import type { Program } from './program.ts'
+import { identityBytes } from './sort-key.ts'
 import { TopRows } from './top-rows.ts'
 
-function placeOf(text: string, identity = ''): Buffer {
+function sortKeyOf(text: string, identity = ''): Buffer {
   return Buffer.concat([Buffer.from(text), Buffer.alloc(identityBytes, identity.padEnd(1, '-'))])
 }
 
-function top(distinct: Program['distinct'], rowsMax: number, places: readonly Buffer[]): unknown[] {
+function top(distinct: Program['distinct'], rowsMax: number, sortKeys: readonly Buffer[]): unknown[] {
   const rows = new TopRows(rowsMax, distinct)
-  for (const [at, place] of places.entries()) rows.add(place, at, place.length)
+  for (const [at, sortKey] of sortKeys.entries()) rows.add(sortKey, at, sortKey.length)
   return rows.rows().map(({ value }) => value)
 }
 
 const letters = fc.array(fc.constantFrom(...'abcdefghij'), { maxLength: 400, size: 'max' })
 
-describe('rows by place', () => {
-  test('are the first ones, in order, those of one place in the order in which they came', () => {
+describe('rows by sort key', () => {
+  test('are the first ones, in order; rows with equal sort keys stay in arrival order', () => {
     fc.assert(
       fc.property(letters, fc.integer({ min: 1, max: 50 }), (list, rowsMax) => {
         const expected = list
@@ -30,7 +30,7 @@ describe('rows by place', () => {
         const found = top(
           undefined,
           rowsMax,
-          list.map(letter => placeOf(letter)),
+          list.map(letter => sortKeyOf(letter)),
         )
         assert.deepEqual(
           found,
@@ -40,13 +40,13 @@ describe('rows by place', () => {
     )
   })
 
-  test('with duplicates gone are one for each place', () => {
+  test('without duplicates are one for each sort key', () => {
     fc.assert(
       fc.property(letters, fc.integer({ min: 1, max: 12 }), (list, rowsMax) => {
         const found = top(
-          'place',
+          'sortKey',
           rowsMax,
-          list.map(letter => placeOf(letter)),
+          list.map(letter => sortKeyOf(letter)),
         )
         const different = [...new Set(list)].sort().slice(0, rowsMax)
         assert.deepEqual(
@@ -57,7 +57,7 @@ describe('rows by place', () => {
     )
   })
 
-  test('with duplicates by identity gone are one for each identity, the one with the first place', () => {
+  test('without duplicates by identity are one for each identity, the one with the lowest sort key', () => {
     const identified = fc.array(fc.tuple(fc.constantFrom(...'abcdef'), fc.constantFrom(...'12345')), {
       maxLength: 300,
       size: 'max',
@@ -67,7 +67,7 @@ describe('rows by place', () => {
         const found = top(
           'identity',
           Number.POSITIVE_INFINITY,
-          list.map(([letter, identity]) => placeOf(letter, identity)),
+          list.map(([letter, identity]) => sortKeyOf(letter, identity)),
         )
         const first = new Map<string, string>()
         for (const [letter, identity] of list) {
@@ -86,7 +86,7 @@ describe('rows by place', () => {
 
 test('the arrival of a row is its number, whatever was cut in between', () => {
   const rows = new TopRows(2, undefined)
-  for (let at = 0; at < 200; at++) rows.add(placeOf(String(999 - at)), at, 1)
+  for (let at = 0; at < 200; at++) rows.add(sortKeyOf(String(999 - at)), at, 1)
   assert.deepEqual(
     rows.rows().map(({ arrival }) => arrival),
     [199, 198],
@@ -96,10 +96,10 @@ test('the arrival of a row is its number, whatever was cut in between', () => {
 test('rows that need more memory than allowed are refused, but not those that need not be kept', () => {
   const large = queryMemoryBytesMax / 4
   const few = new TopRows(2, undefined)
-  for (let at = 0; at < 20; at++) few.add(placeOf(String(at)), at, large)
+  for (let at = 0; at < 20; at++) few.add(sortKeyOf(String(at)), at, large)
   assert.equal(few.rows().length, 2)
   const many = new TopRows(10, undefined)
   assert.throws(() => {
-    for (let at = 0; at < 20; at++) many.add(placeOf(String(at)), at, large)
+    for (let at = 0; at < 20; at++) many.add(sortKeyOf(String(at)), at, large)
   }, /needs more than \d+ bytes of memory/)
 })

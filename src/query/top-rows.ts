@@ -1,13 +1,13 @@
-/** The first rows by place, and no more of them than are asked for. */
+/** Keeps the first rows by sort key, no more than will be asked for. */
 
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
-import { identityOf } from './place.ts'
 import type { Program } from './program.ts'
+import { identityOf } from './sort-key.ts'
 
-export interface PlacedRow {
-  readonly place: Uint8Array
-  /** The how manieth it was to come. */
+export interface KeyedRow {
+  readonly sortKey: Uint8Array
+  /** Arrival number of the row. */
   readonly arrival: number
   readonly value: unknown
   readonly bytes: number
@@ -16,7 +16,7 @@ export interface PlacedRow {
 export class TopRows {
   readonly #rowsMax: number
   readonly #distinct: Program['distinct']
-  #rows: PlacedRow[] = []
+  #rows: KeyedRow[] = []
   #arrivals = 0
   #bytes = 0
   #cutAt = 64
@@ -26,20 +26,20 @@ export class TopRows {
     this.#distinct = distinct
   }
 
-  add(place: Uint8Array, value: unknown, bytes: number): void {
-    this.#rows.push({ place, value, bytes, arrival: this.#arrivals++ })
+  add(sortKey: Uint8Array, value: unknown, bytes: number): void {
+    this.#rows.push({ sortKey, value, bytes, arrival: this.#arrivals++ })
     this.#bytes += bytes
     if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#cut()
   }
 
-  /** By place. */
-  rows(): readonly PlacedRow[] {
+  /** In sort key order. */
+  rows(): readonly KeyedRow[] {
     this.#cut()
     return this.#rows
   }
 
   #cut(): void {
-    const sorted = this.#rows.toSorted((left, right) => Buffer.compare(left.place, right.place))
+    const sorted = this.#rows.toSorted((left, right) => Buffer.compare(left.sortKey, right.sortKey))
     this.#rows = this.#withoutDuplicates(sorted).slice(0, this.#rowsMax)
     // Cutting at twice the size makes the cost of sorting per row constant, without a heap.
     this.#cutAt = 2 * this.#rows.length + 64
@@ -52,14 +52,16 @@ export class TopRows {
     }
   }
 
-  #withoutDuplicates(sorted: PlacedRow[]): PlacedRow[] {
+  #withoutDuplicates(sorted: KeyedRow[]): KeyedRow[] {
     if (this.#distinct === undefined) return sorted
-    if (this.#distinct === 'place') {
-      return sorted.filter(({ place }, index) => index === 0 || Buffer.compare(sorted[index - 1]!.place, place) !== 0)
+    if (this.#distinct === 'sortKey') {
+      return sorted.filter(
+        ({ sortKey }, index) => index === 0 || Buffer.compare(sorted[index - 1]!.sortKey, sortKey) !== 0,
+      )
     }
     const seen = new Set<string>()
-    return sorted.filter(({ place }) => {
-      const identity = identityOf(place)
+    return sorted.filter(({ sortKey }) => {
+      const identity = identityOf(sortKey)
       return !seen.has(identity) && seen.add(identity) !== undefined
     })
   }

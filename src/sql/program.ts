@@ -1,18 +1,19 @@
 /**
- * A prepared query as a program that pages can be made of (query/program.ts).
+ * Makes a program (query/program.ts) from a prepared query.
  *
- *   plain               rows in the order of their items
- *   ORDER BY            rows by their order keys, then by item, then by row within the item
- *   DISTINCT            rows by a digest (after the order keys, if any); equal rows are one row
+ *   clause               order of the rows
+ *   none of those below  source order
+ *   ORDER BY             sort key: order keys, then item and row within the item
+ *   DISTINCT             sort key: order keys if any, then a digest of the row; equal rows are returned once
  *   GROUP BY, aggregates, FROM (SELECT …), no FROM
- *                       run to the end; then rows by a digest (after the order keys, if any) and by their
- *                       count among equal rows
+ *                        the query runs to its end first; sort key: order keys if any, then a digest of the
+ *                        row, then the row's number among equal rows
  */
 
 import { hash } from 'node:crypto'
 import { encodeFullKey } from '../document/ordered-key.ts'
-import { identityBytes, tieOf } from '../query/place.ts'
 import type { Emit, Program, SourceItem } from '../query/program.ts'
+import { identityBytes, tieOf } from '../query/sort-key.ts'
 import { itemSlot } from './compile/compiled.ts'
 import { projectRow } from './compile/row-pipeline.ts'
 import type { PreparedQuery } from './prepare.ts'
@@ -34,12 +35,12 @@ export function createProgram(prepared: PreparedQuery, options: RunOptions): Pro
   return select.orderKeys.length === 0 && !query.distinct
     ? { order: 'source', distinct: undefined, prefersArrival: false, ...window, ...plain(prepared, frame) }
     : {
-        order: 'place',
+        order: 'sortKey',
         distinct: distinctOf(query),
         isOrderFree: select.orderKeys.length > 0,
         prefersArrival: select.orderKeys.length === 0,
         ...window,
-        ...placed(prepared, frame),
+        ...sorted(prepared, frame),
       }
 }
 
@@ -53,7 +54,7 @@ function distinctOf(query: Query): Program['distinct'] {
     return (expression.kind === 'member' || expression.kind === 'index') && isPart(expression.object)
   }
   const isDetermined = selection.kind === 'star' || (orderBy?.items ?? []).every(({ expression }) => isPart(expression))
-  return isDetermined ? 'place' : 'identity'
+  return isDetermined ? 'sortKey' : 'identity'
 }
 
 type Steps = Pick<Program, 'accept' | 'finish'>
@@ -75,7 +76,7 @@ function plain({ select }: PreparedQuery, frame: Frame): Steps {
   }
 }
 
-function placed({ select, query }: PreparedQuery, frame: Frame): Steps {
+function sorted({ select, query }: PreparedQuery, frame: Frame): Steps {
   const { filter, bindRows, orderKeys } = select
   const push = (item: SourceItem, rowOfItem: number, emit: Emit) => {
     if (filter !== undefined && filter(frame) !== true) return true
@@ -110,7 +111,7 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
     return true
   })
   return {
-    order: 'place',
+    order: 'sortKey',
     distinct: undefined,
     isOrderFree: isOrderFree(prepared),
     prefersArrival: true,

@@ -31,11 +31,11 @@ function run({ filter, sort, projection, skip, limit }: FindCase, documents: rea
     ...(skip !== undefined && { skip }),
     ...(limit !== undefined && { limit }),
   })
-  const rows: { row: Uint8Array; place: Uint8Array | undefined }[] = []
+  const rows: { row: Uint8Array; sortKey: Uint8Array | undefined }[] = []
   for (const [at, document] of documents.entries()) {
-    program.accept({ sequence: at + 1, document }, (row, place) => rows.push({ row: row as Uint8Array, place }) > 0)
+    program.accept({ sequence: at + 1, document }, (row, sortKey) => rows.push({ row: row as Uint8Array, sortKey }) > 0)
   }
-  if (program.order === 'place') rows.sort((a, b) => Buffer.compare(a.place!, b.place!))
+  if (program.order === 'sortKey') rows.sort((a, b) => Buffer.compare(a.sortKey!, b.sortKey!))
   return rows.slice(program.first, program.end).map(({ row }) => row)
 }
 

@@ -1,10 +1,10 @@
-/** Places: they compare like the order they stand for, and lead back to the index entry they come from. */
+/** Sort keys compare like the order of their rows, and each names the index entry it was made from. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeFullKey } from '../document/ordered-key.ts'
-import { identityBytes, identityOf, splitPlace, tieOf } from './place.ts'
+import { identityBytes, identityOf, splitSortKey, tieOf } from './sort-key.ts'
 
 const sequence = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const row = fc.integer({ min: 0, max: 2 ** 32 - 1 })
@@ -19,7 +19,7 @@ test('a tie is ordered by item, from the front or from the end, and then by row'
   )
 })
 
-test('a place says which entry of the index it stands for', () => {
+test('a sort key names its index entry', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.string(), fc.double(), fc.boolean())),
@@ -28,8 +28,8 @@ test('a place says which entry of the index it stands for', () => {
       (values, item, rowOfItem) => {
         const key = encodeFullKey(values.map(value => ({ value })))
         const turned = encodeFullKey(values.map(value => ({ value, isDescending: true })))
-        const forward = splitPlace(Buffer.concat([key, tieOf(item, rowOfItem, false)]), false)
-        const reverse = splitPlace(Buffer.concat([turned, tieOf(item, rowOfItem, true)]), true)
+        const forward = splitSortKey(Buffer.concat([key, tieOf(item, rowOfItem, false)]), false)
+        const reverse = splitSortKey(Buffer.concat([turned, tieOf(item, rowOfItem, true)]), true)
         for (const found of [forward, reverse]) {
           assert.equal(found.sequence, item)
           assert.equal(Buffer.compare(found.key, key), 0)
@@ -39,10 +39,10 @@ test('a place says which entry of the index it stands for', () => {
   )
 })
 
-test('the identity is the end of a place, also of one that is a part of something larger', () => {
+test('the identity is the end of a sort key, also when the sort key is a slice of a larger buffer', () => {
   const identity = Buffer.alloc(identityBytes, 0xe9)
   const large = Buffer.concat([Buffer.from('before'), Buffer.from('key'), identity, Buffer.from('after')])
-  const place = large.subarray(6, 9 + identityBytes)
-  assert.equal(identityOf(place), identity.toString('latin1'))
+  const sortKey = large.subarray(6, 9 + identityBytes)
+  assert.equal(identityOf(sortKey), identity.toString('latin1'))
   assert.equal(identityOf(identity), identity.toString('latin1'))
 })
