@@ -1,4 +1,4 @@
-/** The whole surface: every command, by family. */
+/** The table of all commands, by family. */
 
 import type { Fields } from './answers/fields.ts'
 import { aggregateCommands } from './commands/aggregate.ts'
@@ -53,7 +53,7 @@ function listCommands(): Fields {
   return { commands: Object.fromEntries(shown) }
 }
 
-/** Those that users mean when they ask what their last one cost. */
+/** Commands on documents: `getLastRequestStatistics` reports the cost of the last one of these. */
 export const documentCommands: ReadonlySet<Command> = new Set<Command>([
   ...commandFamilies.reading,
   ...commandFamilies.writing,

@@ -1,8 +1,8 @@
 /**
  * One connection: bytes in, commands one after the other, answers out.
  *
- * Commands of a connection are carried out in the order in which they came, each after the one before it: a
- * client that does not wait for an answer relies on it.
+ * The commands of a connection run one at a time, in the order in which they arrived. A client that does not
+ * wait for answers relies on that order.
  */
 
 import type { Duplex } from 'node:stream'
@@ -21,18 +21,20 @@ import { FrameReader, FramingError, mongoMessageBytesMax } from './wire/frame.ts
 import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire/op-msg.ts'
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
 
-/** A message before login is a greeting or a step of the login; a stranger shall not make us hold more. */
+/**
+ * Messages before login are small: a greeting or a step of the login. So a stranger cannot make us hold
+ * more.
+ */
 const mongoStrangerMessageBytesMax = 1 * MiB
 
 /**
- * Messages of one connection that wait for their turn. Drivers send one at a time; whoever sends more waits
- * in the socket.
+ * Messages of one connection that may wait. Drivers send one at a time. Further messages stay in the socket.
  */
 const mongoWaitingMessagesMax = 64
 
 const room = Buffer.alloc(answerStart)
 
-/** Of a document of about a KB and what stands around it: larger answers make room for themselves. */
+/** Room for a document of about 1 KB with its envelope. Larger answers grow the buffer. */
 const answerBytesExpected = 2048
 
 export class Connection {
@@ -68,7 +70,7 @@ export class Connection {
     }
   }
 
-  /** Ends the connection as soon as what is under way is answered. */
+  /** Closes the connection after the running command is answered. */
   close(): void {
     this.#isClosing = true
     if (!this.#isBusy) this.#end()
@@ -84,7 +86,7 @@ export class Connection {
     }
   }
 
-  /** Whoever sends more than this waits in the socket. */
+  /** Stop reading from the socket while this many messages wait. */
   get #isFull(): boolean {
     return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= mongoMessageBytesMax
   }
@@ -154,7 +156,7 @@ export class Connection {
     }
   }
 
-  /** Only the greeting is understood in the old form. */
+  /** In the old message form only the greeting is accepted. */
   #answerHandshake(message: Buffer): MaybePromise<void> {
     const { requestId, namespace, body } = parseOpQuery(message)
     const [database, rest] = splitOnce(namespace)
@@ -189,7 +191,7 @@ export class Connection {
       this.#outbox.hold(this.#stream)
       return
     }
-    // Those who waited for a commit are answered together anyway.
+    // Answers that waited for one commit leave together anyway.
     this.#stream.cork()
     process.nextTick(() => this.#stream.uncork())
   }
@@ -214,7 +216,7 @@ export class Connection {
     this.#stream.destroy()
   }
 
-  /** What the client asked for and no longer waits for shall not go on. */
+  /** Stops the work of a client that has gone. */
   #abandon(): void {
     this.#isClosing = true
     this.#waiting = []

@@ -1,6 +1,6 @@
 /**
- * From a message to the answer of its command: who may say it, what it may say, and what happens when it
- * fails.
+ * From a message to the answer of its command: checks who may call it and its fields, runs it, answers
+ * failures.
  */
 
 import { MayflyError } from '../base/error.ts'
@@ -21,11 +21,11 @@ import type { DocumentSequence } from './wire/op-msg.ts'
 export interface Request {
   readonly body: Uint8Array
   readonly sequences: readonly DocumentSequence[]
-  /** Of the old handshake, which names it outside of the command. */
+  /** Given by the old handshake, which names the database outside of the command. */
   readonly database?: string
 }
 
-/** An answer always comes, unless a fail point cuts the connection. */
+/** Always answers, unless a fail point cuts the connection. */
 export function dispatch(service: MongoService, client: Client, request: Request): MaybePromise<Fields> {
   let call: CommandCall | undefined
   let args: Arguments | undefined
@@ -60,7 +60,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
   }
 }
 
-/** What an error means for the client, from what the command says, which may be what is wrong with it. */
+/** What kind of command failed. The command itself may be malformed, so this never throws. */
 function circumstancesOf(args: Arguments | undefined): ErrorContext {
   const isInTransaction = args?.has('autocommit') ?? false
   return {
@@ -122,8 +122,8 @@ function readArguments({ body }: Request): Arguments {
 const readConcerns: ReadonlySet<string> = new Set(['local', 'available', 'majority', 'linearizable', 'snapshot'])
 
 /**
- * There is one copy of everything, so all that can be wished for is the same. Write concerns are ignored, as
- * in Cosmos.
+ * There is one copy of the data, so all read concerns mean the same. Write concerns are ignored, as in
+ * Cosmos.
  */
 function checkReadConcern(args: Arguments): void {
   const level = args.within('readConcern')?.string('level')
@@ -147,7 +147,7 @@ function checkFields(command: Command, args: Arguments, sequences: readonly Docu
     known = new Set([command.name, ...command.fields, ...genericFields])
     knownFields.set(command, known)
   }
-  // The first field is the command itself, under whichever of its names.
+  // The first field is the command itself, under any of its names.
   args.refuseUnknown(known, 1)
   for (const { name } of sequences) {
     if (!known.has(name)) throw new CommandError(40415, `BSON field '${args.name}.${name}' is an unknown field.`)
@@ -165,9 +165,9 @@ function end(call: CommandCall, code: number): void {
 }
 
 /**
- * What drivers and shells say beside what their user asked for shall not hide what that cost: they end
- * cursors and sessions, ask for names, and mongosh looks for a collection of `admin` while its user is
- * already typing.
+ * Whether `getLastRequestStatistics` should report this command. Drivers and shells send commands of their
+ * own: they end cursors and sessions, list names, and mongosh looks up a collection of `admin` while its
+ * user types. These must not hide the cost of the user's last command.
  */
 function isOnDocuments({ command, database }: CommandCall): boolean {
   return database !== 'admin' && documentCommands.has(command)

@@ -1,8 +1,8 @@
 /**
- * Answers that leave together when all that arrived in a turn of the event loop has been looked at.
+ * Sends the answers of one turn of the event loop together.
  *
- * A client that is asleep costs its waking, more than the write itself; of answers that follow each other
- * closely only the first one pays it.
+ * Waking a sleeping client costs more than the write itself. When answers follow each other closely, only
+ * the first one pays for the wake-up.
  */
 
 import type { Duplex } from 'node:stream'
@@ -11,7 +11,7 @@ import { machine } from '../base/clock.ts'
 export class Outbox {
   #held: Duplex[] = []
 
-  /** Holds back what is written to the stream until then. */
+  /** Holds back writes to the stream until the end of the turn. */
   hold(stream: Duplex): void {
     stream.cork()
     if (this.#held.push(stream) === 1) machine.setImmediate(() => this.#release())

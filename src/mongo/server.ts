@@ -1,4 +1,4 @@
-/** The Mongo side: takes connections, plain or already decrypted, and carries out what is said on them. */
+/** The Mongo side: takes connections, plain or decrypted, and runs the commands that arrive on them. */
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -33,7 +33,7 @@ export interface MongoOptions {
   readonly onAnswer: (code: number, chargeRu: number) => void
 }
 
-/** `localhost` is what the emulator's connection string says; `mayfly` is the account's name. */
+/** `localhost` is the user in the emulator's connection string. `mayfly` is the account's name. */
 const users = ['localhost', 'mayfly']
 
 export class MongoServer {
@@ -56,7 +56,7 @@ export class MongoServer {
       failPoints: new FailPoints(),
       connectionCount: () => this.#connections.size,
     }
-    // What nobody uses any more goes, also when nobody else comes.
+    // Idle cursors and sessions must go even when no new client comes.
     this.#housekeeping = machine.setInterval(() => {
       this.#service.cursors.closeIdle()
       this.#service.sessions.forgetOld()
@@ -64,18 +64,18 @@ export class MongoServer {
     this.#housekeeping.unref()
   }
 
-  /** Takes up what the last run of the server left unfinished, before anybody is served. */
+  /** Finishes what the last run of the server left undone, before anybody is served. */
   static async open(options: MongoOptions): Promise<MongoServer> {
     await dropForgottenIndexes(options.engine)
     const server = new MongoServer(options)
-    // Expiry of the collections concerned waits for it; everything else need not.
+    // Only the expiry of the affected collections waits for this.
     finishRewriting(options.engine, options.settings).catch(error => {
       options.log.error({ error }, 'the ends of documents could not be written anew; their expiry waits')
     })
     return server
   }
 
-  /** `stream` is the socket, or what is decrypted from it. */
+  /** `stream` is the socket, or the decrypted stream of it. */
   serve(stream: Duplex, socket: Socket): Connection {
     const client = new Client({
       connectionId: ++this.#lastConnectionId,
@@ -88,14 +88,14 @@ export class MongoServer {
     return connection
   }
 
-  /** Ends every connection when what is under way on it is answered. */
+  /** Closes every connection after its running command is answered. */
   close(): void {
     machine.clearInterval(this.#housekeeping)
     for (const connection of this.#connections) connection.close()
   }
 }
 
-/** As a client dials it: IPv6 in brackets, and IPv4 without its IPv6 form. */
+/** The address as a client dials it: IPv6 in brackets, mapped IPv4 as plain IPv4. */
 function addressOf(address = '', port = 0): string {
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
   return plain.includes(':') ? `[${plain}]:${port}` : `${plain}:${port}`

@@ -1,9 +1,9 @@
 /** The connection string that clients are given. */
 
 /**
- * The user is the emulator's. A client that is told to connect directly never looks for other members of the
- * replica set, so it also works through a tunnel or a forwarded port; it keeps sessions, retryable writes and
- * transactions all the same.
+ * The user is the emulator's. `directConnection` keeps a client from looking for other members of the
+ * replica set, so it also works through a tunnel or a forwarded port. Sessions, retryable writes and
+ * transactions still work.
  */
 export function mongoUri({
   host,

@@ -1,4 +1,4 @@
-/** A command that fails: MongoDB's code and a sentence, and what else the answer carries. */
+/** The failure of a command: MongoDB's code, a message, and further fields of the answer. */
 
 import { MongoError } from '../../mql/words/error.ts'
 import { type ErrorCodeName, errorCodes } from './error-codes.ts'

@@ -1,4 +1,4 @@
-/** MongoDB's error codes by name, as far as we answer them (error_codes.yml of mongodb/mongo). */
+/** MongoDB's error codes by name, for the errors that Mayfly answers (error_codes.yml of mongodb/mongo). */
 
 export const errorCodes = {
   InternalError: 1,
@@ -91,7 +91,7 @@ export type ErrorCodeName = keyof typeof errorCodes
 
 const names = new Map<number, string>(Object.entries(errorCodes).map(([name, code]) => [code, name]))
 
-/** MongoDB names assertions that have no name of their own by their number. */
+/** MongoDB names an assertion without a name by its number: `Location40234`. */
 export function errorCodeName(code: number): string {
   return names.get(code) ?? `Location${code}`
 }

@@ -1,4 +1,4 @@
-/** Error kinds to MongoDB's codes, and an error to the fields of an answer. */
+/** Maps error kinds to MongoDB's codes, and an error to the fields of an answer. */
 
 import { CapacityError, type ErrorKind, MayflyError } from '../../base/error.ts'
 import { ParallelArrays } from '../../document/bson/key-tuples.ts'
@@ -34,7 +34,7 @@ const retryableCodes: ReadonlySet<number> = new Set([
   6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
 ])
 
-/** Codes after which a whole transaction may be tried again. */
+/** Codes after which a driver may retry the whole transaction. */
 const transientCodes: ReadonlySet<number> = new Set([
   errorCodes.WriteConflict,
   errorCodes.NoSuchTransaction,
@@ -51,7 +51,7 @@ export function asMongoError(error: unknown): MongoError {
   }
   const code = errorMap[error.kind]
   if (error instanceof CapacityError && error.kind === 'throttled') {
-    // Old clients look for the wait in the text; new drivers back off by the labels.
+    // Old clients read the wait from the text. New drivers back off because of the labels.
     return new CommandError(code, `${error.message} RetryAfterMs=${Math.ceil(error.retryAfterMs)}`, {
       labels: ['SystemOverloadedError', 'RetryableError'],
     })

@@ -1,15 +1,15 @@
 /**
- * Documents of our own making, written down as JavaScript would: answers, and what is kept about collections.
+ * Writes BSON documents from plain JavaScript objects: answers, and what is stored about collections.
  *
- * Whole numbers that fit become int32, `bigint` becomes int64; BSON values say themselves what they are, and
- * stored documents are copied into place as they are. A field whose value is `undefined` is left out.
+ * Whole numbers that fit become int32, `bigint` becomes int64. BSON values keep their type. Stored documents
+ * are copied unchanged. A field whose value is `undefined` is left out.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, double, type Value } from '../../document/bson/value.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 
-/** Documents that become an array. */
+/** Documents that are written as one array. */
 export class Documents {
   readonly list: readonly Uint8Array[]
 
@@ -105,7 +105,7 @@ function writeObject(writer: BsonWriter, name: string, value: object | null): vo
   }
 }
 
-/** No document of ours has a numeric field `type`. */
+/** Our own objects never have a numeric field `type`, so such an object is a BSON value. */
 function isValue(value: object): value is Value {
   return typeof (value as { type?: unknown }).type === 'number'
 }

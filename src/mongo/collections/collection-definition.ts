@@ -1,9 +1,8 @@
 /**
- * What the catalog remembers of a collection beside its items: its options and its indexes as users declared
- * them.
+ * What the catalog stores about a collection: its options and its indexes as users declared them.
  *
- * It is kept as JSON. Documents in it (options, index specifications) are BSON in base64, so that their types
- * survive.
+ * It is stored as JSON. Documents in it (options, index specifications) are BSON in base64, so that their
+ * types survive.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -11,31 +10,30 @@ import { assert } from '../../base/error.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeFields } from '../answers/fields.ts'
 
-/** As stored. */
+/** The stored form. */
 export interface StoredDefinition {
   readonly api: 'mongo'
   /** Sixteen bytes in hexadecimal. */
   readonly uuid: string
-  /** What `create` was told, as `listCollections` gives it back. */
+  /** The options given to `create`, as `listCollections` shows them. */
   readonly options: string
-  /** Dotted paths; undefined: one logical partition. */
+  /** Dotted paths. Undefined: the collection is one logical partition. */
   readonly shardKey?: readonly string[]
   readonly indexes: readonly StoredIndex[]
   /**
-   * What the deadlines that are stored with the items follow: their `ttl`, or dates in fields that indexes
-   * name.
+   * Where the stored deadlines come from: the documents' `ttl`, or dates in fields that TTL indexes name.
    */
   readonly deadlines: 'ttl' | 'dates'
-  /** Where the log of its changes begins, if it keeps one. */
+  /** The position at which the change log begins, if the collection keeps one. */
   readonly logStart?: string
-  /** The deadlines of older items are being rewritten; expiry waits for it. */
+  /** The deadlines of older items are being rewritten. Expiry waits until that is done. */
   readonly isRewriting?: boolean
 }
 
 export interface StoredIndex {
   /** The specification, as `listIndexes` gives it back. */
   readonly spec: string
-  /** The store's index that serves it; the index on `_id` needs none, since `_id` is the key. */
+  /** The store's index behind it. The index on `_id` has none, because `_id` is the key. */
   readonly number?: number
 }
 

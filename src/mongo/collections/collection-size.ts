@@ -1,4 +1,4 @@
-/** How many documents a collection has, exactly, and how large they are, about. */
+/** How many documents a collection has (exact), and how large they are (estimated). */
 
 import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -7,13 +7,13 @@ import { livingAt } from '../../ttl/living.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from './collections.ts'
 
-/** Documents from which the size of a collection is estimated. */
+/** The size of a collection is estimated from this many documents. */
 const mongoSizeSampleMax = 100
 
 export interface Measure {
   /** Living documents. */
   readonly count: number
-  /** From the sizes of the first documents. */
+  /** Estimated from the first documents. */
   readonly bytes: number
 }
 
@@ -29,9 +29,8 @@ export async function measure(engine: Engine, collection: Collection): Promise<M
 }
 
 /**
- * All rows, if none of them is dead: one look at the ends of the sweeps' own indexes tells. Otherwise without
- * the dead ones, which makes two numbers; if a sweep comes between them they do not belong together, and what
- * is there is counted.
+ * Counts living documents. If nobody is dead, the row count is the answer. Otherwise it is rows minus dead.
+ * A sweep between these two reads makes them inconsistent; then the documents are counted one by one.
  */
 export async function countLiving(engine: Engine, collection: Collection): Promise<number> {
   const { container } = collection

@@ -1,6 +1,5 @@
 /**
- * Collections: containers whose items are BSON. Those of the NoSQL side are not there for Mongo clients, and
- * the other way round.
+ * Collections: containers whose items are BSON. Mongo clients do not see NoSQL containers, and vice versa.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -19,10 +18,7 @@ import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } fr
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
 import { isWatched } from './watched-collections.ts'
 
-/**
- * For how long a collection that somebody watches remembers its changes: a stream that was away longer begins
- * anew.
- */
+/** How long a watched collection keeps its change log. A stream that was away longer must start again. */
 const mongoChangeLogSeconds = 24 * 3600
 
 /** An index as it was declared, and the store's index that serves it. */
@@ -35,11 +31,11 @@ export class Collection {
   readonly name: string
   readonly definition: StoredDefinition
   readonly indexes: readonly CollectionIndex[]
-  /** Those that end lives on dates. */
+  /** TTL indexes on date fields. */
   readonly dateRules: readonly CollectionIndex[]
-  /** Those of several fields, as the store keeps them. */
+  /** Compound indexes, as the store has them. */
   readonly compoundIndexes: readonly IndexDefinition[]
-  /** The one that makes documents live for a while after they were written. */
+  /** The TTL index on `_ts`: documents live for a while after their last write. */
   readonly lifespanRule: CollectionIndex | undefined
 
   constructor(container: ContainerRecord) {
@@ -59,7 +55,7 @@ export class Collection {
     return this.definition.shardKey
   }
 
-  /** The key of the item with this id, in the partition of the document. */
+  /** The key of the item with this id, in the partition that the document belongs to. */
   keyOf(id: string, document: Uint8Array): ItemKey {
     const { shardKey } = this.definition
     if (shardKey === undefined) return { ...unshardedPartition, id }
@@ -71,7 +67,9 @@ export function isLifespanRule({ parts, expireAfterSeconds }: IndexSpec): boolea
   return expireAfterSeconds !== undefined && parts[0]?.path === modifiedField
 }
 
-/** A record never changes; another definition is another record. */
+/**
+ * Records are immutable: a changed definition is a new record. So a collection can be cached by its record.
+ */
 const known = new WeakMap<ContainerRecord, Collection>()
 
 export function collectionOf(container: ContainerRecord): Collection {
@@ -99,7 +97,7 @@ export function requireCollection(engine: Engine, namespace: Namespace): MaybePr
   })
 }
 
-/** In the order of their names. */
+/** Sorted by name. */
 export async function listCollections(engine: Engine, database: string): Promise<Collection[]> {
   const record = await engine.store.findDatabase(database)
   if (record === undefined) return []
@@ -122,7 +120,7 @@ export interface CollectionDraft {
 
 const noOptions: CollectionDraft = { options: emptyDocument }
 
-/** Writing to a collection makes it. */
+/** The first write to a collection creates it. */
 export function findOrCreateCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
   return andThen(findCollection(engine, namespace), found => found ?? createForWrite(engine, namespace))
 }
@@ -134,7 +132,7 @@ async function createForWrite(engine: Engine, namespace: Namespace): Promise<Col
   try {
     return await createCollection(engine, namespace, noOptions)
   } catch (error) {
-    // Somebody else was faster.
+    // Another client created it first.
     const found = await findCollection(engine, namespace)
     if (found !== undefined) return found
     throw error
@@ -169,7 +167,7 @@ export async function createCollection(
   }
 }
 
-/** From now on what happens to its documents is remembered, for change streams. */
+/** Turns on the change log of a collection, for change streams. */
 export async function keepLog(engine: Engine, container: ContainerRecord): Promise<Collection> {
   const logging = await engine.store.updateContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
   if (logging === undefined) return collectionOf(container)

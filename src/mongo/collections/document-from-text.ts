@@ -1,4 +1,7 @@
-/** Documents named in text, as people write them to the admin API: `_id` and shard key as extended JSON. */
+/**
+ * Finds the key of a document that a person names in text, in the admin API: `_id` and shard key as extended
+ * JSON.
+ */
 
 import { EJSON, serialize } from 'bson'
 import { RequestError } from '../../base/error.ts'
@@ -10,8 +13,7 @@ import type { StoredDefinition } from './collection-definition.ts'
 import { itemId, partitionOf, unshardedPartition } from './document-key.ts'
 
 /**
- * `id` is `"abc"`, `7` or `{"$oid":"…"}`; text that is no JSON stands for itself. `shard` is an array of
- * values.
+ * `id` is `"abc"`, `7` or `{"$oid":"…"}`. Text that is not JSON is taken as a string. `shard` is an array.
  */
 export function namedDocumentKey(container: ContainerRecord, id: string, shard: string | null): ItemKey {
   const bytes = serialize({ _id: parsed(id) ?? id })

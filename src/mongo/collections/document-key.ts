@@ -1,11 +1,10 @@
 /**
- * Where a document lives: the key of its item, from its `_id` and its shard key.
+ * The key of a document's item, from its `_id` and its shard key.
  *
- * The id of the item is the ordered key of `_id` in hexadecimal, so that 1, 1.0 and NumberLong(1) are one
- * `_id`, as in MongoDB, and the items of a partition lie in the order of their `_id`. A long one ends in a
- * digest.
+ * The item id is the ordered key of `_id` in hexadecimal. So 1, 1.0 and NumberLong(1) are the same `_id`, as
+ * in MongoDB, and the items of a partition are sorted by `_id`. A long key is cut and ends in a digest.
  *
- * An unsharded collection is one logical partition, whose key is nothing.
+ * An unsharded collection is one logical partition with an empty partition key.
  */
 
 import { hash } from 'node:crypto'
@@ -23,10 +22,10 @@ import {
 import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 
-/** An `_id` is part of an index; a longer one stands there with its beginning and a digest. */
+/** An `_id` is part of an index key. A longer one is cut and ends in a digest. */
 export const mongoIdKeyBytesMax = 384
 
-/** The item id of an `_id` that lies in bytes. */
+/** The item id of the `_id` at this place in the bytes. */
 export function itemId(bytes: Uint8Array, type: number, start: number): string {
   const key = encodeFullKey([{ bytes, type, start }]) as Buffer
   if (key.length <= mongoIdKeyBytesMax) return key.toString('hex')
@@ -35,7 +34,7 @@ export function itemId(bytes: Uint8Array, type: number, start: number): string {
 
 export const unshardedPartition = { epk: '00', pk: '' } as const
 
-/** Partition keys of unsharded collections never come from a document. */
+/** No document has a field of this name, so the partition key of an unsharded collection is always empty. */
 export const unshardedDefinition: PartitionKeyDefinition = { paths: ['/$unsharded'], kind: 'Hash', version: 2 }
 
 export function shardedDefinition(paths: readonly string[]): PartitionKeyDefinition {
@@ -48,7 +47,7 @@ export function shardedDefinition(paths: readonly string[]): PartitionKeyDefinit
   return { paths: quoted, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 }
 }
 
-/** The partition of a document, by the values of its shard key. */
+/** The partition of a document: the values of its shard key. */
 export function shardOf(
   definition: PartitionKeyDefinition,
   shardKey: readonly string[],
@@ -68,7 +67,7 @@ export function partitionOf(
   return { epk: effectivePartitionKey(definition, components), pk: canonicalPartitionKey(components) }
 }
 
-/** A shard key does not lead through arrays. */
+/** A shard key never leads through arrays. */
 function valueAtPath(document: BsonDocument, path: string): Value | undefined {
   let value: Value | undefined = document
   for (const name of path.split('.')) {
@@ -81,8 +80,8 @@ function valueAtPath(document: BsonDocument, path: string): Value | undefined {
 }
 
 /**
- * Equal values are one component, whatever their type; what JSON has no value for stands there as its ordered
- * key.
+ * Equal values give the same component, whatever their type. Values that JSON lacks are written as ordered
+ * keys.
  */
 function component(value: Value | undefined): PartitionKeyComponent {
   if (value === undefined) return undefinedComponent

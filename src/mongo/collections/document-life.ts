@@ -42,7 +42,7 @@ export function lifeOf(
   return ttl === undefined ? inherited : { ttl }
 }
 
-/** A time to live as a document has it, or undefined when it is not one. */
+/** The `ttl` of a document in seconds, or undefined if the value is not a valid one. */
 function ttlAt(bytes: Uint8Array, type: number, start: number): number | undefined {
   const value = rawNumber(bytes, type, start)
   return isTtl(value) ? value : undefined
@@ -73,7 +73,8 @@ function earliestEnd(rules: readonly CollectionIndex[], bytes: Uint8Array): Epoc
     if (earliest === undefined || end < earliest) earliest = end
   }
   if (earliest === undefined) return undefined
-  // Item time has whole seconds: dead from the first one that is not before the end.
+  // Item time has whole seconds, so round up: the document is dead from the first second at or after its
+  // end.
   const seconds = earliest <= 0n ? 0n : (earliest + 999n) / 1000n
   return toEpochSeconds(Number(seconds < furthestSecond ? seconds : furthestSecond))
 }
@@ -90,7 +91,7 @@ function isCovered(rule: CollectionIndex, document: Uint8Array): boolean {
   return matcher.matches(document)
 }
 
-/** A path leads through arrays of documents; at its end stands a date or an array of them. */
+/** The path may lead through arrays of documents. At its end is a date or an array of dates. */
 function earliestDate(value: Value | undefined, path: readonly string[], at: number): bigint | undefined {
   if (value === undefined) return undefined
   if (at === path.length) {

@@ -1,4 +1,4 @@
-/** E11000: which index, which values. */
+/** The error E11000: it names the index and the duplicate values. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
@@ -21,7 +21,7 @@ export function duplicateKeyError(
   )
 }
 
-/** Of a document whose `_id` somebody has. */
+/** For a document whose `_id` is taken. */
 export function takenIdError(collection: Collection, document: Uint8Array): CommandError {
   return duplicateKeyError(collection, collection.indexes.find(({ name }) => name === '_id_')!, document)
 }

@@ -1,4 +1,4 @@
-/** Hints: which index a client would have. It must be there; whether it is used the planner decides. */
+/** Hints: the index that a client asks for. It must exist; the planner decides whether to use it. */
 
 import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'

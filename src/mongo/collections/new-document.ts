@@ -1,4 +1,4 @@
-/** A document on its way in: checked, with its `_id` in front. */
+/** Checks a new document from a client and moves its `_id` to the front. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { validateDocument, WantedFields } from '../../document/bson/validate.ts'
@@ -16,7 +16,7 @@ export interface NewDocument {
 
 const wanted = new WantedFields(['_id'])
 
-/** The type of the first element stands behind the length; its name behind that. */
+/** Offset of the first field's name: four bytes of length, one of type. */
 const firstName = 5
 
 /** Validates bytes from outside. */
@@ -52,7 +52,7 @@ function withNewId(given: Uint8Array): NewDocument {
   return { bytes: writer.bytes(), id: itemId(id, bsonType.objectId, 0) }
 }
 
-/** As MongoDB does. */
+/** MongoDB moves `_id` to the front as well. */
 function idFirst(given: Uint8Array, elementStart: number, elementEnd: number): Uint8Array {
   const writer = new BsonWriter(given.length)
   const document = writer.open()

@@ -6,7 +6,7 @@ import { machine } from '../../base/clock.ts'
 const process = randomBytes(5)
 let counter = randomInt(2 ** 24)
 
-/** Seconds, five bytes of this process, a counter. */
+/** Four bytes of seconds, five bytes of this process, three bytes of a counter. */
 export function newObjectId(): Buffer {
   counter = (counter + 1) & 0xffffff
   const id = Buffer.allocUnsafe(12)

@@ -1,4 +1,4 @@
-/** Whether change streams of a collection can show what documents were before a change. */
+/** Whether the change streams of a collection can show documents as they were before a change. */
 
 import { BsonDocument, type Field } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'

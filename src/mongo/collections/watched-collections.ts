@@ -1,9 +1,9 @@
 /**
- * Which collections keep a log for change streams.
+ * Which collections keep a change log for change streams.
  *
- * A log costs every write, so there is none until somebody watches. From then on the collection keeps one;
- * whoever watches a database, all of them, or a name that is not there yet, leaves a mark that collections
- * look for when they are made.
+ * A log costs every write, so a collection has none until somebody watches it. Somebody who watches a
+ * database, the whole server, or a collection that does not exist yet, leaves a mark. New collections look
+ * for such marks.
  */
 
 import type { Engine } from '../../engine/engine.ts'
@@ -11,7 +11,7 @@ import { itemKey } from '../../engine/item-key.ts'
 import type { Namespace } from '../../mql/words/namespace.ts'
 import { nameOf } from '../requests/namespace.ts'
 
-/** What is watched: one collection, a database, or everything. */
+/** What is watched: a collection, a database, or the whole server. */
 export type WatchScope =
   | { readonly kind: 'collection'; readonly namespace: Namespace }
   | { readonly kind: 'database'; readonly database: string }
@@ -39,7 +39,7 @@ export async function mark(engine: Engine, scope: WatchScope): Promise<void> {
   })
 }
 
-/** Whether a collection of this name is to remember its changes, when it is made. */
+/** Whether a new collection of this name must keep a change log. */
 export async function isWatched(engine: Engine, namespace: Namespace): Promise<boolean> {
   const container = await engine.systemContainer('mongo-watched', null)
   const scopes: WatchScope[] = [

@@ -1,13 +1,11 @@
-/** How a wanted index stands to one that is there: the same, another, or in its way. */
+/** Compares a requested index with an existing one: the same, unrelated, or in conflict. */
 
 import { equalValues } from '../../document/bson/compare.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { IndexSpec } from './index-spec.ts'
 
-/**
- * `same`: there is nothing to do. `expiry`: only when documents expire is different, which may be changed.
- */
+/** `same`: nothing to do. `expiry`: only the time of expiry differs, and that may be changed. */
 export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated' | 'same' | 'expiry' {
   const isSameKey = isSameDocument(present.key, wanted.key)
   const isSameName = present.name === wanted.name
@@ -20,7 +18,7 @@ export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated'
   }
   const isSameFilter = isSameOptional(present.partialFilter, wanted.partialFilter)
   if (!isSameName) {
-    // One key may be indexed several times, for different parts of the collection.
+    // One key may be indexed several times with different filters and options.
     if (!isSameFilter || present.isSparse !== wanted.isSparse || present.isUnique !== wanted.isUnique)
       return 'unrelated'
     throw new CommandError('IndexOptionsConflict', `Index already exists with a different name: ${present.name}`)
@@ -40,7 +38,7 @@ export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated'
   )
 }
 
-/** Whether an index is what is wanted, but perhaps for when documents expire. */
+/** Whether an existing index is the requested one, apart from its time of expiry. */
 export function isWanted(present: IndexSpec, wanted: IndexSpec): boolean {
   try {
     return compareSpecs(present, wanted) !== 'unrelated'

@@ -1,7 +1,4 @@
-/**
- * Index specifications: what users may ask for, checked and made normal, and how two of them get in each
- * other's way.
- */
+/** Index specifications: checks what users ask for, and brings it into one normal form. */
 
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
@@ -14,7 +11,7 @@ import { numberOf } from '../requests/arguments.ts'
 export type IndexKind = 'ordered' | 'hashed' | '2dsphere' | 'wildcard'
 
 export interface IndexKeyPart {
-  /** Dotted; of a wildcard index the part before `$**`. */
+  /** A dotted path. Of a wildcard index: the part before `$**`. */
   readonly path: string
   readonly isDescending: boolean
 }
@@ -33,7 +30,7 @@ export interface IndexSpec {
   readonly document: BsonDocument
 }
 
-/** The field in which Cosmos keeps when a document was last written; no document has it. */
+/** The field that Cosmos uses for the time of the last write. No document contains it. */
 export const modifiedField = '_ts'
 
 const known = new Set([
@@ -64,7 +61,7 @@ const known = new Set([
   'prepareUnique',
 ])
 
-/** A specification as it comes from a user. */
+/** Reads a specification that a user sent. */
 export function parseIndexSpec(given: BsonDocument): IndexSpec {
   for (const [name] of given.fields) {
     if (!known.has(name)) {
@@ -130,7 +127,7 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
   }
 }
 
-/** A specification as it was stored: it has been checked. */
+/** Reads a stored specification. It was checked before it was stored. */
 export function storedIndexSpec(document: BsonDocument): IndexSpec {
   const key = document.get('key') as BsonDocument
   const { kind, parts } = parseKey(key)
@@ -170,7 +167,7 @@ export function withOptions(
   return { ...spec, expireAfterSeconds, isHidden, document: BsonDocument.view(shown) }
 }
 
-/** Options that change nothing here and are shown as they came. */
+/** Options without effect here. They are stored and shown unchanged. */
 function passedOn(given: BsonDocument): Record<string, FieldValue> {
   const names = ['2dsphereIndexVersion', 'wildcardProjection', 'storageEngine', 'bits', 'min', 'max']
   return Object.fromEntries(names.flatMap(name => (given.get(name) === undefined ? [] : [[name, given.get(name)]])))
@@ -233,8 +230,8 @@ const acceptableRange =
   "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value."
 
 /**
- * On `_ts`: -1 (on, without a default) or 1 to 2147483647, as Cosmos has it. On any other field: 0 to
- * 2147483647, as MongoDB has it; a fraction is cut off.
+ * On `_ts`: -1 (on, no default) or 1 to 2147483647, as in Cosmos. On other fields: 0 to 2147483647, as in
+ * MongoDB. Fractions are cut off.
  */
 function parseExpireAfterSeconds(value: Value | undefined, key: BsonDocument, kind: IndexKind): number | undefined {
   if (value === undefined) return undefined

@@ -1,7 +1,6 @@
 /**
- * Wildcard indexes: a promise that every field below a path is indexed. It is kept for the fields that
- * queries ask for, with an index of each, made when the first query has missed it; nobody pays for the fields
- * that are never asked for.
+ * Wildcard indexes: every field below a path counts as indexed. A field gets a real index when the first
+ * query needs it, so fields that nobody queries cost nothing.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -10,7 +9,7 @@ import type { IndexPath } from '../../document/index-definition.ts'
 import { numberOf } from '../requests/arguments.ts'
 import type { IndexSpec } from './index-spec.ts'
 
-/** The wildcard index that promises this field. */
+/** The wildcard index that covers this field. */
 export function promising<Spec extends IndexSpec>(indexes: readonly Spec[], path: IndexPath): Spec | undefined {
   const field = path.map(String).join('.')
   return indexes.find(index => index.kind === 'wildcard' && !index.isHidden && covers(index, field))
@@ -32,8 +31,7 @@ function isBelow(field: string, path: string): boolean {
 }
 
 /**
- * The fields that a projection names, and whether it takes them or leaves them out. `_id` may be the
- * exception.
+ * The fields that a projection names, and whether it includes or excludes them. `_id` may be an exception.
  */
 function readProjection(projection: BsonDocument, prefix = ''): typeof everything {
   const named = new Map<string, boolean>()

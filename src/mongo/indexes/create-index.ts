@@ -1,4 +1,4 @@
-/** Makes one index of a collection, ready when it is answered. */
+/** Creates one index of a collection. The index is ready when the command is answered. */
 
 import { machine } from '../../base/clock.ts'
 import { indexBuildRowsMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
@@ -35,7 +35,10 @@ export function isIdIndex({ parts }: IndexSpec): boolean {
   return parts.length === 1 && parts[0]!.path === '_id' && !parts[0]!.isDescending
 }
 
-/** The index is ready when the command answers, as in MongoDB; others get their turns meanwhile. */
+/**
+ * Builds the whole index before the command answers, as MongoDB does. Other requests get their turns
+ * meanwhile.
+ */
 async function buildStoreIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<number> {
   const { engine } = call.service
   const { container } = collection
@@ -69,7 +72,10 @@ function asBytes(document: BsonDocument): BsonDocument {
   return BsonDocument.view(encodeDocument(document))
 }
 
-/** While it was built, the index kept out only what clashed with what it already had. */
+/**
+ * While it is being built, an index refuses only duplicates of entries it already has. So look for the rest
+ * at the end.
+ */
 async function refuseDuplicates(
   call: CommandCall,
   collection: Collection,

@@ -1,13 +1,13 @@
 /**
- * Changes the indexes of a collection, and with them when its documents die.
+ * Changes the indexes of a collection, and with them the time at which documents die.
  *
- * The catalog keeps three things that must agree: the specifications users see, the store's indexes, and the
- * policy of the container. The specifications and the policy change together in one write, so a TTL on `_ts`
- * begins, changes and ends for all documents at once, however many there are.
+ * Three things in the catalog must agree: the specifications that users see, the store's indexes, and the
+ * TTL policy of the container. Specifications and policy change together in one write. So a TTL index on
+ * `_ts` takes effect for all documents at once, however many there are.
  *
- * TTL on dates is different: each document carries its own end (`document-life.ts`). When these rules change,
- * expiry rests, the ends of all documents are written anew, and expiry begins again; new documents follow the
- * new rules from the start. What was dead stays dead. A rewriting that was cut off is taken up again when the
+ * TTL indexes on dates are different, because each document stores its own deadline (`document-life.ts`).
+ * When such an index changes, expiry pauses, all deadlines are rewritten, and expiry resumes. New documents
+ * follow the new rules from the start. What was dead stays dead. An interrupted rewrite is resumed when the
  * server starts.
  */
 
@@ -22,7 +22,7 @@ import { lifeOf } from '../collections/document-life.ts'
 import { encodeSpec, type IndexSpec, modifiedField } from '../index-specs/index-spec.ts'
 import type { MongoSettings } from '../service/service.ts'
 
-/** Documents whose ends are written anew in one transaction, when a TTL index on dates is made or changed. */
+/** Documents whose deadlines are rewritten in one transaction. */
 const mongoRewriteBatchMax = 100
 
 export interface IndexWithNumber {
@@ -31,8 +31,8 @@ export interface IndexWithNumber {
 }
 
 /**
- * Whether the store keeps an index for it. `_id` is the key itself and `_ts` is in no document; wildcards are
- * kept field by field (`wildcard-index.ts`), and spheres are declared and not used.
+ * Whether the store keeps an index for this specification. It does not for `_id` (the key itself), `_ts` (in
+ * no document), wildcards (kept field by field, `wildcard-index.ts`) and 2dsphere (declared but not used).
  */
 export function isKept({ kind, parts }: IndexSpec): boolean {
   const isId = parts.length === 1 && parts[0]!.path === '_id'
@@ -40,7 +40,7 @@ export function isKept({ kind, parts }: IndexSpec): boolean {
   return (kind === 'ordered' || kind === 'hashed') && !isId && !isModified
 }
 
-/** Puts other indexes in place of the present ones and makes expiry follow them. */
+/** Replaces the indexes of a collection and makes expiry follow the new ones. */
 export async function changeIndexes(
   engine: Engine,
   collection: Collection,
@@ -73,7 +73,9 @@ export async function changeIndexes(
   return mustRewrite ? rewriteLives(engine, changed, settings) : changed
 }
 
-/** Takes indexes away, from the collection first: nobody shall use what is being dropped. */
+/**
+ * Removes indexes. The collection forgets them first, so that nobody uses an index that is being dropped.
+ */
 export async function removeIndexes(
   engine: Engine,
   collection: Collection,
@@ -106,7 +108,7 @@ function describeRules(rules: readonly IndexSpec[]): string {
   return rules.map(encodeSpec).sort().join()
 }
 
-/** Writes down anew when each document ends, then lets expiry begin. */
+/** Rewrites the deadline of every document, then turns expiry on again. */
 export async function rewriteLives(
   engine: Engine,
   collection: Collection,

@@ -1,4 +1,4 @@
-/** What a server that was cut off in the middle of a change of indexes left behind. */
+/** Cleans up after a server that stopped in the middle of changing indexes. */
 
 import type { Engine } from '../../engine/engine.ts'
 import { type Collection, collectionsOf } from '../collections/collections.ts'
@@ -10,7 +10,7 @@ async function allCollections(engine: Engine): Promise<Collection[]> {
   return (await Promise.all(databases.map(database => collectionsOf(engine, database)))).flat()
 }
 
-/** Indexes of the store that no specification speaks of: they were being made, or dropped. */
+/** Drops indexes of the store that no specification names: somebody was creating or dropping them. */
 export async function dropForgottenIndexes(engine: Engine): Promise<void> {
   for (const { container, definition } of await allCollections(engine)) {
     const known = new Set(definition.indexes.map(({ number }) => number))

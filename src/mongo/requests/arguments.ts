@@ -1,7 +1,4 @@
-/**
- * The fields of a command, read where they lie, with MongoDB's own complaints about what is missing or of
- * another type.
- */
+/** Reads the fields of a command in place, and reports missing or mistyped fields in MongoDB's words. */
 
 import { printDecimal, unpackDecimal } from '../../document/bson/decimal128.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
@@ -12,14 +9,14 @@ import { CommandError } from '../answers/command-error.ts'
 import type { DocumentSequence } from '../wire/op-msg.ts'
 
 export class Arguments {
-  /** What complaints call it: the command, or the path of a part of it. */
+  /** Named in error messages: the command, or the path of a part of it. */
   readonly owner: string
   readonly bytes: Uint8Array
   readonly #names: string[] = []
   readonly #types: number[] = []
   readonly #starts: number[] = []
 
-  /** The bytes are valid. */
+  /** The bytes must be valid BSON. */
   constructor(bytes: Uint8Array, start = 0, owner?: string) {
     const cursor = new ElementCursor(bytes, start)
     while (cursor.next()) {
@@ -54,7 +51,7 @@ export class Arguments {
     return at === -1 ? undefined : valueAt(this.bytes, this.#types[at]!, this.#starts[at]!)
   }
 
-  /** Null counts as absent, as it does in MongoDB's optional fields. */
+  /** Null counts as absent, as in MongoDB's optional fields. */
   present(name: string): Value | undefined {
     const value = this.value(name)
     return value?.type === bsonType.null || value?.type === bsonType.undefined ? undefined : value
@@ -102,14 +99,14 @@ export class Arguments {
     return this.array(name) ?? this.#refuseMissing(name)
   }
 
-  /** Documents in an array. */
+  /** The documents of an array. */
   documents(name: string): BsonDocument[] | undefined {
     return this.array(name)?.elements.map((element, index) =>
       element.type === bsonType.document ? element : this.#refuseType(`${name}.${index}`, element, 'object'),
     )
   }
 
-  /** Flags may be numbers, as they were in the old shell. */
+  /** Flags may be numbers: the old shell sent them so. */
   boolean(name: string): boolean | undefined {
     const value = this.present(name)
     if (value === undefined) return undefined
@@ -130,7 +127,7 @@ export class Arguments {
     return numberOf(value) ?? this.#refuseType(name, value, '[long, int, decimal, double]', 'types')
   }
 
-  /** A whole number from 0 on; a fraction is cut off, as MongoDB does. */
+  /** A whole number from 0 on. A fraction is cut off, as in MongoDB. */
   count(name: string): number | undefined {
     const number = this.number(name)
     if (number === undefined) return undefined
@@ -175,7 +172,7 @@ export class Arguments {
   }
 }
 
-/** A number of any of the four types, as near as JavaScript has it. */
+/** A number of any of the four types as a JavaScript number. It may lose digits. */
 export function numberOf(value: Value): number | undefined {
   if (!isNumberType(value.type)) return undefined
   switch (value.type) {
@@ -192,8 +189,7 @@ export function numberOf(value: Value): number | undefined {
 }
 
 /**
- * The documents of a sequence or of an array in the body: where each begins and ends. Not validated, only
- * measured.
+ * Splits a document sequence (or an array of the body) into its documents. They are measured, not validated.
  */
 export function sequenceDocuments({ name, documents }: DocumentSequence): Buffer[] {
   const found: Buffer[] = []

@@ -1,4 +1,4 @@
-/** Names of databases and collections: which are allowed, and how a command says them. */
+/** Names of databases and collections: which names are valid, and how commands give them. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { Namespace } from '../../mql/words/namespace.ts'
@@ -22,7 +22,7 @@ export function namespaceOf({ args, database }: { readonly args: Arguments; read
   return checkedNamespace(database, value.value)
 }
 
-/** `database.collection`, in one text. */
+/** Splits `database.collection`. */
 export function parseNamespace(text: string): Namespace {
   const dot = text.indexOf('.')
   if (dot === -1) throw new CommandError('InvalidNamespace', `Invalid namespace specified '${text}'`)
@@ -51,7 +51,7 @@ export function checkDatabaseName(name: string): void {
   if (!isValid) throw new CommandError('InvalidNamespace', `Invalid database name: '${name}'`)
 }
 
-/** Names that MongoDB keeps for itself; nobody may create them. */
+/** Names that MongoDB reserves. Nobody may create them. */
 export function isSystemCollection(collection: string): boolean {
   return collection.startsWith('system.')
 }

@@ -1,4 +1,4 @@
-/** OP_COMPRESSED: a message inside another one. Answers are compressed as their requests were. */
+/** OP_COMPRESSED: a compressed message. An answer uses the compressor of its request. */
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -6,7 +6,7 @@ import { KiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { FramingError, headerBytes } from './frame.ts'
 
-/** Larger messages are compressed and decompressed outside the event loop. */
+/** Larger messages are compressed and decompressed on another thread. */
 const mongoInlineCompressionBytesMax = 64 * KiB
 
 export const opCompressed = 2012
@@ -16,7 +16,7 @@ type Work = (bytes: Uint8Array) => MaybePromise<Buffer>
 export interface Compressor {
   readonly id: number
   readonly compress: Work
-  /** Gives back at most so many bytes, or fails. */
+  /** Fails if the result is longer than `bytesMax`. */
   readonly decompress: (bytes: Uint8Array, bytesMax: number) => MaybePromise<Buffer>
 }
 
@@ -49,14 +49,14 @@ function zstdCompressor(): Compressor | undefined {
 
 const zstd = zstdCompressor()
 
-/** By the names `hello` uses, the preferred one first. */
+/** By the names that `hello` uses, the preferred one first. */
 export const compressors: Readonly<Record<string, Compressor>> = {
   ...(zstd !== undefined && { zstd }),
   zlib: zlibCompressor,
 }
 
 export interface Unpacked {
-  /** A whole message, with a header of its own. */
+  /** The whole message, with its own header. */
   readonly message: Buffer
   readonly compressor: Compressor
 }
@@ -85,7 +85,7 @@ export function unpack(packed: Buffer, bytesMax: number): MaybePromise<Unpacked>
   }
   let content: MaybePromise<Buffer>
   try {
-    // A limit of zero would mean no limit.
+    // zlib takes a limit of zero as "no limit".
     content = compressor.decompress(packed.subarray(headerBytes + 9), Math.max(1, uncompressedBytes))
   } catch {
     return refuse()

@@ -1,34 +1,36 @@
 /**
- * Messages out of a byte stream: many in a chunk, or one over many chunks.
+ * Cuts messages out of a byte stream. A chunk may hold many messages, and a message may take many chunks.
  *
- * A message that lies in one chunk is used where it lies. Otherwise its chunks are kept in a list and joined
- * once: joining at every chunk costs 3.6 times as much for a message of 860 KB.
+ * A message inside one chunk is used in place. Otherwise its chunks are collected in a list and joined once:
+ * joining at every chunk costs 3.6 times as much for a message of 860 KB.
  */
 
-/** MongoDB's own limits, as `hello` tells them to drivers: a message, the writes of one command. */
+/** MongoDB's own limit, which `hello` tells to drivers. */
 export const mongoMessageBytesMax = 48_000_000
 
-/** Chunks of a message that are kept as they came before they are joined: a client may send single bytes. */
+/**
+ * Chunks that are kept before they are joined. The limit protects against clients that send single bytes.
+ */
 const mongoMessagePartsMax = 1024
 
 export const headerBytes = 16
 
 const lengthBytes = 4
 
-/** The stream cannot be understood any further; the connection must be closed. */
+/** The stream is broken. The connection must be closed. */
 export class FramingError extends Error {
   override readonly name = 'FramingError'
 }
 
 export class FrameReader {
   readonly #onMessage: (message: Buffer) => void
-  /** The longest message that is accepted; a stranger's limit is lower. */
+  /** The longest message that is accepted. Before login the limit is lower. */
   bytesMax: number
-  /** Of an incomplete message: parts already joined, then chunks as they came. */
+  /** Parts of an incomplete message: first those already joined, then the latest chunks. */
   #joined: Buffer[] = []
   #chunks: Buffer[] = []
   #bytes = 0
-  /** The length of the incomplete message, when its beginning is there. */
+  /** The length of the incomplete message, once its header is there. */
   #wanted = 0
 
   constructor(onMessage: (message: Buffer) => void, bytesMax = mongoMessageBytesMax) {
@@ -79,7 +81,7 @@ export class FrameReader {
     }
   }
 
-  /** Everything kept so far in one piece. */
+  /** Everything collected so far, in one piece. */
   #take(): Buffer {
     const whole = Buffer.concat([...this.#joined, ...this.#chunks], this.#bytes)
     this.#joined = [whole]

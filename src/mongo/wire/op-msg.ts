@@ -1,8 +1,7 @@
 /**
- * OP_MSG: a command as one body and any number of document sequences, and the form of every answer to it.
+ * OP_MSG: a command as one body and any number of document sequences. Every answer has this form too.
  *
- * What is wrong within a well framed message is an error of the command (`CommandError`), with MongoDB's code
- * for it.
+ * Errors inside a well-framed message are errors of the command (`CommandError`), with MongoDB's code.
  */
 
 import { CommandError } from '../answers/command-error.ts'
@@ -20,19 +19,19 @@ const requiredFlags = 0xffff
 const checksumBytes = 4
 const sectionsStart = headerBytes + 4
 
-/** Documents that stand behind each other, each with its own length. Not looked into yet. */
+/** Documents one after the other, each with its length. They have not been parsed yet. */
 export interface DocumentSequence {
   readonly name: string
   readonly documents: Buffer
 }
 
 export interface CommandMessage {
-  /** One document, not looked into yet. */
+  /** One document, not parsed yet. */
   readonly body: Buffer
   readonly sequences: readonly DocumentSequence[]
 }
 
-/** Whether the client waits for an answer, even to a message that is otherwise nonsense. */
+/** Whether the client waits for an answer. Readable even if the rest of the message is broken. */
 export function wantsAnswer(message: Buffer): boolean {
   return message.length < sectionsStart || (message.readUInt32LE(headerBytes) & moreToCome) === 0
 }
@@ -90,10 +89,10 @@ function parseSequence(section: Buffer, before: readonly DocumentSequence[]): Do
   return { name, documents: section.subarray(nameEnd + 1) }
 }
 
-/** Room before the document of an answer. */
+/** Where the document of an answer begins. */
 export const answerStart = sectionsStart + 1
 
-/** Fills in what stands before the document; the document itself already begins at `answerStart`. */
+/** Writes the header of an answer. The document is already there, at `answerStart`. */
 export function finishOpMsg(answer: Buffer, ids: { readonly requestId: number; readonly responseTo: number }): void {
   answer.writeInt32LE(answer.length, 0)
   answer.writeInt32LE(ids.requestId, 4)

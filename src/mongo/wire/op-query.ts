@@ -1,4 +1,4 @@
-/** OP_QUERY and OP_REPLY: the old form, in which every driver still says its first word. */
+/** OP_QUERY and OP_REPLY: the old message form. Drivers still use it for their first message. */
 
 import { FramingError, headerBytes } from './frame.ts'
 
@@ -9,7 +9,7 @@ const awaitCapable = 8
 
 export interface HandshakeMessage {
   readonly requestId: number
-  /** `admin.$cmd` */
+  /** `admin.$cmd`. */
   readonly namespace: string
   readonly body: Buffer
 }
