@@ -3,51 +3,19 @@
  * since 1970.
  *
  * Ticks are bigints, because those of our time do not fit the 53 bits of a double. The calendar is computed
- * here and not asked of JavaScript's Date, which knows milliseconds only and accepts more than ISO 8601.
+ * by base/calendar.ts and not by JavaScript's Date, which knows milliseconds only and accepts more than
+ * ISO 8601.
  */
+
+import { type CivilDateTime, civilFromDays, daysFromCivil, daysInMonth } from '../../base/calendar.ts'
 
 export const ticksPerMillisecond = 10_000n
 export const ticksPerSecond = 10_000_000n
 export const ticksPerDay = 864_000_000_000n
 
-export interface DateTimeParts {
-  readonly year: number
-  readonly month: number
-  readonly day: number
-  readonly hour: number
-  readonly minute: number
-  readonly second: number
+export interface DateTimeParts extends CivilDateTime {
   /** Hundreds of nanoseconds within the second. */
   readonly fraction: number
-}
-
-/** Days since 1970-01-01 of a date of the proleptic Gregorian calendar (Howard Hinnant's algorithm). */
-function daysFromCivil(year: number, month: number, day: number): number {
-  const shifted = month <= 2 ? year - 1 : year
-  const era = Math.floor(shifted / 400)
-  const yearOfEra = shifted - era * 400
-  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
-  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear
-  return era * 146_097 + dayOfEra - 719_468
-}
-
-function civilFromDays(days: number): { year: number; month: number; day: number } {
-  const shifted = days + 719_468
-  const era = Math.floor(shifted / 146_097)
-  const dayOfEra = shifted - era * 146_097
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  )
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
-  const monthIndex = Math.floor((5 * dayOfYear + 2) / 153)
-  const month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-  return { year, month, day: dayOfYear - Math.floor((153 * monthIndex + 2) / 5) + 1 }
-}
-
-export function daysInMonth(year: number, month: number): number {
-  const [nextYear, nextMonth] = month === 12 ? [year + 1, 1] : [year, month + 1]
-  return daysFromCivil(nextYear, nextMonth, 1) - daysFromCivil(year, month, 1)
 }
 
 /** The ticks of a date, or undefined when there is no such date. */

@@ -3,11 +3,11 @@
  * the functions called STATIC and those that are not give the same answer.
  */
 
+import { daysInMonth } from '../../base/calendar.ts'
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
 import { formatPattern } from './date-time-format.ts'
 import {
-  daysInMonth,
   floorDivide,
   formatDateTime,
   isInRange,

@@ -3,9 +3,10 @@
  * years.
  */
 
+import { civilFromDays, daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
 import { int64Max, int64Min } from '../../../document/bson/number.ts'
 import { refuse } from '../frame/define.ts'
-import { civilFromDays, daysFromCivil, daysInMonth, isoDayOfWeek, joinDays, msPerDay, splitDays } from './calendar.ts'
+import { isoDayOfWeek, joinDays, msPerDay, splitDays } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utcMsOf } from './time-zone.ts'
 
 /**

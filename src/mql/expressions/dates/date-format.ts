@@ -1,7 +1,7 @@
 /** Dates as text: the formats of `$dateToString`, and ISO 8601. */
 
 import { refuse } from '../frame/define.ts'
-import { dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, partsOf, splitDays, weekOfYear } from './calendar.ts'
+import { dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, partsOf, splitDays, weekOfYear } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utc } from './time-zone.ts'
 
 export const monthNames: readonly string[] =

@@ -5,9 +5,10 @@
  * with a year, month and day, with or without a time, an offset or the usual abbreviations of zones.
  */
 
+import { daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
 import { refuse } from '../frame/define.ts'
-import { daysFromCivil, daysFromIsoWeek, daysInMonth, joinDays } from './calendar.ts'
 import { monthNames } from './date-format.ts'
+import { daysFromIsoWeek, joinDays } from './days-and-weeks.ts'
 import { offsetOf, type TimeZone, utcMsOf } from './time-zone.ts'
 
 const conversionFailure = 241

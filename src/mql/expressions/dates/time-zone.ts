@@ -1,7 +1,8 @@
 /** Time zones: offsets from UTC given as such, and the zones of the Olson database by their names. */
 
+import { daysFromCivil } from '../../../base/calendar.ts'
 import { refuse } from '../frame/define.ts'
-import { daysFromCivil, msPerDay } from './calendar.ts'
+import { msPerDay } from './days-and-weeks.ts'
 
 export interface TimeZone {
   readonly isUtc: boolean

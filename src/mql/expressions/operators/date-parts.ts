@@ -1,11 +1,12 @@
 /** Operators that take dates apart and put them together. */
 
+import { daysFromCivil } from '../../../base/calendar.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, date, int32, int64, nullValue, type Value } from '../../../document/bson/value.ts'
+import { requireDocument, requireMoment, zoneOf } from '../dates/date-operand.ts'
 import {
   dayOfWeek,
   dayOfYear,
-  daysFromCivil,
   daysFromIsoWeek,
   isoDayOfWeek,
   isoWeek,
@@ -13,8 +14,7 @@ import {
   partsOf,
   splitDays,
   weekOfYear,
-} from '../dates/calendar.ts'
-import { requireDocument, requireMoment, zoneOf } from '../dates/date-operand.ts'
+} from '../dates/days-and-weeks.ts'
 import { localMsOf, timeZoneNamed, utc, utcMsOf } from '../dates/time-zone.ts'
 import { int64Of, isNullish, namedArguments, nameOfType, optional, refuse, unary } from '../frame/define.ts'
 import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'

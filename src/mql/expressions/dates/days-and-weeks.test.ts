@@ -2,18 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  civilFromDays,
-  dayOfWeek,
-  daysFromCivil,
-  daysFromIsoWeek,
-  isoDayOfWeek,
-  isoWeek,
-  joinDays,
-  partsOf,
-  splitDays,
-} from './calendar.ts'
+import { civilFromDays, daysFromCivil } from '../../../base/calendar.ts'
 import { formatDate, printIsoDate } from './date-format.ts'
+import { dayOfWeek, daysFromIsoWeek, isoDayOfWeek, isoWeek, joinDays, partsOf, splitDays } from './days-and-weeks.ts'
 import { localMsOf, timeZoneNamed, utc, utcMsOf } from './time-zone.ts'
 
 /** Moments over the whole range of JavaScript's dates, the same in every run. */
