@@ -1,4 +1,4 @@
-/** What clients are told of a change. */
+/** Builds the events of change streams. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
@@ -12,15 +12,15 @@ import { timestampOf } from '../service/cluster-time.ts'
 import type { StreamOptions } from './options.ts'
 import { updateDescription } from './update-description.ts'
 
-/** Marks the delete of a document whose time was over; MongoDB has no such field, and drivers ignore it. */
+/** Marks the delete of an expired document. MongoDB has no such field; drivers ignore it. */
 export const expiryField = 'mayflyExpired'
 
 export interface EventContext {
   readonly collection: Collection
   readonly options: StreamOptions
-  /** Whether the change put a document in the place of another, and did not update it. */
+  /** Whether the change replaced the whole document instead of updating it. */
   readonly isReplacement: boolean
-  /** The document as it is now, for `updateLookup`. */
+  /** Reads the present document, for `updateLookup`. */
   readonly lookUp: (entry: LogEntry) => Promise<Uint8Array | undefined>
 }
 
@@ -100,7 +100,7 @@ function namespaceDocument({ database, collection }: Namespace): BsonDocument {
   return BsonDocument.view(encodeFields({ db: database, coll: collection === '' ? undefined : collection }))
 }
 
-/** Of what happened to a collection or database as a whole. */
+/** An event about a whole collection or database. */
 export function catalogEvent(
   operationType: 'drop' | 'rename' | 'dropDatabase' | 'invalidate',
   { token, seconds, namespace, to }: { token: BsonDocument; seconds: number; namespace?: Namespace; to?: Namespace },

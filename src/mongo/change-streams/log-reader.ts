@@ -1,4 +1,4 @@
-/** Reads the logs of several collections as one, in the order of time. */
+/** Reads the change logs of several collections as one, in the order of time. */
 
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
@@ -17,7 +17,7 @@ export interface FoundEntry {
 
 export interface ReadLogs {
   readonly found: readonly FoundEntry[]
-  /** Where each log stands when everything that was found has been told. */
+  /** The position in each log after all found entries. */
   readonly positions: ReadonlyMap<number, ChangePosition>
   readonly chargeRu: number
 }
@@ -55,14 +55,15 @@ export async function readLogs(
   }
   found.sort(compare)
   if (horizon === undefined) return { found, positions, chargeRu }
-  // What lies beyond the end of a page that was not the last may come after something that is not read yet.
+  // If a log has more pages, its unread entries may be older than entries of other logs. Give only what is
+  // surely in order.
   const sure = found.filter(each => compare(each, horizon) <= 0)
   const reached = new Map(after)
   for (const { collection, entry } of sure) reached.set(collection.container.number, entry.position)
   return { found: sure, positions: reached, chargeRu }
 }
 
-/** A collection that was dropped meanwhile has none. */
+/** A collection that was dropped meanwhile has no entries. */
 async function readOne(engine: Engine, { container }: Collection, after: ChangePosition) {
   try {
     return await engine.readLog(
@@ -76,7 +77,7 @@ async function readOne(engine: Engine, { container }: Collection, after: ChangeP
   }
 }
 
-/** Positions are numbers of one order where a store has one; otherwise the seconds must do. */
+/** Positions are comparable numbers if the store has one order. Otherwise compare by second. */
 function compare(left: FoundEntry, right: FoundEntry): number {
   const [a, b] = [left.entry, right.entry]
   if (a.ts !== b.ts) return a.ts - b.ts

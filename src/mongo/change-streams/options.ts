@@ -1,4 +1,4 @@
-/** What a change stream is asked for. */
+/** The options of a change stream. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'

@@ -1,9 +1,9 @@
 /**
- * Change streams: what happens to documents, as events, from now on or from where a token stands.
+ * Change streams: changes of documents as events, from now on or from a resume token.
  *
- * They read the logs of the collections they watch (`log-reader.ts`), which hold every version, delete and
- * death with its images. A stream over a collection ends when that is dropped or renamed; one over a database
- * when that is dropped.
+ * A stream reads the change logs of the collections it watches (`log-reader.ts`). They hold every version,
+ * delete and death with its images. A stream over a collection ends when the collection is dropped or
+ * renamed, a stream over a database when that is dropped.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -22,13 +22,13 @@ import { readLogs } from './log-reader.ts'
 import type { StreamOptions } from './options.ts'
 import { tokenOf } from './token.ts'
 
-/** How long a change stream sleeps when it is not woken: purges and other gateways change things unheard. */
+/** How long a change stream sleeps. Purges and other gateways change data without waking it. */
 const mongoChangePollMs = 100
 
 export interface StreamRequest {
   readonly scope: WatchScope
   readonly options: StreamOptions
-  /** Makes the rest of the pipeline, for each batch of events. */
+  /** Compiles the rest of the pipeline. It is compiled again for each batch of events. */
   readonly pipeline: () => Pipeline
 }
 
@@ -42,7 +42,7 @@ class ChangeStream implements CursorSource {
   readonly #call: CommandCall
   readonly #request: StreamRequest
   #positions = new Map<number, ChangePosition>()
-  /** The collections it has seen, by number, with the names they had. */
+  /** The collections it has seen: their numbers and their names at that time. */
   readonly #seen = new Map<number, Namespace>()
   #isOver = false
 
@@ -70,7 +70,7 @@ class ChangeStream implements CursorSource {
     if (scope.kind === 'collection' && options.start.kind === 'after') this.#checkSame(started)
   }
 
-  /** A token of a collection that was dropped since belongs to another one. */
+  /** Refuses a token whose collection was dropped and created again. */
   #checkSame(collections: readonly Collection[]): void {
     const { start } = this.#request.options
     const [collection] = collections
@@ -164,7 +164,7 @@ class ChangeStream implements CursorSource {
     })
   }
 
-  /** What became of collections that are no longer there under the name they had. */
+  /** Events for collections that were dropped or renamed. */
   async #catalogEvents(collections: readonly Collection[]): Promise<Uint8Array[]> {
     const { scope } = this.#request
     const seconds = await this.#engine.store.moment()
@@ -204,7 +204,7 @@ class ChangeStream implements CursorSource {
     return found === undefined ? undefined : namespaceOf(found)
   }
 
-  /** The rest of the pipeline, which must leave the tokens alone. */
+  /** Runs the rest of the pipeline. It must not change the resume tokens. */
   async #piped(events: readonly Uint8Array[]): Promise<Uint8Array[]> {
     const results: Uint8Array[] = []
     const input = (async function* () {

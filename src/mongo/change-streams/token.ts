@@ -1,8 +1,8 @@
 /**
- * Resume tokens: where a change stream stands, in a form that clients keep and hand back.
+ * Resume tokens: the position of a change stream, in a form that clients keep and send back.
  *
- * A stream may read several logs, so a token has a position in each of them. An invalidate token stands at
- * the end of a stream: nothing comes behind it but a new beginning (`startAfter`).
+ * A stream may read several logs, so a token has a position in each. After an invalidate token a stream is
+ * over; only a new stream can start there (`startAfter`).
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -13,11 +13,11 @@ import type { ChangePosition } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
 
-/** A resume token has a position for each collection that its stream watches. */
+/** A resume token has a position for each watched collection, so it may be long. */
 const mongoTokenBytesMax = 1 * MiB
 
 export interface StreamPosition {
-  /** By the number of the container. */
+  /** By container number. */
   readonly positions: ReadonlyMap<number, ChangePosition>
   readonly isInvalidate: boolean
 }

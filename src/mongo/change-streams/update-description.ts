@@ -1,10 +1,10 @@
-/** What an update changed, from the document before and after it. */
+/** Computes what an update changed, from the document before and after. */
 
 import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, string } from '../../document/bson/value.ts'
 
-/** Documents within documents are compared field by field; anything else that differs is shown whole. */
+/** Nested documents are compared field by field. Any other changed value is shown whole. */
 export function updateDescription(before: BsonDocument, after: BsonDocument): BsonDocument {
   const updated: Field[] = []
   const removed: string[] = []
@@ -16,7 +16,7 @@ export function updateDescription(before: BsonDocument, after: BsonDocument): Bs
   ])
 }
 
-/** Recurses as deep as stored documents nest. */
+/** Recursion is bounded by the depth of stored documents. */
 function compare(before: BsonDocument, after: BsonDocument, path: string, updated: Field[], removed: string[]): void {
   for (const [name] of before.fields) if (after.get(name) === undefined) removed.push(path + name)
   for (const [name, value] of after.fields) {

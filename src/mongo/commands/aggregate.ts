@@ -1,4 +1,4 @@
-/** aggregate: documents through a pipeline. */
+/** aggregate: runs documents through a pipeline. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
@@ -46,7 +46,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   })
 }
 
-/** A stream is about a collection, about a database, or, asked of `admin`, about everything. */
+/** A stream watches a collection, a database, or, if asked of `admin`, everything. */
 async function changeStreamSource(
   call: CommandCall,
   namespace: Namespace,
@@ -68,7 +68,7 @@ async function changeStreamSource(
   return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, namespace, stages, collection) })
 }
 
-/** `aggregate: 1` is about a database and no collection. */
+/** `aggregate: 1` names a database without a collection. */
 export function aggregateNamespace(call: CommandCall): Namespace {
   const name = call.args.value(call.args.name)
   if (name?.type === bsonType.string) return namespaceOf(call)

@@ -1,4 +1,4 @@
-/** collMod: changes what can be changed of a collection, above all when its documents die. */
+/** collMod: changes the options of a collection, above all when its documents expire. */
 
 import { equalValues } from '../../document/bson/compare.ts'
 import { CommandError } from '../answers/command-error.ts'

@@ -19,7 +19,7 @@ import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamesp
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
 
-/** What `create` can be told, and what comes of it. */
+/** The options of `create`, and what is done with each. */
 const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = {
   changeStreamPreAndPostImages: 'kept',
   autoIndexId: 'ignored',
@@ -81,7 +81,7 @@ async function drop(call: CommandCall): Promise<Fields> {
   return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
 }
 
-/** Cursors of the collection end with its old name, as they do in MongoDB. */
+/** Open cursors of the collection end, as in MongoDB. */
 async function renameCollection({ service, args }: CommandCall): Promise<Fields> {
   const { engine, cursors } = service
   const from = parseNamespace(args.requiredString('renameCollection'))

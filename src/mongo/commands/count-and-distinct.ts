@@ -14,7 +14,7 @@ import { namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
 
-/** The values of a `distinct` come in one document. */
+/** `distinct` answers in one document, so this is MongoDB's limit for a document. */
 const mongoDistinctBytesMax = 16 * MiB
 
 async function count(call: CommandCall): Promise<Fields> {

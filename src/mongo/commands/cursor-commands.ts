@@ -34,7 +34,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
       },
     }
   } catch (error) {
-    // A source that failed cannot go on: whether it moved is not known.
+    // After a failure the position of the source is unknown, so the cursor is closed.
     service.cursors.close(cursor)
     throw error
   } finally {

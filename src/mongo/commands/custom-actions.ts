@@ -1,6 +1,6 @@
 /**
- * Cosmos's own commands: customAction, which makes databases and collections with throughput and shard key,
- * and shardCollection.
+ * Cosmos's own commands: customAction (databases and collections with throughput and shard key) and
+ * shardCollection.
  */
 
 import {
@@ -107,7 +107,7 @@ async function replaceIndexes(call: CommandCall, collection: Collection, wanted:
   for (const spec of wanted) current = await createIndex(call, current, spec)
 }
 
-/** Streams of Cosmos are cut by physical partitions, each with a token; ours are whole. */
+/** Cosmos has a stream and a token for each physical partition. Ours has one for the whole collection. */
 async function getChangeStreamTokens(call: CommandCall): Promise<Fields> {
   const { service, database, args } = call
   const { engine } = service
@@ -136,7 +136,7 @@ async function getCollection(call: CommandCall): Promise<Fields> {
   }
 }
 
-/** Only an empty collection can be sharded: its documents would have to move. */
+/** Only an empty collection can be sharded, because its documents would have to move. */
 async function shardCollection({ service, args }: CommandCall): Promise<Fields> {
   const namespace = parseNamespace(args.requiredString('shardCollection'))
   const key = args.requiredDocument('key')
@@ -190,7 +190,7 @@ function checkThroughput(value: number, min: number, step: number): void {
   }
 }
 
-/** Autoscale goes down to a tenth. */
+/** Autoscale scales down to a tenth. */
 const autoscaleRange = 10
 
 function shownThroughput(throughput: Throughput | null): Fields {

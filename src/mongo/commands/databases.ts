@@ -18,7 +18,7 @@ async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   const all = [...(await service.engine.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
   for (const database of all) {
     const collections = await collectionsOf(service.engine, database)
-    // A database without collections is none; containers of the NoSQL side do not count.
+    // A database without collections does not exist for Mongo. NoSQL containers do not count.
     if (collections.length === 0) continue
     let bytes = 0
     if (!isNameOnly) for (const each of collections) bytes += (await measure(service.engine, each)).bytes
@@ -33,7 +33,7 @@ async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   }
 }
 
-/** What the NoSQL side keeps in a database of the same name stays. */
+/** NoSQL containers in a database of the same name stay. */
 async function dropDatabase({ service, database }: CommandCall): Promise<Fields> {
   checkDatabaseName(database)
   if (['admin', 'config', 'local'].includes(database)) {

@@ -1,4 +1,4 @@
-/** delete: removes one or all documents that satisfy a filter. */
+/** delete: removes one or all documents that match a filter. */
 
 import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/filter/match.ts'

@@ -1,4 +1,4 @@
-/** What clients and people ask about the server itself. */
+/** Commands that ask about the server itself. */
 
 import { arch, cpus, hostname, type as osType, platform, release, totalmem } from 'node:os'
 import { machine } from '../../base/clock.ts'
@@ -15,7 +15,7 @@ import type { MongoSettings } from '../service/service.ts'
 import { mechanisms } from '../session/scram.ts'
 import { setName, wireVersions } from './hello.ts'
 
-/** The MongoDB whose wire version we speak; clients switch features by it. */
+/** The MongoDB version whose wire protocol we speak. Clients enable features by it. */
 export const mongoVersion = '7.0.0'
 
 function buildInfo({ service }: CommandCall): Fields {
@@ -39,7 +39,7 @@ function buildInfo({ service }: CommandCall): Fields {
 
 interface Parameter {
   readonly get: (settings: MongoSettings) => FieldValue
-  /** undefined: it cannot be changed. */
+  /** Undefined: the parameter cannot be changed. */
   readonly set?: (settings: MongoSettings, args: Arguments, name: string) => void
 }
 
@@ -47,7 +47,7 @@ const parameters: Readonly<Record<string, Parameter>> = {
   featureCompatibilityVersion: { get: () => ({ version: '7.0' }) },
   authenticationMechanisms: { get: () => mechanisms },
   ttlMonitorEnabled: { get: () => true },
-  // The purger does not wait between passes; clients that set the value may.
+  // The purger does not sleep between passes. The parameter exists for clients that set it.
   ttlMonitorSleepSecs: {
     get: () => 1,
     set: (_, args, name) => {
@@ -173,7 +173,7 @@ async function serverStatus({ service, client }: CommandCall): Promise<Fields> {
 }
 
 /**
- * What the last command of this session or on this connection cost, whichever came later, in Cosmos's words.
+ * The cost of the last command of this session or this connection, whichever is later, in Cosmos's words.
  */
 function getLastRequestStatistics({ client, session }: CommandCall): Fields {
   const last = (session?.last?.number ?? 0) > (client.last?.number ?? 0) ? session!.last : client.last

@@ -1,4 +1,4 @@
-/** explain: which index serves a query, and what it finds. What is dead is not found, here either. */
+/** explain: which index serves a query, and what it finds. Expired documents are not found here either. */
 
 import { hostname } from 'node:os'
 import { machine } from '../../base/clock.ts'
@@ -30,7 +30,7 @@ type Verbosity = (typeof verbosities)[number]
 
 interface Explained extends Pick<FindQuery, 'matcher' | 'sort' | 'skip' | 'limit'> {
   readonly filter: BsonDocument
-  /** Only the number of documents is wanted. */
+  /** Only the number of documents is asked for. */
   readonly isCount?: boolean
 }
 
@@ -60,7 +60,7 @@ async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fie
   return explained(call, namespaceOf(call), query, verbosity)
 }
 
-/** Where each command has its filter. */
+/** Each command has its filter in a different field. */
 function filterOf(args: Arguments): BsonDocument {
   switch (args.name) {
     case 'find':
@@ -81,7 +81,7 @@ function filterOf(args: Arguments): BsonDocument {
   }
 }
 
-/** How many of the documents a command goes to. */
+/** The skip and limit of a command. */
 function windowOf(args: Arguments): Pick<FindQuery, 'skip' | 'limit'> {
   switch (args.name) {
     case 'find': {
@@ -177,7 +177,7 @@ async function runThrough(call: CommandCall, collection: Collection, query: Expl
 
 interface Plan {
   readonly winningPlan: Fields
-  /** Documents are found by keys, of an index or their own. */
+  /** Documents are found by keys: of an index, or their own. */
   readonly isByKey: boolean
 }
 

@@ -1,4 +1,4 @@
-/** findAndModify: changes one document and answers with it, as it was or as it is. */
+/** findAndModify: changes one document and returns it, as it was before or after the change. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
@@ -31,7 +31,7 @@ interface Modification {
   readonly filter: BsonDocument
   readonly matcher: Matcher
   readonly sort: Sort | undefined
-  /** undefined: the document is to be removed. */
+  /** Undefined: remove the document. */
   readonly update: CompiledUpdate | undefined
   readonly isUpsert: boolean
   readonly isNewWanted: boolean
@@ -96,7 +96,7 @@ async function modify(
   throw new CommandError('WriteConflict', 'The document keeps coming and going.')
 }
 
-/** `nModified: 0` says that it is no simple result. */
+/** `nModified: 0` marks a result that needs a full record. */
 function resultOf({ before, after }: Mutated, { isNewWanted, update }: Modification): StatementResult {
   const shown = isNewWanted && update !== undefined ? after! : before
   return { n: 1, nModified: before === after ? 0 : 1, value: toBase64(shown) }

@@ -1,4 +1,4 @@
-/** find: documents that satisfy a filter, as a cursor. */
+/** find: returns the documents that match a filter, as a cursor. */
 
 import { RequestError } from '../../base/error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
@@ -30,7 +30,7 @@ function find(call: CommandCall): MaybePromise<Fields> {
   })
 }
 
-/** Options under which a find by `_id` is still nothing but that. */
+/** With no other options a find by `_id` is a plain point read. */
 const plainFields: ReadonlySet<string> = new Set([
   'find',
   'filter',
@@ -56,7 +56,7 @@ function pointId({ shardKey }: Collection, filter: BsonDocument): string | undef
   return shardKey === undefined ? onlyId(filter) : undefined
 }
 
-/** The stored bytes go out as they are. */
+/** Sends the stored bytes unchanged. */
 function readPoint(call: CommandCall, { container, name }: Collection, id: string): MaybePromise<Fields> {
   const answer = (documents: readonly Uint8Array[]): Fields => ({
     cursor: { firstBatch: new Documents(documents), id: 0n, ns: name },

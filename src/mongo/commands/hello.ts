@@ -1,5 +1,5 @@
 /**
- * hello and isMaster: the greeting in which a client learns what it talks to. We are a replica set of one.
+ * hello and isMaster: the greeting that tells a client about the server. We are a replica set of one member.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -15,13 +15,15 @@ import { mongoMessageBytesMax } from '../wire/frame.ts'
 import { mongoWriteBatchMax } from '../write/write-command.ts'
 import { startLogin } from './login.ts'
 
-/** What Cosmos calls it. */
+/** The name that Cosmos uses. */
 export const setName = 'globaldb'
 
-/** Wire version 21 is MongoDB 7.0. With 25 drivers would send `bulkWrite`, which is not there. */
+/**
+ * Wire version 21 is MongoDB 7.0. With version 25 drivers would send `bulkWrite`, which is not supported.
+ */
 export const wireVersions = { minWireVersion: 0, maxWireVersion: 21 } as const
 
-/** Of MongoDB's election in which this server became primary; there was only one. */
+/** The id of the election that made this server primary. There was only one. */
 const electionId = objectId(Buffer.from('7fffffff0000000000000001', 'hex'))
 
 function hello(call: CommandCall): Fields {
@@ -51,7 +53,7 @@ function hello(call: CommandCall): Fields {
   }
 }
 
-/** Of those the client offers, in its order. */
+/** The compressors that both sides know, in the client's order. */
 function commonCompressors({ args }: CommandCall): FieldValue {
   const offered = args.array('compression')?.elements ?? []
   const common = offered.flatMap(name =>
@@ -60,14 +62,15 @@ function commonCompressors({ args }: CommandCall): FieldValue {
   return common.length === 0 ? undefined : common
 }
 
-/** Asked for as `database.user`; said of any name, so that nobody learns which exist. */
+/**
+ * Asked for as `database.user`. The answer is the same for any name, so that nobody learns which users
+ * exist.
+ */
 function supportedMechanisms({ args }: CommandCall): FieldValue {
   return args.string('saslSupportedMechs') === undefined ? undefined : mechanisms
 }
 
-/**
- * The first step of the login may come with the greeting; if it does not work out the client starts again.
- */
+/** The greeting may carry the first step of the login. If that fails, the client starts a normal login. */
 function speculate(call: CommandCall): FieldValue {
   const step = call.args.within('speculativeAuthenticate')
   return step === undefined ? undefined : startLogin(call, step)

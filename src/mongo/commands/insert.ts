@@ -1,4 +1,4 @@
-/** insert: new documents, many in one transaction of the store. */
+/** insert: stores new documents, many in one transaction of the store. */
 
 import { groupBytesMax } from '../../base/limits.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -23,7 +23,7 @@ import {
 interface Insertion extends DocumentWrite {
   readonly index: number
   readonly document: Uint8Array
-  /** Somebody has this `_id`; known once it was decided. */
+  /** The `_id` is taken. Known after the write was decided. */
   isTaken: boolean
 }
 
@@ -79,7 +79,7 @@ class Insertions {
         bytes = 0
       }
     }
-    // What stands before an error of an ordered command is still to be done.
+    // Documents before the error of an ordered command must still be written.
     await this.#write(group)
     this.#errors.sort((a, b) => a.index - b.index)
     return {
@@ -93,7 +93,7 @@ class Insertions {
     return this.#isOrdered && this.#errors.length > 0
   }
 
-  /** undefined: there is nothing to be done, since it was done before or cannot be. */
+  /** Undefined: nothing to do, because it was done before or cannot be done. */
   #prepare(index: number, given: Uint8Array): Insertion | undefined {
     const number = this.#numberOf(index)
     if (this.#record?.find(number) !== undefined) {
@@ -109,8 +109,8 @@ class Insertions {
         key: this.#collection.keyOf(id, document),
         bytes: document.length,
         isTaken: false,
-        // Hardly ever is an `_id` taken, and who inserts in order is done then. Out of order all that are
-        // taken must be known at once.
+        // An `_id` is hardly ever taken, and an ordered insert stops there. An unordered one must know all
+        // taken ids at once.
         isBlind: this.#isOrdered,
         decide: found => {
           insertion.isTaken = found !== undefined
@@ -125,8 +125,7 @@ class Insertions {
   }
 
   /**
-   * All of a group in one transaction. Where that is refused, what stands before the one that is to blame
-   * goes first.
+   * Writes a group in one transaction. If a document is refused, the documents before it are written first.
    */
   async #write(group: readonly Insertion[]): Promise<void> {
     if (group.length === 0) return
@@ -146,10 +145,7 @@ class Insertions {
     }
   }
 
-  /**
-   * A group that could not be written at all, because there is no capacity for it, leaves the others their
-   * chance.
-   */
+  /** If there is no capacity for a group, the other groups are still tried. */
   async #attempt(group: readonly Insertion[], results: ResultsOf | undefined): Promise<Refusal | undefined | 'failed'> {
     try {
       return await writeDocuments(this.#call, this.#collection, group, results)

@@ -1,4 +1,4 @@
-/** saslStart, saslContinue, logout: the login, in which the account key is the password. */
+/** saslStart, saslContinue, logout: the login. The account key is the password. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { binary } from '../../document/bson/value.ts'
@@ -8,7 +8,7 @@ import type { Arguments } from '../requests/arguments.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { LoginError, mechanisms, ScramConversation } from '../session/scram.ts'
 
-/** A connection has one conversation at a time. */
+/** A connection has one login conversation at a time. */
 const conversationId = 1
 
 const empty = new Uint8Array()
@@ -18,7 +18,7 @@ function saslStart(call: CommandCall): Fields {
   return answer ?? failed()
 }
 
-/** The first step; undefined when it cannot be one. */
+/** The first step. Undefined if it is malformed. */
 export function startLogin({ client, service }: CommandCall, args: Arguments): Fields | undefined {
   const wanted = args.string('mechanism')
   const mechanism = mechanisms.find(name => name === wanted)

@@ -1,4 +1,4 @@
-/** What people and their health checks ask a replica set. Ours has one member. */
+/** Commands that ask about the replica set, which has one member. */
 
 import { machine } from '../../base/clock.ts'
 import { date } from '../../document/bson/value.ts'

@@ -1,4 +1,7 @@
-/** startSession, endSessions and their kin. A session needs none of them: it begins when it is used. */
+/**
+ * startSession, endSessions and related commands. A session needs none of them: it begins with its first
+ * use.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { binary } from '../../document/bson/value.ts'
@@ -27,7 +30,7 @@ function refreshSessions({ service, args }: CommandCall): Fields {
   return {}
 }
 
-/** An empty list means all of them. */
+/** An empty list means all sessions. */
 function killSessions(call: CommandCall): Fields {
   const { service, args } = call
   const named = args.documents(args.name) ?? []

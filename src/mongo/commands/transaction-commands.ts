@@ -29,7 +29,8 @@ async function commit(call: CommandCall, session: ClientSession, txnNumber: bigi
   const { transaction } = session
   if (transaction?.number !== txnNumber || !transaction.isActive) {
     if (transaction?.number === txnNumber && transaction.isCommitted) return {}
-    // A commit whose answer was lost is sent again, perhaps to a server that was started since.
+    // A client repeats a commit whose answer was lost. The server may have restarted since, so look at the
+    // stored record.
     const record = await readRecord(engine, session.key)
     if (record?.txnNumber === txnNumber && record.isCommitted) return {}
     transaction?.abort()

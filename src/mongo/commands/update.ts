@@ -1,4 +1,4 @@
-/** update: changes one or all documents that satisfy a filter, or makes one. */
+/** update: changes one or all documents that match a filter, or inserts one. */
 
 import type { RequestError } from '../../base/error.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
@@ -144,7 +144,7 @@ class Updates {
     throw comesAndGoes()
   }
 
-  /** What is not there yet may be made by somebody else just before us, and then be there to be updated. */
+  /** Another client may insert the document just before our upsert. Then we must update theirs. */
   async #updateOne(
     statement: UpdateStatement,
     remembered: (result: StatementResult) => ReadonlyMap<number, StatementResult>,

@@ -1,16 +1,16 @@
-/** Wakes those who wait for changes. */
+/** Wakes change streams that wait for changes. */
 
 import { machine } from '../../base/clock.ts'
 
 export class ChangeSignal {
   readonly #waiting = new Set<() => void>()
 
-  /** Something was written. */
+  /** Called after a write. */
   notify(): void {
     for (const wake of this.#waiting) wake()
   }
 
-  /** Resolves at the next change, or after so long: others may write to the same store. */
+  /** Resolves at the next change, or after this time: other processes may write to the same store. */
   wait(ms: number): Promise<void> {
     return new Promise(resolve => {
       const wake = () => {

@@ -1,7 +1,4 @@
-/**
- * The logical time that answers carry: drivers hand it back with their next command, and change streams can
- * begin there.
- */
+/** The cluster time that answers carry. Drivers send it back, and change streams can start at it. */
 
 import type { Clock } from '../../base/clock.ts'
 import { binary, int64, type TimestampValue, timestamp } from '../../document/bson/value.ts'
@@ -9,12 +6,12 @@ import { encodeFields } from '../answers/fields.ts'
 
 const signature = { hash: binary(new Uint8Array(20)), keyId: int64(0n) }
 
-/** Item time in seconds. Within a second all is one: what began in it is not told apart. */
+/** Item time in seconds. Events within one second have the same timestamp. */
 export function timestampOf(epochSeconds: number): TimestampValue {
   return timestamp((BigInt(epochSeconds) << 32n) | 1n)
 }
 
-/** What every answer says of the time, made once a second. */
+/** The time fields of every answer. They are built once a second. */
 export class ClusterTime {
   readonly #clock: Clock
   #second = -1
@@ -24,7 +21,7 @@ export class ClusterTime {
     this.#clock = clock
   }
 
-  /** As elements of a document. */
+  /** The fields as encoded elements of a document. */
   elements(): Buffer {
     const second = this.#clock.now()
     if (second !== this.#second) {

@@ -1,4 +1,4 @@
-/** One command: what it is called with, what it may do, and what the table of commands says about it. */
+/** One command: how it is called, what it may do, and its entry in the table of commands. */
 
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -18,7 +18,7 @@ export interface CommandCall {
   readonly database: string
   readonly operation: Operation
   readonly session: ClientSession | undefined
-  /** The number under which the session sends this write, or its transaction. */
+  /** The session's number for this retryable write or transaction. */
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean
   /** What the command has cost so far. */
@@ -30,15 +30,15 @@ export type CommandHandler = (call: CommandCall) => MaybePromise<Fields>
 
 export interface Command {
   readonly name: string
-  /** Strangers may say it. */
+  /** Allowed before login. */
   readonly isPublic?: boolean
-  /** Only to be said to the database `admin`. */
+  /** Only allowed on the database `admin`. */
   readonly isForAdmin?: boolean
-  /** Its fields beside those of every command; without a list any field is accepted. */
+  /** Its fields beside the generic ones. Without a list any field is accepted. */
   readonly fields?: readonly string[]
   /** May be part of a transaction. */
   readonly isTransactional?: boolean
-  /** May be sent with a transaction number outside a transaction, to be repeated safely. */
+  /** May have a transaction number outside of a transaction, so that a driver can retry it. */
   readonly isRetryable?: boolean
   readonly run: CommandHandler
 }

@@ -1,9 +1,9 @@
 /**
- * Cursors: results that are fetched batch by batch.
+ * Cursors: results that clients fetch batch by batch.
  *
- * A cursor holds no lock and no snapshot: its source reads on where it stopped, at the moment of each batch.
- * It ends with its last document, when it is killed, with its collection, or when nobody asked for ten
- * minutes of machine time.
+ * A cursor holds no lock and no snapshot. Its source continues where it stopped, at the moment of each
+ * batch. A cursor ends with its last document, when it is killed, with its collection, or after ten minutes
+ * of machine time without a fetch.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -15,19 +15,21 @@ import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import type { Operation } from './operations.ts'
 
-/** A cursor that nobody asks for this long is closed, as MongoDB does; and how many may be open. */
+/**
+ * An idle cursor is closed after this time, as in MongoDB. The second limit is the number of open cursors.
+ */
 const mongoCursorIdleMsMax = 10 * 60 * 1000
 const mongoCursorsMax = 10_000
 
-/** Documents in the first batch of a cursor when the client does not say, and the bytes of any batch. */
+/** The default size of the first batch, and the bytes of any batch. */
 const mongoFirstBatchDefault = 101
 export const mongoBatchBytesMax = 16 * MiB
 
-/** The command that wants a batch, and pays for it. */
+/** The command that fetches a batch and pays for it. */
 export interface Fetching {
   readonly operation: Operation
   chargeRu: number
-  /** How many documents it looked at, for `explain`. */
+  /** Documents examined, for `explain`. */
   documentsRead: number
 }
 
@@ -35,14 +37,14 @@ export interface BatchRequest {
   readonly documentsMax: number
   readonly bytesMax: number
   readonly by: Fetching
-  /** A tailing source may wait so long for its next document. */
+  /** How long a tailing source may wait for its next document. */
   readonly waitMs: number
 }
 
 export interface CursorBatch {
   readonly documents: readonly Uint8Array[]
   readonly isEnd: boolean
-  /** Of a change stream: where it stands behind this batch. */
+  /** The position of a change stream after this batch. */
   readonly resumeToken?: BsonDocument
 }
 
@@ -52,10 +54,10 @@ export interface CursorSource {
 
 export interface CursorSettings {
   readonly namespace: string
-  /** Only the session that opened it may read on. */
+  /** Only the session that opened the cursor may fetch from it. */
   readonly session: string | undefined
   readonly hasNoTimeout: boolean
-  /** Numbers of the containers it reads; it ends with them. */
+  /** The numbers of the containers it reads. It ends when one of them is deleted. */
   readonly containers: readonly number[]
 }
 
@@ -64,7 +66,7 @@ export class Cursor {
   readonly source: CursorSource
   readonly settings: CursorSettings
   usedMs = machine.monotonicMs()
-  /** The command that is fetching from it. */
+  /** The command that is fetching now. */
   operation: Operation | undefined
 
   constructor(id: bigint, source: CursorSource, settings: CursorSettings) {
@@ -75,7 +77,7 @@ export class Cursor {
 }
 
 export class CursorRegistry {
-  /** In the order of their last use. */
+  /** Least recently used first. */
   readonly #cursors = new Map<bigint, Cursor>()
   #opened = 0
   #timedOut = 0
@@ -127,7 +129,7 @@ export class CursorRegistry {
     for (const cursor of this.#cursors.values()) if (cursor.settings.containers.includes(container)) this.close(cursor)
   }
 
-  /** The least recently used stand first; those that may stay for ever are passed over. */
+  /** The least recently used come first. Cursors without a timeout are skipped. */
   closeIdle(): void {
     const before = machine.monotonicMs() - mongoCursorIdleMsMax
     for (const cursor of this.#cursors.values()) {
@@ -140,13 +142,13 @@ export class CursorRegistry {
 }
 
 export interface FirstBatchRequest extends CursorSettings {
-  /** undefined: MongoDB's default. */
+  /** Undefined: MongoDB's default. */
   readonly batchSize: number | undefined
   readonly isSingleBatch: boolean
   readonly by: Fetching
 }
 
-/** The answer to a command that opens a cursor: its first batch, and an id when there is more. */
+/** Answers a command that opens a cursor: the first batch, and a cursor id if there is more. */
 export function openCursor(
   cursors: CursorRegistry,
   source: CursorSource,
@@ -166,7 +168,7 @@ export function openCursor(
   })
 }
 
-/** All there is, in one batch if it fits: for lists that are short by nature. */
+/** A source over a short list, in one batch if it fits. */
 export function listSource(documents: readonly Uint8Array[]): CursorSource {
   let at = 0
   return {

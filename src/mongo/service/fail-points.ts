@@ -1,6 +1,6 @@
 /**
- * failCommand: makes commands fail on purpose, as drivers' own tests ask MongoDB to do. Only where test
- * commands were switched on (`setParameter: {enableTestCommands: true}`).
+ * failCommand: makes commands fail on purpose, for the test suites of drivers. Works only if test commands
+ * are on (`setParameter: {enableTestCommands: true}`).
  */
 
 import { machine } from '../../base/clock.ts'
@@ -9,15 +9,15 @@ import type { Value } from '../../document/bson/value.ts'
 import { CommandError, type ErrorLabel } from '../answers/command-error.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'
 
-/** The connection is to be cut instead of answering. */
+/** Cut the connection instead of answering. */
 export class CutConnection extends Error {
   override readonly name = 'CutConnection'
 }
 
 interface FailCommand {
-  /** How often it still strikes. */
+  /** How many times it will still fail a command. */
   times: number
-  /** How many commands it lets pass before. */
+  /** How many commands pass before it starts. */
   skip: number
   readonly commands: ReadonlySet<string>
   readonly errorCode: number | undefined
@@ -48,7 +48,7 @@ export class FailPoints {
           }
   }
 
-  /** Called before a command is carried out. */
+  /** Called before a command runs. */
   strike(command: string): Promise<void> | undefined {
     const point = this.#failCommand
     if (point === undefined || !point.commands.has(command)) return undefined

@@ -1,4 +1,4 @@
-/** The commands that are being carried out: who asked, since when, and whether they shall stop. */
+/** The running commands: who sent them, since when they run, and whether they must stop. */
 
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -14,7 +14,7 @@ export class Operation {
   readonly database: string
   readonly connectionId: number
   readonly startMs = machine.monotonicMs()
-  /** Of `maxTimeMS`; undefined: for ever. */
+  /** The end of `maxTimeMS`. Undefined: no limit. */
   #endMs: number | undefined
   #isKilled = false
   #isAbandoned = false
@@ -34,7 +34,7 @@ export class Operation {
     this.#isKilled = true
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The client has gone: nobody waits for the answer. */
   abandon(): void {
     this.#isAbandoned = true
   }
@@ -43,7 +43,7 @@ export class Operation {
     return this.#isAbandoned
   }
 
-  /** Called between the parts of long work. */
+  /** Called between slices of long work. Throws if the command must stop. */
   check(): void {
     if (this.#isKilled) throw new CommandError('Interrupted', 'operation was interrupted')
     if (this.#isAbandoned) throw new CommandError('Interrupted', 'the client has gone')
@@ -71,7 +71,7 @@ export class Operations {
     this.#running.delete(operation.id)
   }
 
-  /** The client of a connection has gone. */
+  /** Stops the commands of a client that has gone. */
   abandon(connectionId: number): void {
     for (const operation of this.#running.values()) {
       if (operation.connectionId === connectionId) operation.abandon()

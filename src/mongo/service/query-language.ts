@@ -1,6 +1,6 @@
 /**
- * The query language as commands use it: with the time and the variables of the command, and without
- * collations.
+ * Compiles filters, sorts, projections and updates of a command, with its time and its variables. Collations
+ * are refused.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -24,7 +24,7 @@ export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constant
   return { now: BigInt(seconds) * 1000n, clusterTime: timestampOf(seconds).value, random: Math.random }
 }
 
-/** What expressions of a command can speak of: the time it came, and the variables in its `let`. */
+/** The variables of a command's expressions: the time it arrived, and its `let`. */
 function scopeOf(call: CommandCall, variables = call.args.document('let')): VariableScope {
   return commandScope(constantsOf(call), variables)
 }
@@ -34,7 +34,7 @@ export function compileCallFilter(call: CommandCall, filter: BsonDocument, optio
   return compileFilter(filter, { expression }, { isWholeDocument: true, ...options })
 }
 
-/** Documents lie in the order of their `_id`, which is what `$natural` means here. */
+/** `$natural` order is the order of `_id` here, because documents are stored in that order. */
 export function compileFindSort(spec: BsonDocument | undefined): Sort | undefined {
   if (spec === undefined || spec.isEmpty) return undefined
   const sort = compileSort(spec)
@@ -48,7 +48,7 @@ export function compileCallProjection(call: CommandCall, spec: BsonDocument | un
   return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
 }
 
-/** A statement of an update has its own variables beside those of the command. */
+/** Each statement of an update has its own variables beside those of the command. */
 export function pipelineUpdate(call: CommandCall, constants: BsonDocument | undefined): CompileUpdatePipeline {
   const fields = [...(call.args.document('let')?.fields ?? []), ...(constants?.fields ?? [])]
   const scope = scopeOf(call, fields.length === 0 ? undefined : BsonDocument.of(fields))

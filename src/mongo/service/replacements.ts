@@ -1,9 +1,9 @@
 /**
- * Which versions were put in the place of others as a whole: a log knows that something changed, not how it
- * was asked for.
+ * Remembers which versions replaced a whole document. The change log does not record how a change was asked
+ * for.
  */
 
-/** Replacements that are told from updates in change streams; of older ones it is no longer known. */
+/** How many replacements are remembered. An older one appears as an update in change streams. */
 const mongoReplacementsMax = 10_000
 
 export class Replacements {
@@ -11,7 +11,7 @@ export class Replacements {
 
   note(container: number, version: number): void {
     this.#known.add(`${container} ${version}`)
-    // A Set keeps insertion order: the oldest goes.
+    // A Set keeps insertion order, so the first entry is the oldest.
     if (this.#known.size > mongoReplacementsMax) this.#known.delete(this.#known.values().next().value!)
   }
 

@@ -1,4 +1,4 @@
-/** What every connection shares: the engine, who may log in, sessions, cursors, and what is under way. */
+/** What all connections share: the engine, accounts, sessions, cursors and running commands. */
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
@@ -13,11 +13,11 @@ import type { Operations } from './operations.ts'
 import type { Replacements } from './replacements.ts'
 
 export interface MongoSettings {
-  /** Whether `ttl` at the root of a document counts; a feature of the account in Cosmos. */
+  /** Whether `ttl` at the root of a document counts. In Cosmos this is a feature of the account. */
   isDocumentTtlOn: boolean
-  /** Whether commands may be made to fail; for tests of clients. */
+  /** Whether commands can be made to fail, for tests of clients. */
   areTestCommandsOn?: boolean
-  /** Whether change streams tell of deaths; Cosmos does not. */
+  /** Whether change streams report deaths. In Cosmos they do not. */
   areExpiryEventsOn: boolean
 }
 
@@ -36,7 +36,7 @@ export interface MongoService {
   readonly failPoints: FailPoints
   readonly version: string
   readonly uptimeMs: () => number
-  /** Told of every answer: its code, 0 for success, and what it cost. */
+  /** Called with every answer: its code (0 for success) and its cost. */
   readonly onAnswer: (code: number, chargeRu: number) => void
   connectionCount(): number
 }

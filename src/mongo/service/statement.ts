@@ -1,7 +1,4 @@
-/**
- * What a command says about the transaction of its session: that it begins one, goes on with it, or stands
- * alone.
- */
+/** The transaction that a command belongs to: it begins one, continues one, or stands alone. */
 
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
@@ -11,7 +8,10 @@ import type { ClientSession } from '../session/sessions.ts'
 import { Transaction } from '../session/transaction.ts'
 import type { Command, CommandCall } from './command.ts'
 
-/** The overlay of a collection in the call's transaction; it begins when the transaction comes there. */
+/**
+ * The overlay of a collection in the call's transaction. It is created when the transaction first uses the
+ * collection.
+ */
 export async function requireOverlay(call: CommandCall, collection: Collection): Promise<TransactionOverlay> {
   const transaction = call.session!.transaction!
   const found = transaction.overlay(collection)
@@ -28,7 +28,7 @@ export interface TransactionState {
 const plain: TransactionState = { txnNumber: undefined, isInTransaction: false }
 
 /**
- * Reads what a command says about its session's transaction, begins one, or finds the one it goes on with.
+ * Reads a command's transaction fields. Begins a transaction, or finds the one that the command continues.
  */
 export function beginTransactionState(
   command: Command,

@@ -1,10 +1,10 @@
-/** Who is at the other end of a connection, as far as commands need to know. */
+/** The client of a connection, as commands see it. */
 
 import type { ScramConversation } from './scram.ts'
 
 export interface RequestStatistics {
   readonly command: string
-  /** Of the operation; later ones have higher numbers. */
+  /** The number of the operation. Later operations have higher numbers. */
   readonly number: number
   readonly chargeRu: number
   readonly elapsedMs: number
@@ -12,16 +12,16 @@ export interface RequestStatistics {
 
 export class Client {
   readonly connectionId: number
-  /** Where the client found us, as it can dial it again: `127.0.0.1:10255`. */
+  /** The address under which the client reached us, so that it can connect again: `127.0.0.1:10255`. */
   readonly serverAddress: string
   readonly clientAddress: string
   user: string | undefined
-  /** The database of the login. */
+  /** The database that the client logged in to. */
   userSource = 'admin'
   login:
     | { readonly conversation: ScramConversation; readonly skipsEmptyExchange: boolean; isProven: boolean }
     | undefined
-  /** What the last command on documents cost, for `getLastRequestStatistics`. */
+  /** The cost of the last command on documents, for `getLastRequestStatistics`. */
   last: RequestStatistics | undefined
 
   constructor(details: Pick<Client, 'connectionId' | 'serverAddress' | 'clientAddress'>) {

@@ -1,4 +1,4 @@
-/** What a transaction has written to one collection and nobody else sees yet. */
+/** The uncommitted writes of a transaction in one collection. Nobody else sees them. */
 
 import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
@@ -6,17 +6,17 @@ import { itemId } from '../collections/document-key.ts'
 
 export interface Pending {
   readonly key: ItemKey
-  /** undefined: deleted. */
+  /** Undefined: deleted. */
   readonly document: Uint8Array | undefined
-  /** The version that was found when the transaction first wrote here; undefined: there was none. */
+  /** The version found when the transaction first wrote here. Undefined: there was no document. */
   readonly baseVersion: number | undefined
 }
 
 export class TransactionOverlay {
   readonly collection: Collection
   /**
-   * The newest version in the collection when the transaction came to it: what is newer was written by others
-   * since.
+   * The newest version when the transaction first used the collection. Newer versions were written by
+   * others.
    */
   readonly snapshotVersion: number
   readonly #pending = new Map<string, Pending>()
@@ -34,7 +34,7 @@ export class TransactionOverlay {
     this.#pending.set(nameOf(pending.key), pending)
   }
 
-  /** Gives back what returns to how it was at these keys. */
+  /** Returns a function that rolls these keys back to this point. */
   savepoint(keys: readonly ItemKey[]): () => void {
     const before = keys.map(key => [nameOf(key), this.find(key)] as const)
     return () => {
@@ -45,7 +45,7 @@ export class TransactionOverlay {
     }
   }
 
-  /** Whether the transaction has a word of its own about this stored document. */
+  /** Whether the transaction has changed or deleted this stored document. */
   covers(document: Uint8Array): boolean {
     return this.#pending.has(nameOf(this.collection.keyOf(itemId(document, document[4]!, 9), document)))
   }

@@ -1,10 +1,10 @@
 /**
- * What a session's retryable writes came to, stored with the writes themselves.
+ * The results of a session's retryable writes, stored together with the writes.
  *
- * A driver that lost its connection sends a write again with the same number. The record tells what has been
- * done under it, so that it is answered and not done twice; it is written in the transaction that writes the
- * documents, so no crash can part them. There is one record for each session: a new number takes the place of
- * the old one. It lives as long as a session.
+ * A driver that lost its connection repeats a write with the same number. The record tells what was done
+ * under that number, so the write is answered and not done twice. The record is stored in the transaction of
+ * the documents, so a crash cannot separate them. Each session has one record; a new number replaces the old
+ * one. A record lives as long as its session.
  */
 
 import type { Engine } from '../../engine/engine.ts'
@@ -14,27 +14,27 @@ import type { ItemKey } from '../../store/item.ts'
 import type { ItemChange, Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
 
-/** How long a Mongo session lives without being used, as `hello` tells drivers, and how many there may be. */
+/** How long an unused session lives. `hello` tells it to drivers. */
 export const mongoSessionMinutes = 30
 
-/** What one statement came to. Documents are BSON in base64. */
+/** The result of one statement. Documents are BSON in base64. */
 export interface StatementResult {
   readonly n: number
   readonly nModified?: number
-  /** `{_id: …}` of what an upsert made. */
+  /** `{_id: …}` of the document that an upsert inserted. */
   readonly upserted?: string
-  /** The document that a findAndModify answered. */
+  /** The document that a findAndModify returned. */
   readonly value?: string
 }
 
-/** As stored. */
+/** The stored form. */
 interface StoredRecord {
   readonly id: string
   readonly owner: string
   readonly txnNumber: string
-  /** The transaction of this number was committed. */
+  /** The transaction with this number is committed. */
   readonly isCommitted?: boolean
-  /** From statement to statement, both included, each with n: 1 and nothing else to say. */
+  /** Ranges of statements, both ends included, whose result is just `n: 1`. */
   readonly simple: readonly (readonly [from: number, to: number])[]
   readonly others: Readonly<Record<string, StatementResult>>
 }
@@ -54,7 +54,7 @@ export class RetryRecord {
     return isSimple ? { n: 1 } : this.#others.get(statement)
   }
 
-  /** The record with these results in it as well. */
+  /** The record with these results added. */
   with(results: ReadonlyMap<number, StatementResult>): RetryRecord {
     const made = this.copy()
     for (const [statement, result] of results) made.#add(statement, result)
@@ -105,21 +105,21 @@ function recordKey(container: ContainerRecord, session: string): ItemKey {
   return itemKey(container, [session], session)
 }
 
-/** What is stored about the session, if anything. */
+/** Reads the stored record of a session, if there is one. */
 export async function readRecord(engine: Engine, session: string): Promise<RetryRecord | undefined> {
   const container = await recordContainer(engine)
   const { item } = await engine.store.read(container, recordKey(container, session))
   return item === undefined ? undefined : RetryRecord.of(JSON.parse(item.body as string))
 }
 
-/** Another server did under this number what was about to be done here. */
+/** Another server has already done this write under the same number. */
 export class AlreadyDone extends CommandError {
   constructor() {
     super('WriteConflict', 'The statement was carried out elsewhere meanwhile')
   }
 }
 
-/** The step that stores a record beside the writes it is about. `before` is what is thought to be stored. */
+/** The step that stores a record together with its writes. `before` is the expected stored record. */
 export async function recordStep(
   engine: Engine,
   session: string,

@@ -1,8 +1,8 @@
 /**
  * SCRAM (RFC 5802, RFC 7677): the server's side of a login in which the password never travels.
  *
- * The account key is the password. A user that does not exist is led through the same conversation as one
- * that does, with a salt that stays the same for its name, so that nobody learns names from the answers.
+ * The account key is the password. An unknown user goes through the same conversation as a known one, with a
+ * salt that is stable for its name. So answers do not tell which users exist.
  */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -11,15 +11,15 @@ export const mechanisms = ['SCRAM-SHA-256', 'SCRAM-SHA-1'] as const
 export type Mechanism = (typeof mechanisms)[number]
 
 const digests = { 'SCRAM-SHA-256': 'sha256', 'SCRAM-SHA-1': 'sha1' } as const
-/** What MongoDB uses; drivers refuse fewer than 4096. */
+/** MongoDB's values. Drivers refuse fewer than 4096. */
 const iterations = { 'SCRAM-SHA-256': 15_000, 'SCRAM-SHA-1': 10_000 } as const
 
 const nonceBytes = 24
 const saltBytes = 16
-/** Clients send at most a name and a nonce; nothing longer is worth reading. */
+/** Clients send a name and a nonce at most. Nothing longer is read. */
 const payloadBytesMax = 4096
 
-/** The login failed; the client may know no more than that. */
+/** The login failed. The client is not told why. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
 }
@@ -31,7 +31,8 @@ interface Credentials {
 }
 
 /**
- * Knows who may log in. Deriving a key takes milliseconds, so it is done once for each mechanism and user.
+ * The users that may log in. Deriving a key takes milliseconds, so it is done once for each mechanism and
+ * user.
  */
 export class Accounts {
   readonly #users: ReadonlySet<string>
@@ -63,7 +64,7 @@ function keyBytes(mechanism: Mechanism): number {
   return mechanism === 'SCRAM-SHA-256' ? 32 : 20
 }
 
-/** The key is ASCII, so SASLprep leaves it as it is. SHA-1 takes MongoDB's older digest in its place. */
+/** The key is ASCII, so SASLprep does not change it. SHA-1 uses MongoDB's older digest of the password. */
 function derive(mechanism: Mechanism, user: string, password: string, salt: Buffer): Credentials {
   const secret =
     mechanism === 'SCRAM-SHA-256' ? password : createHash('md5').update(`${user}:mongo:${password}`).digest('hex')
@@ -100,7 +101,7 @@ export class ScramConversation {
     this.serverFirst = `r=${this.#nonce},s=${salt},i=${iterations[mechanism]}`
   }
 
-  /** Checks the proof and gives the server's own. */
+  /** Checks the client's proof and returns the server's. */
   finish(payload: Uint8Array): string {
     const text = readPayload(payload)
     const proofAt = text.lastIndexOf(',p=')

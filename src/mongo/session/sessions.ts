@@ -1,8 +1,8 @@
 /**
- * Sessions: what a client says in several commands under one id.
+ * Sessions: the state that several commands of a client share under one id.
  *
- * They begin with their first use and end when told, or when they have not been used for half an hour. A
- * session that is neither in a transaction nor remembered for its retryable writes costs nothing to forget.
+ * A session begins with its first use. It ends when told, or after half an hour without use. Forgetting a
+ * session without a transaction or a retry record loses nothing.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -16,11 +16,11 @@ import type { Transaction } from './transaction.ts'
 const mongoSessionsMax = 100_000
 
 const idleMsMax = mongoSessionMinutes * 60_000
-/** A session moves up among the others no more often than this: every command has one. */
+/** A session's time of last use is updated at most this often, because every command has a session. */
 const touchMs = 10_000
 
 export class ClientSession {
-  /** The id as text, unique for each user. */
+  /** The id as text. Unique for each user. */
   readonly key: string
   /** Sixteen bytes. */
   readonly id: Uint8Array
@@ -28,16 +28,15 @@ export class ClientSession {
   transaction: Transaction | undefined
   /** The highest transaction number seen. */
   txnNumber = -1n
-  /** What the writes under that number came to, when they are retryable. */
+  /** The results under that number, if its writes are retryable. */
   record: RetryRecord | undefined
-  /** What is stored of it. */
+  /** The record as it is stored. */
   stored: RetryRecord | undefined
   /**
-   * What the last command on documents cost: of a client with several connections this is what it knows of
-   * its own.
+   * The cost of the last command on documents. A client with several connections finds its own cost here.
    */
   last: RequestStatistics | undefined
-  /** Whether it is known what is stored. */
+  /** Whether `stored` is up to date. */
   isLoaded = false
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -46,7 +45,7 @@ export class ClientSession {
     this.id = id
   }
 
-  /** One after the other: a write that is sent again must not overtake the first attempt. */
+  /** Runs work of this session one after the other: a repeated write must not overtake the first attempt. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work)
     this.#turn = done.catch(() => {})
@@ -55,7 +54,7 @@ export class ClientSession {
 }
 
 export class Sessions {
-  /** In the order of their last use: a Map keeps insertion order. */
+  /** Least recently used first: a Map keeps insertion order. */
   readonly #sessions = new Map<string, ClientSession>()
 
   get size(): number {
@@ -66,7 +65,7 @@ export class Sessions {
     return [...this.#sessions.values()]
   }
 
-  /** The session of an `lsid`, which begins if it is not there. */
+  /** The session of an `lsid`. It is created on first use. */
   use(lsid: BsonDocument): ClientSession {
     const id = sessionId(lsid)
     const session = this.#sessions.get(keyOf(id))
@@ -99,7 +98,7 @@ export class Sessions {
     this.#sessions.delete(session.key)
   }
 
-  /** The least recently used stand first. */
+  /** The least recently used sessions come first. */
   forgetOld(): void {
     const before = machine.monotonicMs() - idleMsMax
     for (const session of this.#sessions.values()) {

@@ -1,17 +1,17 @@
 /**
- * A transaction: what a session wants to happen wholly or not at all.
+ * A transaction: writes of a session that happen together or not at all.
  *
- * Nothing is locked and nothing is stored while a transaction runs: its writes wait in memory, over what is
- * stored (`overlay.ts`). Committing is one transaction of the store, in which every document must still be as
- * it was found. A document that somebody else wrote after the transaction began cannot be written by it: the
- * first one wins, as in MongoDB.
+ * While a transaction runs, nothing is locked and nothing is stored. Its writes wait in memory
+ * (`overlay.ts`). The commit is one transaction of the store. It fails if a document has changed since it
+ * was read. A transaction cannot write a document that somebody else wrote after the transaction began: the
+ * first writer wins, as in MongoDB.
  */
 
 import { machine } from '../../base/clock.ts'
 import type { Collection } from '../collections/collections.ts'
 import { TransactionOverlay } from './overlay.ts'
 
-/** MongoDB's default for how long a transaction may run. */
+/** MongoDB's default for the length of a transaction. */
 const mongoTransactionMsMax = 60_000
 
 export class Transaction {

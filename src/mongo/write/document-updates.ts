@@ -1,4 +1,4 @@
-/** Finds what an update or delete is about, and changes it. */
+/** Finds the documents of an update or delete, and changes them. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { RequestError } from '../../base/error.ts'
@@ -17,31 +17,31 @@ import { type DocumentChange, type DocumentWrite, writeDocuments } from './docum
 import { mongoRacesMax } from './write-command.ts'
 
 /**
- * Writes in one transaction of the store: `insertMany` sends batches of 1,000, and one commit costs less than
- * several.
+ * Writes in one transaction of the store. `insertMany` sends batches of 1,000, and one commit is cheaper
+ * than several.
  */
 export const mongoWriteStepsMax = 1000
 
-/** What is to be done to documents that a filter lets through. */
+/** A change to the documents that match a filter. */
 export interface Mutation {
   readonly matcher: Matcher
-  /** Which of several comes first, when only one is wanted. */
+  /** Which document comes first, if only one is changed. */
   readonly sort?: Sort | undefined
-  /** From the document as it is, which satisfies the filter. */
+  /** Computes the change from the present document, which matches the filter. */
   change(document: Uint8Array, moment: EpochSeconds): DocumentChange | undefined
 }
 
 /** One document, before and after. */
 export interface Mutated {
   readonly before: Uint8Array
-  /** The same bytes when nothing was changed; undefined when it was deleted. */
+  /** The same bytes if nothing changed. Undefined if the document was deleted. */
   readonly after: Uint8Array | undefined
 }
 
-/** Makes the result to be remembered of a document that was changed, or of none. */
+/** Makes the results for the retry record, from the changed document or from none. */
 export type Remember = (mutated: Mutated | undefined) => ReadonlyMap<number, StatementResult>
 
-/** Changes the first document that satisfies the filter. */
+/** Changes the first document that matches the filter. */
 export async function mutateOne(
   call: CommandCall,
   collection: Collection,
@@ -55,13 +55,13 @@ export async function mutateOne(
     const results = remember === undefined ? undefined : () => remember(write.mutated)
     const refusal = await writeDocuments(call, collection, [write], results)
     if (refusal !== undefined) throw refusal.error
-    // Somebody else was faster and it no longer satisfies the filter: another one may.
+    // Another client changed it first and it no longer matches. Another document may.
     if (write.mutated !== undefined) return write.mutated
   }
   throw new CommandError('WriteConflict', 'The documents that match change faster than they can be found.')
 }
 
-/** Changes all documents that satisfy the filter; those before an error stay changed, as in MongoDB. */
+/** Changes all documents that match the filter. Documents before an error stay changed, as in MongoDB. */
 export async function mutateAll(
   call: CommandCall,
   collection: Collection,
@@ -73,7 +73,7 @@ export async function mutateAll(
   for await (const found of matchingDocuments(call, collection, mutation.matcher)) {
     for (const group of inGroups(found)) {
       call.operation.check()
-      // An update can move a document to where the search comes by again.
+      // An update may move a document ahead of the scan. It must not be changed twice.
       const writes = group
         .map(document => new Change(collection, mutation, document))
         .filter(({ key }) => !keys.has(`${key.pk} ${key.id}`))
@@ -144,7 +144,7 @@ export function updateContext(moment: EpochSeconds, position: number | undefined
   return { position, isInsert, now: { epochMs: moment * 1000, timestamp: timestampOf(moment).value } }
 }
 
-/** A document under an update, refused where it would leave its partition. */
+/** An update as a mutation. It is refused if the document would leave its partition. */
 export function updateMutation(collection: Collection, matcher: Matcher, update: CompiledUpdate): Mutation {
   return {
     matcher,

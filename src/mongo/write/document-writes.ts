@@ -1,9 +1,8 @@
 /**
- * Writes documents, some at a time, all of a batch or none: to the store, or to the transaction that the
- * command is part of.
+ * Writes a batch of documents, all or none: to the store, or to the transaction of the command.
  *
- * A write looks at what it finds and decides; what it decides about is what is there at the moment of
- * writing, not what a search found before.
+ * Each write decides from the document that is there at the moment of writing, not from what a search found
+ * earlier.
  */
 
 import type { EpochSeconds } from '../../base/clock.ts'
@@ -30,18 +29,18 @@ export type DocumentChange =
 
 export interface DocumentWrite {
   readonly key: ItemKey
-  /** What it is expected to weigh, for its charge. */
+  /** The expected size, for the charge. */
   readonly bytes: number
-  /** undefined: leave it as it is. May be called several times. */
+  /** Undefined: leave the document unchanged. May be called several times. */
   decide(found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined
-  /** Only for a new document: the store does not look first, and refuses it when its `_id` is taken. */
+  /** Only for new documents: the store inserts without reading first, and refuses if the `_id` is taken. */
   readonly isBlind?: boolean
 }
 
-/** What goes into the session's record together with the writes; asked for when they have been decided. */
+/** The results to store in the session's record with the writes. Called after the writes were decided. */
 export type ResultsOf = () => ReadonlyMap<number, StatementResult>
 
-/** Which of the writes could not be done. Nothing was done then. */
+/** The write that was refused. Then nothing was written. */
 export interface Refusal {
   readonly index: number
   readonly error: RequestError
@@ -54,7 +53,7 @@ export async function writeDocuments(
   results?: ResultsOf,
 ): Promise<Refusal | undefined> {
   if (writes.length === 0 && results === undefined) return undefined
-  // A command of many writes may have begun before its collection was changed.
+  // The collection may have changed since the command began.
   const { database, id, number } = collection.container
   const found = await call.service.engine.store.findContainer(database.id, id)
   const current = found?.number === number ? collectionOf(found) : collection
@@ -69,7 +68,7 @@ async function writeToStore(
 ): Promise<Refusal | undefined> {
   const { service, session } = call
   const { engine } = service
-  /** What each write has last wanted to put. */
+  /** The last decision of each write. */
   const offers: (Put | undefined)[] = []
   const steps: Step[] = writes.map((write, index) => stepOf(call, collection, write, put => (offers[index] = put)))
   let recorded: RetryRecord | undefined
@@ -100,7 +99,7 @@ async function writeToStore(
   }
   const { error } = answer.refusal
   if (error instanceof AlreadyDone) throw error
-  // A step that refused by itself has no answer; one that was refused has.
+  // A step that threw has no answer. A step that the store refused has one.
   if (error !== undefined) return { index: answer.steps.length, error }
   const index = answer.steps.length - 1
   const document = offers[index]?.document
@@ -122,7 +121,7 @@ function stepOf(
     key: write.key,
     isBlind: write.isBlind === true,
     decide: (looked, moment) => {
-      // A store may look all the same.
+      // A store may pass the found document to a blind write too.
       const found = write.isBlind === true ? undefined : looked
       const change = write.decide(found?.body as Uint8Array | undefined, moment)
       if (change?.kind === 'put') offer(change)
@@ -140,7 +139,7 @@ function itemChange(
   if (change.kind === 'delete') return { kind: 'delete' }
   const { document } = change
   refuseSize(document)
-  // Two arrays in one key are refused here, where it is known which document has them.
+  // An index key cannot contain two arrays. Refuse that here, where the document is known.
   if (collection.compoundIndexes.length > 0) bsonIndexKeys(collection.compoundIndexes, document)
   return {
     kind: found === undefined ? 'create' : 'replace',
@@ -170,7 +169,7 @@ async function writeToTransaction(
   return refusal
 }
 
-/** Stops at the first write that is refused. */
+/** Writes into the overlay of a transaction. Stops at the first refused write. */
 async function putInto(
   overlay: TransactionOverlay,
   call: CommandCall,
@@ -182,7 +181,7 @@ async function putInto(
   for (const [index, write] of writes.entries()) {
     const pending = overlay.find(write.key)
     const stored = pending === undefined ? (await store.read(collection.container, write.key)).item : undefined
-    // Also where nothing would change: what the transaction read before may have been something else.
+    // Check even if nothing would change: the transaction may have read an older version.
     if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
     const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
     const isTaken = write.isBlind === true && found !== undefined
@@ -200,7 +199,7 @@ async function putInto(
     const error = document && (await conflictInTransaction(call.service.engine, overlay, write.key, document))
     if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
-    // A later write of the same batch finds what this one did.
+    // Later writes of the same batch see this one.
     overlay.put({ key: write.key, document, baseVersion })
   }
   return undefined

@@ -1,4 +1,4 @@
-/** Says which unique index a document that was not stored clashed with. */
+/** Finds the unique index that a refused document conflicts with. */
 
 import { scanBytesMax } from '../../base/limits.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
@@ -42,8 +42,8 @@ async function isTaken(
 }
 
 /**
- * The same for a document that a transaction keeps to itself: what is stored, and what it has written before,
- * may be in its way.
+ * The same for a document of a running transaction. It may conflict with stored documents and with the
+ * transaction's own.
  */
 export async function conflictInTransaction(
   engine: Engine,
@@ -78,7 +78,7 @@ async function isStored(
 ): Promise<boolean> {
   for (const each of wanted) {
     const range = { index, keys: [onlyKey(each)], isReverse: false, within: wholeCollection }
-    // A living document has the key, or none: the index is unique.
+    // The index is unique, so at most one living document has this key.
     const page = { itemsMax: 1, bytesMax: scanBytesMax }
     const { items } = await engine.store.scanIndex(overlay.collection.container, range, page)
     if (items.some(item => !isSameKey(item.key, key) && overlay.find(item.key) === undefined)) return true

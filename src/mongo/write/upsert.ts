@@ -1,4 +1,4 @@
-/** Inserts what an update found nothing to update of. */
+/** Inserts a document for an upsert that found nothing to update. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { bytesOf } from '../../document/bson/compare.ts'
@@ -22,14 +22,14 @@ export interface Inserted {
   readonly document: Uint8Array
 }
 
-/** undefined: somebody else has inserted a document meanwhile, which the update is for. */
+/** Undefined: another client inserted a matching document meanwhile. Update that one instead. */
 export async function insertUpserted(
   call: CommandCall,
   collection: Collection,
   { filter, update }: { readonly filter: BsonDocument; readonly update: CompiledUpdate },
   remember: ((inserted: Inserted) => ReadonlyMap<number, StatementResult>) | undefined,
 ): Promise<Inserted | undefined> {
-  // An `_id` of our own making stays the same when the write has to be tried again.
+  // A generated `_id` stays the same when the write is retried.
   const ownId = objectId(newObjectId())
   const made = (moment: EpochSeconds): Inserted =>
     upsertDocument(filter, update, updateContext(moment, undefined, true).now, () => ownId)
@@ -57,9 +57,9 @@ export async function insertUpserted(
 }
 
 /**
- * Whether a document with the same key of a unique index is what the filter asked for: it says what the
- * fields of the index are equal to and nothing else, and the update leaves them as they are. MongoDB tries
- * again then, and so do we.
+ * Whether a document with the same unique key is the one that the filter looks for. That is so if the filter
+ * only compares the fields of the index by equality, and the update does not change them. MongoDB retries
+ * the update in this case, and so do we.
  */
 function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Array): boolean {
   const keyPattern = error instanceof CommandError ? error.fields.keyPattern : undefined

@@ -1,9 +1,8 @@
 /**
- * What insert, update and delete have in common: statements one after the other, their errors, and being sent
- * again.
+ * What insert, update and delete share: a list of statements, their errors, and retries.
  *
- * A write command has many statements. In an ordered one the first that fails ends it; in an unordered one
- * the others go on. Statement errors are part of an answer that is `ok`.
+ * A write command has many statements. An ordered command stops at the first error. An unordered one goes
+ * on. Statement errors are part of an answer with `ok: 1`.
  */
 
 import { MayflyError } from '../../base/error.ts'
@@ -17,7 +16,7 @@ import { AlreadyDone, RetryRecord, readRecord } from '../session/retry-record.ts
 
 export const mongoWriteBatchMax = 100_000
 
-/** How often a document is looked for that others keep changing before it can be written. */
+/** How often a write is retried when other clients keep changing the document. */
 export const mongoRacesMax = 20
 
 export interface StatementError {
@@ -25,12 +24,12 @@ export interface StatementError {
   readonly error: unknown
 }
 
-/** Whether it is an error of one statement, which the command can tell of, and not of the whole command. */
+/** Whether the error belongs to one statement and not to the whole command. */
 export function isStatementError(error: unknown): error is MayflyError {
   return error instanceof MayflyError && error.kind !== 'internal' && !(error instanceof AlreadyDone)
 }
 
-/** The documents of a statement list, which comes as a sequence or as an array in the body. */
+/** The statements of a command: a document sequence, or an array in the body. */
 export function statementDocuments({ args, sequences, command }: CommandCall, name: string): Uint8Array[] {
   const sequence = sequences.find(candidate => candidate.name === name)
   const documents =
@@ -55,7 +54,7 @@ export function statementDocuments({ args, sequences, command }: CommandCall, na
   return documents
 }
 
-/** The number of each statement, under which it is sent again. */
+/** The number of each statement. A retry uses the same numbers. */
 export function statementNumbers({ args }: CommandCall, count: number): (index: number) => number {
   const given = args.array('stmtIds')?.elements
   if (given !== undefined && given.length !== count) {
@@ -68,10 +67,7 @@ export function statementNumbers({ args }: CommandCall, count: number): (index: 
   }
 }
 
-/**
- * The session's record of this number, when the command is a retryable write. Must be called within the
- * session's turn.
- */
+/** The session's record for a retryable write. Call it only inside the session's turn. */
 export async function retryRecord(call: CommandCall): Promise<RetryRecord | undefined> {
   const { session, txnNumber, isInTransaction, service } = call
   if (session === undefined || txnNumber === undefined || isInTransaction) return undefined
@@ -98,8 +94,8 @@ export async function retryRecord(call: CommandCall): Promise<RetryRecord | unde
 }
 
 /**
- * Runs a write in its session's turn when it may be sent again, and as it is otherwise. Where another server
- * has done it meanwhile, it begins anew, and finds that.
+ * Runs a retryable write in its session's turn; runs any other write at once. If another server has done the
+ * write meanwhile, it starts over and finds that result.
  */
 export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T> {
   const { session, txnNumber } = call
@@ -109,7 +105,7 @@ export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T>
       try {
         return await work()
       } catch (error) {
-        // What is stored of the session is no longer known.
+        // The stored record has changed; read it again.
         session.isLoaded = false
         if (!(error instanceof AlreadyDone) || attempt === mongoRacesMax) throw error
       }
@@ -117,7 +113,7 @@ export function inTurn<T>(call: CommandCall, work: () => Promise<T>): Promise<T>
   })
 }
 
-/** `writeErrors`, or nothing. In a transaction an error ends the command, and the transaction with it. */
+/** `writeErrors`, or nothing. In a transaction an error ends the command and the transaction. */
 export function writeErrors(call: CommandCall, errors: readonly StatementError[]): Fields {
   const [first] = errors
   if (first === undefined) return {}
@@ -129,7 +125,7 @@ export function writeErrors(call: CommandCall, errors: readonly StatementError[]
 }
 
 function shownError({ index, error }: StatementError): FieldValue {
-  // What is not ours to know of is a failure of the whole command.
+  // An unexpected error fails the whole command.
   if (!isStatementError(error)) throw error
   const shown = asMongoError(error)
   return {
