@@ -1,6 +1,5 @@
 /**
- * Writes the tables of docs/mongo.md from the commands, the operators and the cases that test them: `npm run
- * docs`.
+ * Writes the tables of docs/mongo.md from the commands, the operators and their test cases. Run `npm run docs`.
  */
 
 import { commandFamilies } from '../src/mongo/commands.ts'
@@ -25,7 +24,7 @@ const { accumulators: accumulatorCases, ...stageCases } = stageFamilies
 const inFilters: CasesOf = name => findCases.filter(({ filter }) => operatorsIn(filter).includes(name)).length
 const inUpdates: CasesOf = name => updateCases.filter(({ update }) => Object.hasOwn(update, name)).length
 
-/** Of cases that are kept by operator, in families. */
+/** Counts the cases in tables that are grouped by family and operator. */
 function listedIn(families: Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>>): CasesOf {
   return name => Object.values(families).reduce((sum, family) => sum + (family[name]?.length ?? 0), 0)
 }
@@ -43,9 +42,9 @@ function languageRows(): string[] {
   const within = names.filter(name => !firstStages.has(name) && !lastStages.has(name))
   const first = [...firstStages].filter(name => !sourceStages.has(name))
   return [
-    row('query', 'of a field', conditionOperators, inFilters),
-    row('query', 'of the document', whole, inFilters),
-    row('query', 'of places', geoOperators, inFilters),
+    row('query', 'on a field', conditionOperators, inFilters),
+    row('query', 'on the document', whole, inFilters),
+    row('query', 'geospatial', geoOperators, inFilters),
     row('query', 'not supported', Object.keys(unsupportedFilterOperators), inFilters),
     row('update', '', updateOperators, inUpdates),
     row('stage', 'anywhere', within, inStages),

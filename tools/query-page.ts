@@ -1,4 +1,4 @@
-/** Writes the table of docs/query.md from the functions and the cases that test them: `npm run docs`. */
+/** Writes the table of docs/query.md from the functions and their test cases. Run `npm run docs`. */
 
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
