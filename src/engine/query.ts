@@ -32,7 +32,7 @@ import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../quer
 import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
-import type { ContainerReader, ScanRange } from '../store/reading.ts'
+import { type ContainerReader, isWholeRange, type ScanRange } from '../store/reading.ts'
 import type { IndexKeeper } from './index-keeper.ts'
 import type { Work } from './where-to-run.ts'
 
@@ -234,8 +234,7 @@ function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { dema
 
 /** A count over exactly what an index range holds needs no item, as long as nobody is dead but present. */
 function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery, program: Program) {
-  const isWhole = range.min === '' && range.maxExclusive === 'FF' && range.pk === undefined
-  if (program.countItems === undefined || !isWhole || demands.demands.length === 0) return undefined
+  if (program.countItems === undefined || !isWholeRange(range) || demands.demands.length === 0) return undefined
   const choice = chooseIndex(indexes, demands)
   if (choice === undefined || !choice.isExact) return undefined
   const { index, keys } = choice

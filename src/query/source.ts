@@ -4,7 +4,13 @@ import { scanBytesMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import type { Viewpoint } from '../store/policy.ts'
-import type { ContainerReader, IndexPosition, IndexRange, ScanRange } from '../store/reading.ts'
+import {
+  type ContainerReader,
+  type IndexPosition,
+  type IndexRange,
+  isWholeRange,
+  type ScanRange,
+} from '../store/reading.ts'
 import { splitSortKey } from './sort-key.ts'
 
 /** Behind which item reading goes on; JSON, because it travels in continuation tokens. */
@@ -48,7 +54,7 @@ export function sourceOf(
 ): ItemSource {
   switch (plan.kind) {
     case 'scan':
-      return isOrderFree && isWhole(range) && reader.scanRows !== undefined
+      return isOrderFree && isWholeRange(range) && reader.scanRows !== undefined
         ? { read: (after, at, itemsMax) => readRows(reader as RowReader, after, at, itemsMax) }
         : scanSource(reader, range)
     case 'points':
@@ -61,10 +67,6 @@ export function sourceOf(
 /** A batch that has been read already, and all there is. */
 export function batchSource(batch: SourceBatch): ItemSource {
   return { read: () => batch }
-}
-
-function isWhole({ min, maxExclusive, pk }: ScanRange): boolean {
-  return min === '' && maxExclusive === 'FF' && pk === undefined
 }
 
 type RowReader = Required<Pick<ContainerReader, 'scanRows'>>

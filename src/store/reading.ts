@@ -32,6 +32,14 @@ export interface ScanRange {
   readonly at?: Viewpoint | undefined
 }
 
+/** All effective partition keys there are. */
+export const wholeRange: ScanRange = { min: '', maxExclusive: 'FF' }
+
+/** Whether a range is the whole container and not a part or a single partition key of it. */
+export function isWholeRange({ min, maxExclusive, pk }: ScanRange): boolean {
+  return min === wholeRange.min && maxExclusive === wholeRange.maxExclusive && pk === undefined
+}
+
 export interface ScanAnswer extends Answer {
   readonly items: readonly ScannedItem[]
   /** Where to resume, or undefined when the range is exhausted. */

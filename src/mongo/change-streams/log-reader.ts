@@ -3,7 +3,7 @@
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ChangePosition, LogEntry } from '../../store/reading.ts'
+import { type ChangePosition, type LogEntry, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 
@@ -68,7 +68,7 @@ async function readOne(engine: Engine, { container }: Collection, after: ChangeP
   try {
     return await engine.readLog(
       container,
-      { within: { min: '', maxExclusive: 'FF' }, after },
+      { within: wholeRange, after },
       { itemsMax: mongoEventsMax, bytesMax: pageBytesMax },
     )
   } catch (error) {

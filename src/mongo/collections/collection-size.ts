@@ -3,6 +3,7 @@
 import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ItemKey } from '../../store/item.ts'
+import { wholeRange } from '../../store/reading.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from './collections.ts'
@@ -19,11 +20,10 @@ export interface Measure {
 
 export async function measure(engine: Engine, collection: Collection): Promise<Measure> {
   const count = await countLiving(engine, collection)
-  const { items } = await engine.store.scan(
-    collection.container,
-    { min: '', maxExclusive: 'FF' },
-    { itemsMax: mongoSizeSampleMax, bytesMax: scanBytesMax },
-  )
+  const { items } = await engine.store.scan(collection.container, wholeRange, {
+    itemsMax: mongoSizeSampleMax,
+    bytesMax: scanBytesMax,
+  })
   const sampled = items.reduce((sum, { body }) => sum + body.length, 0)
   return { count, bytes: items.length === 0 ? 0 : Math.round((sampled / items.length) * count) }
 }
@@ -51,7 +51,7 @@ async function countOneByOne(engine: Engine, { container }: Collection): Promise
   do {
     const page = await engine.store.scan(
       container,
-      { min: '', maxExclusive: 'FF', after },
+      { ...wholeRange, after },
       { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
     )
     count += page.items.length

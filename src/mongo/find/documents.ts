@@ -19,13 +19,14 @@ import type { PagePosition } from '../../query/execute.ts'
 import type { Program } from '../../query/program.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
+import { wholeRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './id-order-scan.ts'
-import { keysWithin, rangeWithin, wholeCollection } from './partition-of-filter.ts'
+import { keysWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
 export const mongoPageDocumentsMax = 10_000
@@ -197,7 +198,7 @@ export async function countDocuments(call: CommandCall, collection: Collection, 
   const named = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
   // What an index knows exactly is counted there, wherever the documents lie.
   const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
-  const query = isCounted ? { ...named, range: wholeCollection } : named
+  const query = isCounted ? { ...named, range: wholeRange } : named
   const page = await call.service.engine.queryPage(collection.container, query, wholePage)
   call.chargeRu += page.chargeRu
   call.documentsRead += page.statistics.itemsRead

@@ -8,14 +8,12 @@ import type { Value } from '../../document/bson/value.ts'
 import { termsOf } from '../../mql/demands.ts'
 import type { Condition, Filter } from '../../mql/filter/filter.ts'
 import type { ItemKey } from '../../store/item.ts'
-import type { ScanRange } from '../../store/reading.ts'
+import { type ScanRange, wholeRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
 import { partitionOf, unshardedPartition } from '../collections/document-key.ts'
 import { namedIds } from './ids-of-filter.ts'
 
 type Partition = Pick<ItemKey, 'epk' | 'pk'>
-
-export const wholeCollection: ScanRange = { min: '', maxExclusive: 'FF' }
 
 /** The only partition that a filter can find something in, if there is one. */
 export function partitionWithin({ shardKey, container }: Collection, filter: Filter): Partition | undefined {
@@ -28,7 +26,7 @@ export function partitionWithin({ shardKey, container }: Collection, filter: Fil
 /** The part of a sharded collection that a filter is about. */
 export function rangeWithin(collection: Collection, filter: Filter): ScanRange {
   const partition = collection.shardKey === undefined ? undefined : partitionWithin(collection, filter)
-  if (partition === undefined) return wholeCollection
+  if (partition === undefined) return wholeRange
   const { epk, pk } = partition
   return { min: epk, maxExclusive: `${epk}FF`, pk }
 }

@@ -6,7 +6,7 @@ import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { ascendingFirst } from '../../query/choose-index.ts'
-import type { IndexPosition } from '../../store/reading.ts'
+import { type IndexPosition, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { toBase64 } from '../collections/collection-definition.ts'
 import type { Collection } from '../collections/collections.ts'
@@ -88,7 +88,7 @@ async function refuseDuplicates(
   do {
     const page = await engine.store.scanIndex(
       collection.container,
-      { index, keys: [everything], isReverse: false, after, within: { min: '', maxExclusive: 'FF' } },
+      { index, keys: [everything], isReverse: false, after, within: wholeRange },
       { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
     )
     for (const { indexKey, sequence, body } of page.items) {

@@ -14,6 +14,7 @@
 import { scanBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
+import { wholeRange } from '../../store/reading.ts'
 import type { Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { StoredDefinition, StoredIndex } from '../collections/collection-definition.ts'
@@ -119,7 +120,7 @@ export async function rewriteLives(
   do {
     const page = await engine.store.scan(
       container,
-      { min: '', maxExclusive: 'FF', after },
+      { ...wholeRange, after },
       { itemsMax: mongoRewriteBatchMax, bytesMax: scanBytesMax },
     )
     if (page.items.length > 0)

@@ -5,10 +5,10 @@ import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { bsonIndexKeys } from '../../engine/index-keys.ts'
 import type { ItemKey } from '../../store/item.ts'
+import { wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection, CollectionIndex } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
-import { wholeCollection } from '../find/partition-of-filter.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 
 export async function conflictError(
@@ -77,7 +77,7 @@ async function isStored(
   wanted: readonly Uint8Array[],
 ): Promise<boolean> {
   for (const each of wanted) {
-    const range = { index, keys: [onlyKey(each)], isReverse: false, within: wholeCollection }
+    const range = { index, keys: [onlyKey(each)], isReverse: false, within: wholeRange }
     // The index is unique, so at most one living document has this key.
     const page = { itemsMax: 1, bytesMax: scanBytesMax }
     const { items } = await engine.store.scanIndex(overlay.collection.container, range, page)

@@ -8,7 +8,7 @@ import { effectivePartitionKeyPrefixRange } from '../../document/effective-parti
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
-import type { ScanRange } from '../../store/reading.ts'
+import { type ScanRange, wholeRange } from '../../store/reading.ts'
 import {
   type ContainerView,
   namedPartitionKey,
@@ -70,7 +70,7 @@ export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
 }
 
 export function physicalRange(view: ContainerView, id: string | undefined) {
-  if (id === undefined) return { min: '', maxExclusive: 'FF' }
+  if (id === undefined) return wholeRange
   const range = view.ranges[Number(id)]
   if (range === undefined) {
     throw new RequestError('position_gone', `The partition key range with id ${id.slice(0, 32)} is gone.`)
