@@ -8,6 +8,7 @@
 import type { IndexRecord } from '../store/catalog.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { ContainerReader, IndexRange, ScanRange } from '../store/reading.ts'
+import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition } from './execute.ts'
@@ -87,18 +88,13 @@ export async function makePage(
 
 const nothing: ItemSource = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })
 
-/**
- * Entries tell nothing of death. The sweeps' own indexes say at once whether there is anybody dead at all.
- */
+/** Counts index entries, if no item is dead: dead items keep their entries until they are removed. */
 async function countLiving(
   reader: ContainerReader,
   { policy, moment }: Viewpoint,
   range: Pick<IndexRange, 'index' | 'keys'>,
 ): Promise<{ count: number; version: number } | undefined> {
-  const { inheritedAfter, ownAfter } = livingAt(policy, moment)
-  const { earliestInherited, earliestOwn, version } = await reader.census()
-  const hasDead =
-    (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
-    (earliestOwn !== null && earliestOwn <= ownAfter)
-  return hasDead ? undefined : { count: await reader.countEntries(range), version }
+  const census = await reader.census()
+  if (hasDead(census, livingAt(policy, moment))) return undefined
+  return { count: await reader.countEntries(range), version: census.version }
 }

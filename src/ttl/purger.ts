@@ -22,6 +22,7 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
 import type { Ledger } from '../units/ledger.ts'
+import { hasDead } from './any-dead.ts'
 import { livingAt } from './living.ts'
 
 /** How often the purger looks for work when nothing else wakes it. */
@@ -160,12 +161,8 @@ export class Purger implements AsyncDisposable {
     const found: ContainerRecord[] = []
     for (const database of await this.#store.databases()) {
       for (const container of await this.#store.containers(database)) {
-        const { inheritedAfter, ownAfter } = livingAt(container.policy, await this.#store.moment())
-        const { earliestInherited, earliestOwn } = await this.#store.census(container)
-        const hasDead =
-          (earliestInherited !== null && earliestInherited <= inheritedAfter) ||
-          (earliestOwn !== null && earliestOwn <= ownAfter)
-        if (hasDead) found.push(container)
+        const living = livingAt(container.policy, await this.#store.moment())
+        if (hasDead(await this.#store.census(container), living)) found.push(container)
       }
     }
     return found

@@ -10,6 +10,7 @@ import type { ItemKey, StoredItem } from '../store/item.ts'
 import { type Living, neverDeadline, type TtlPolicy } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
 import type { Cohort } from '../store/reading.ts'
+import { hasDeadOf } from './any-dead.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 
@@ -27,22 +28,22 @@ export interface TtlStatus {
 export async function ttlStatus(store: Store, container: ContainerRecord): Promise<TtlStatus> {
   const moment = await store.moment()
   const { policy } = container
-  const { inheritedAfter, ownAfter } = livingAt(policy, moment)
-  const { rows, earliestInherited, earliestOwn } = await store.census(container)
+  const living = livingAt(policy, moment)
+  const census = await store.census(container)
   const dead: Record<Cohort['lifespan'], Cohort> = {
-    inherited: { lifespan: 'inherited', after: beforeAll, upTo: inheritedAfter },
-    own: { lifespan: 'own', after: beforeAll, upTo: ownAfter },
+    inherited: { lifespan: 'inherited', after: beforeAll, upTo: living.inheritedAfter },
+    own: { lifespan: 'own', after: beforeAll, upTo: living.ownAfter },
   }
   const backlog = (await store.count(container, dead.inherited)) + (await store.count(container, dead.own))
   const deadlines: number[] = []
-  if (earliestInherited !== null && earliestInherited <= inheritedAfter) {
-    deadlines.push(Math.min(moment, earliestInherited + inheritedLifespan(policy)))
+  if (hasDeadOf('inherited', census, living)) {
+    deadlines.push(Math.min(moment, census.earliestInherited! + inheritedLifespan(policy)))
   }
-  if (earliestOwn !== null && earliestOwn <= ownAfter) deadlines.push(earliestOwn)
+  if (hasDeadOf('own', census, living)) deadlines.push(census.earliestOwn!)
   const oldestDeadline = deadlines.length > 0 ? Math.min(...deadlines) : null
   return {
     defaultTtl: policy.defaultTtl,
-    living: rows - backlog,
+    living: census.rows - backlog,
     backlog,
     oldestDeadline,
     lagSeconds: oldestDeadline === null ? 0 : moment - oldestDeadline,

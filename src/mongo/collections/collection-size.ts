@@ -4,6 +4,7 @@ import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
+import { hasDead } from '../../ttl/any-dead.ts'
 import { livingAt } from '../../ttl/living.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from './collections.ts'
@@ -34,12 +35,9 @@ export async function measure(engine: Engine, collection: Collection): Promise<M
  */
 export async function countLiving(engine: Engine, collection: Collection): Promise<number> {
   const { container } = collection
-  const { inheritedAfter, ownAfter } = livingAt(container.policy, await engine.store.moment())
+  const now = livingAt(container.policy, await engine.store.moment())
   const before = await engine.store.census(container)
-  const hasDead =
-    (before.earliestInherited !== null && before.earliestInherited <= inheritedAfter) ||
-    (before.earliestOwn !== null && before.earliestOwn <= ownAfter)
-  if (!hasDead) return before.rows
+  if (!hasDead(before, now)) return before.rows
   const { living } = await engine.ttlStatus(container)
   const { rows, version } = await engine.store.census(container)
   return rows === before.rows && version === before.version ? living : countOneByOne(engine, collection)
