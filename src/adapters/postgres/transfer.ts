@@ -18,11 +18,12 @@ import {
   type TransferSource,
   type TransferTarget,
 } from '../../store/transfer.ts'
+import { noFindings } from '../index-findings.ts'
 import { Connections, type PostgresSession, snapshot } from './connection/connections.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { type ItemRow, scannedItem } from './reading/items.ts'
 import { type EntryRow, storedEntry } from './reading/log.ts'
-import { entriesOf, noFindings } from './rows/entry-keys.ts'
+import { entriesOf } from './rows/entry-keys.ts'
 import { bucketCount, bucketOf, keyColumns } from './rows/keys.ts'
 import {
   type ContainerRow,

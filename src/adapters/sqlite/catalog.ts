@@ -20,9 +20,9 @@ import type {
   IndexDraft,
   IndexRecord,
 } from '../../store/catalog.ts'
+import type { IndexFindings } from '../index-findings.ts'
 import { ContainerChanges } from './changes.ts'
 import { ContainerEntries } from './entries.ts'
-import type { IndexFindings } from './index-findings.ts'
 import { loadIndexes } from './index-records.ts'
 import { type ContainerCounters, ContainerItems } from './items.ts'
 import type { SqliteChangeLog } from './log.ts'

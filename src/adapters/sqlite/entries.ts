@@ -6,7 +6,6 @@
  * the schema, and an update that moves no key touches no entry.
  */
 
-import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
 import { MiB, sliceRowsMax } from '../../base/limits.ts'
@@ -17,7 +16,8 @@ import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { IndexPosition, IndexRange, PageSize } from '../../store/reading.ts'
-import { find, type IndexFindings, noFindings } from './index-findings.ts'
+import { type IndexFindings, learn, noFindings } from '../index-findings.ts'
+import { itemIndexKeys } from '../item-index-keys.ts'
 import { entryTable, itemTable } from './schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
@@ -126,7 +126,7 @@ export class ContainerEntries {
       const gone = old?.[at]?.keys ?? noKeys
       const made = now?.[at]
       const keys = made?.keys ?? noKeys
-      if (made !== undefined) find(findings, definition, made)
+      if (made !== undefined) learn(findings, number, made)
       for (const key of gone) if (!includes(keys, key)) this.#delete.run(number, key, sequence)
       for (const key of keys) if (!includes(gone, key)) this.#insert.run(number, key, sequence)
     }
@@ -151,7 +151,7 @@ export class ContainerEntries {
   #enterItem(definition: IndexDefinition, { sequence, pk, body }: UnbuiltRow, findings: IndexFindings): void {
     const [made] = this.#keys([definition], pk, body)
     const { number } = definition
-    find(findings, definition, made!)
+    learn(findings, number, made!)
     for (const key of made!.keys) this.#insert.run(number, key, sequence)
   }
 
@@ -188,7 +188,7 @@ export class ContainerEntries {
       const found = this.#unbuilt.all(reached, sortRows) as unknown as UnbuiltRow[]
       for (const { sequence, pk, body } of found) {
         const [made] = this.#keys([definition], pk, body)
-        find(findings, definition, made!)
+        learn(findings, definition.number, made!)
         sorter.add(sequence, made!)
       }
       if (found.length < sortRows) return sorter.sorted(undefined, findings)
@@ -199,9 +199,7 @@ export class ContainerEntries {
   }
 
   #keys(definitions: readonly IndexDefinition[], pk: string, body: Body): readonly IndexKeys[] {
-    const made = this.#keysOf(definitions, body)
-    if (definitions.every(({ uniqueness }) => uniqueness !== 'partition')) return made
-    return made.map((keys, at) => (definitions[at]!.uniqueness === 'partition' ? withinPartition(keys, pk) : keys))
+    return itemIndexKeys(this.#keysOf, definitions, { pk, body })
   }
 
   /** Dead items stand in nobody's way, removed or not. */
@@ -313,12 +311,6 @@ const noKeys: readonly Uint8Array[] = []
 
 /** Rows that are read and encoded between two turns: a few milliseconds. */
 const sortRows = 500
-
-/** The same values under another partition key are another key. */
-function withinPartition(made: IndexKeys, pk: string): IndexKeys {
-  const prefix = createHash('sha256').update(pk).digest().subarray(0, 16)
-  return { ...made, keys: made.keys.map(key => Buffer.concat([prefix, key])) }
-}
 
 function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
   return keys.some(other => Buffer.compare(other, key) === 0)

@@ -23,10 +23,10 @@ import type {
 } from '../../store/reading.ts'
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
+import { type IndexFindings, isNothing, keepNew, noFindings } from '../index-findings.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { type CarryOver, Checkpoints } from './checkpoints.ts'
 import { translate } from './errors.ts'
-import { type IndexFindings, noFindings } from './index-findings.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory } from './lock.ts'
 import { SqliteChangeLog } from './log.ts'
@@ -442,12 +442,8 @@ class SqliteStore implements Store {
 
   /** Only what is new: most of it was known before. */
   #note(open: OpenContainer, findings: IndexFindings): void {
-    for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of open.record.indexes) {
-      if (hasCutKeys) findings.cut.delete(definition.number)
-      if (hasGaps) findings.gaps.delete(definition.number)
-      if (hasSeveralKeys) findings.several.delete(definition.number)
-    }
-    if (findings.cut.size + findings.gaps.size + findings.several.size === 0) return
+    keepNew(findings, open.record.indexes)
+    if (isNothing(findings)) return
     this.#turns.join(this.#catalog)
     this.#catalog.note(open, findings)
   }

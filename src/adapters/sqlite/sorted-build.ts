@@ -10,9 +10,9 @@
 
 import { indexBuildRowsMax } from '../../base/limits.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
+import { addFindings, type IndexFindings } from '../index-findings.ts'
 import type { OpenContainer } from './catalog.ts'
 import type { ContainerEntries } from './entries.ts'
-import { addFindings, type IndexFindings } from './index-findings.ts'
 import type { SortEntries, SortedEntries } from './sorted-entries.ts'
 
 /** Below this many items an index is built item by item: that is done before another thread has begun. */

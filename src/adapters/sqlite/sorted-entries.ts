@@ -7,7 +7,7 @@
  */
 
 import type { IndexKeys } from '../../document/index-keys.ts'
-import type { IndexFindings } from './index-findings.ts'
+import type { IndexFindings } from '../index-findings.ts'
 
 export interface SortedEntries {
   /** The keys, one behind the other; the nth ends at `ends[n]`. */

@@ -24,9 +24,9 @@ import {
   type TransferSource,
   type TransferTarget,
 } from '../../store/transfer.ts'
+import { noFindings } from '../index-findings.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
-import { noFindings } from './index-findings.ts'
 import { loadIndexes } from './index-records.ts'
 import { lockDirectory } from './lock.ts'
 import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'

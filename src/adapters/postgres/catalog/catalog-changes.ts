@@ -1,8 +1,8 @@
 /** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
 
 import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
+import { type IndexFindings, isNothing } from '../../index-findings.ts'
 import type { PostgresSession } from '../connection/connections.ts'
-import { type IndexFindings, isNothing } from '../rows/entry-keys.ts'
 import { toContainer, toDatabase, toIndex } from '../rows/records.ts'
 
 /** Locks the catalog, and tells every gateway to look again once this is committed. */

@@ -1,15 +1,13 @@
-/**
- * The entries that an item has in the indexes of its container, and what making them teaches about the
- * indexes.
- */
+/** The rows that an item has in the table of index entries. */
 
-import { createHash } from 'node:crypto'
 import type { Body } from '../../../document/body.ts'
-import type { IndexDefinition, Uniqueness } from '../../../document/index-definition.ts'
-import type { IndexKeys, KeyMaker } from '../../../document/index-keys.ts'
+import type { Uniqueness } from '../../../document/index-definition.ts'
+import type { KeyMaker } from '../../../document/index-keys.ts'
 import type { IndexRecord } from '../../../store/catalog.ts'
 import { fill } from '../../../store/fill.ts'
 import type { Draft, Stamp } from '../../../store/item.ts'
+import { type IndexFindings, keepNew, learn } from '../../index-findings.ts'
+import { itemIndexKeys } from '../../item-index-keys.ts'
 
 export interface Entry {
   readonly number: number
@@ -17,22 +15,7 @@ export interface Entry {
   readonly uniqueness: Uniqueness
 }
 
-/** Indexes with cut keys, with items that have none of their keys, and with items that have several. */
-export interface IndexFindings {
-  readonly cut: Set<number>
-  readonly gaps: Set<number>
-  readonly several: Set<number>
-}
-
-export function noFindings(): IndexFindings {
-  return { cut: new Set(), gaps: new Set(), several: new Set() }
-}
-
-export function isNothing({ cut, gaps, several }: IndexFindings): boolean {
-  return cut.size + gaps.size + several.size === 0
-}
-
-/** The entries of a body; notes what the records do not say yet. */
+/** Makes the entries of a body, and adds to `findings` what the index records do not say yet. */
 export function entriesOf(
   keysOf: KeyMaker,
   indexes: readonly IndexRecord[],
@@ -41,21 +24,23 @@ export function entriesOf(
 ): Entry[] {
   if (indexes.length === 0) return []
   const entries: Entry[] = []
-  for (const [at, made] of keysWithin(keysOf, indexes, item).entries()) {
-    const { definition, hasCutKeys, hasGaps, hasSeveralKeys } = indexes[at]!
-    const { number, uniqueness } = definition
-    if (made.isCut && !hasCutKeys) findings.cut.add(number)
-    if (!made.isComplete && !hasGaps) findings.gaps.add(number)
-    if (made.keys.length > 1 && !hasSeveralKeys) findings.several.add(number)
+  const definitions = indexes.map(({ definition }) => definition)
+  for (const [at, made] of itemIndexKeys(keysOf, definitions, item).entries()) {
+    const { number, uniqueness } = definitions[at]!
+    learn(findings, number, made)
     for (const key of made.keys) entries.push({ number, key: Buffer.from(key), uniqueness })
   }
+  keepNew(findings, indexes)
   return entries
 }
 
 const someStamp = { sequence: 0, version: 0, ts: 0 } as Stamp
 const otherStamp = { sequence: 1, version: 1, ts: 1 } as Stamp
 
-/** The entries of a body whose stamps nobody knows yet; undefined when its keys depend on them. */
+/**
+ * The entries of a body whose stamps are not known yet; undefined when an index key contains a stamp. Found
+ * out by making the keys with two different stamps.
+ */
 export function entriesOfDraft(
   keysOf: KeyMaker,
   indexes: readonly IndexRecord[],
@@ -68,26 +53,4 @@ export function entriesOfDraft(
   const others = entriesOf(keysOf, indexes, { pk, body: fill(draft, otherStamp) }, findings)
   const isSame = (entry: Entry, at: number) => entry.number === others[at]?.number && entry.key.equals(others[at].key)
   return entries.length === others.length && entries.every(isSame) ? entries : undefined
-}
-
-function keysWithin(
-  keysOf: KeyMaker,
-  indexes: readonly IndexRecord[],
-  { pk, body }: { readonly pk: string; readonly body: Body },
-): readonly IndexKeys[] {
-  const definitions = indexes.map(({ definition }) => definition)
-  const made = keysOf(definitions, body)
-  return made.map((keys, at) =>
-    isWithinPartition(definitions[at]!) ? { ...keys, keys: prefixed(keys.keys, pk) } : keys,
-  )
-}
-
-function isWithinPartition({ uniqueness }: IndexDefinition): boolean {
-  return uniqueness === 'partition'
-}
-
-/** The same values under another partition key are another key. */
-function prefixed(keys: readonly Uint8Array[], pk: string): Uint8Array[] {
-  const prefix = createHash('sha256').update(pk).digest().subarray(0, 16)
-  return keys.map(key => Buffer.concat([prefix, key]))
 }
