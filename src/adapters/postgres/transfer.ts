@@ -18,6 +18,7 @@ import {
   type TransferSource,
   type TransferTarget,
 } from '../../store/transfer.ts'
+import { type ContainerRow, type IndexRow, toContainer, toDatabase, toIndex, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
 import { Connections, type PostgresSession, snapshot } from './connection/connections.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
@@ -25,15 +26,7 @@ import { type ItemRow, scannedItem } from './reading/items.ts'
 import { type EntryRow, storedEntry } from './reading/log.ts'
 import { entriesOf } from './rows/entry-keys.ts'
 import { bucketCount, bucketOf, keyColumns } from './rows/keys.ts'
-import {
-  type ContainerRow,
-  fromIndexDraft,
-  type IndexRow,
-  toContainer,
-  toDatabase,
-  toIndex,
-  toJson,
-} from './rows/records.ts'
+import { fromIndexDraft } from './rows/records.ts'
 import { closedBody } from './rows/stamp-forms.ts'
 import { isHalfMoved, migrate, othersSignedOn } from './sql/schema.ts'
 
@@ -102,7 +95,7 @@ class PostgresSource implements TransferSource {
         ]),
       )
       const databases = databaseRows.rows.map(toDatabase)
-      const containers = (containerRows.rows as (ContainerRow & { database: number })[]).map(row => {
+      const containers = (containerRows.rows as ContainerRow[]).map(row => {
         const owner = databases.find(({ number }) => number === row.database)!
         const own = (indexRows.rows as (IndexRow & { container: number })[]).filter(
           ({ container }) => container === row.number,

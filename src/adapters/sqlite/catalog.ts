@@ -7,8 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
-import type { Encoding } from '../../document/body.ts'
-import { type IndexDefinition, printIndexPath } from '../../document/index-definition.ts'
+import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type {
   ContainerChange,
@@ -20,6 +19,7 @@ import type {
   IndexDraft,
   IndexRecord,
 } from '../../store/catalog.ts'
+import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase, toJson } from '../catalog-rows.ts'
 import type { IndexFindings } from '../index-findings.ts'
 import { ContainerChanges } from './changes.ts'
 import { ContainerEntries } from './entries.ts'
@@ -234,18 +234,10 @@ export class SqliteCatalog implements Participant {
       )
       .get({ container: container.number }) as { last: number | null }
     const number = (last ?? 0) + 1
-    const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
+    const stored = fromIndex(draft)
     this.#db
       .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0)')
-      .run(
-        container.number,
-        number,
-        JSON.stringify(stored),
-        isDeclared ? 1 : 0,
-        isReady ? 1 : 0,
-        uniqueness,
-        options === undefined ? null : JSON.stringify(options),
-      )
+      .run(container.number, number, stored.components, isDeclared ? 1 : 0, isReady ? 1 : 0, uniqueness, stored.options)
     const definition = { number, components, uniqueness, ...(options !== undefined && { options }) }
     const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false, hasSeveralKeys: false }
     return this.#setIndexes(open, [...open.record.indexes, index])
@@ -384,37 +376,14 @@ export class SqliteCatalog implements Participant {
   #load(): void {
     const byNumber = new Map<number, OpenDatabase>()
     for (const row of this.#db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as DatabaseRow[]) {
-      const { number, id, rid, version, ts } = row
-      const open = {
-        record: { number, id, rid, version, ts, throughput: fromJson(row.throughput) },
-        containers: new Map(),
-      }
-      this.#databases.set(id, open)
-      byNumber.set(number, open)
+      const open = { record: toDatabase(row), containers: new Map() }
+      this.#databases.set(row.id, open)
+      byNumber.set(row.number, open)
     }
-    for (const row of this.#db.prepare('SELECT * FROM containers ORDER BY number').all() as unknown as ContainerRow[]) {
-      const { number, id, rid, version, ts } = row
+    const containers = this.#db.prepare('SELECT * FROM containers ORDER BY number').all()
+    for (const row of containers as unknown as (ContainerRow & CounterColumns)[]) {
       const owner = byNumber.get(row.database)!
-      const record: ContainerRecord = {
-        number,
-        database: owner.record,
-        id,
-        rid,
-        version,
-        ts,
-        throughput: fromJson(row.throughput),
-        partitionKey: JSON.parse(row.partition_key),
-        partitionCount: row.partition_count,
-        encoding: row.encoding,
-        policy: {
-          defaultTtl: row.default_ttl,
-          inheritedDeadAt: row.inherited_dead_at,
-          ownDeadAt: row.own_dead_at,
-        },
-        logSeconds: row.log_seconds,
-        definition: JSON.parse(row.definition),
-        indexes: loadIndexes(this.#db, number),
-      }
+      const record = toContainer(row, owner.record, loadIndexes(this.#db, row.number))
       this.#open(owner, record, { version: row.item_version, rows: row.item_rows })
     }
   }
@@ -422,33 +391,7 @@ export class SqliteCatalog implements Participant {
 
 type Numbered = { number: number }
 
-interface DatabaseRow {
-  number: number
-  id: string
-  rid: number
-  version: number
-  ts: EpochSeconds
-  throughput: string | null
-}
-
-interface ContainerRow extends DatabaseRow {
-  database: number
-  partition_key: string
-  partition_count: number
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
-  encoding: Encoding
-  log_seconds: number | null
-  definition: string
+interface CounterColumns {
   item_version: number
   item_rows: number
-}
-
-function toJson(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value)
-}
-
-function fromJson(text: string | null) {
-  return text === null ? null : JSON.parse(text)
 }

@@ -104,7 +104,7 @@ interface OpenContainer {
   readonly purge: ContainerPurge
 }
 
-interface ContainerRow {
+interface SnapshotRow {
   readonly number: number
   readonly partitionCount: number
   readonly encoding: Encoding
@@ -141,14 +141,14 @@ class Connection implements Disposable {
   }
 
   snapshotOf(container: number): Snapshot {
-    const row = this.#find.get(container) as ContainerRow | undefined
+    const row = this.#find.get(container) as SnapshotRow | undefined
     if (row === undefined) {
       throw new RequestError('namespace_not_found', 'The container does not exist any more.')
     }
     return new Snapshot(this.#db, row, this.#opened(row))
   }
 
-  #opened(row: ContainerRow): OpenContainer {
+  #opened(row: SnapshotRow): OpenContainer {
     const known = this.#open.get(row.number)
     if (known !== undefined) return known
     if (this.#open.size >= snapshotContainersMax) this.#open.clear()
@@ -169,11 +169,11 @@ class Connection implements Disposable {
 /** One container at one state. Calls that take long let others in between. */
 export class Snapshot implements ContainerReader {
   readonly #db: DatabaseSync
-  readonly #row: ContainerRow
+  readonly #row: SnapshotRow
   readonly #open: OpenContainer
   #indexes: readonly IndexRecord[] | undefined
 
-  constructor(db: DatabaseSync, row: ContainerRow, open: OpenContainer) {
+  constructor(db: DatabaseSync, row: SnapshotRow, open: OpenContainer) {
     this.#db = db
     this.#row = row
     this.#open = open

@@ -9,8 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import type { Body, Encoding } from '../../document/body.ts'
-import { printIndexPath } from '../../document/index-definition.ts'
+import type { Body } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
@@ -24,6 +23,7 @@ import {
   type TransferSource,
   type TransferTarget,
 } from '../../store/transfer.ts'
+import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
@@ -67,22 +67,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   }
 }
 
-interface ContainerRow {
-  number: number
-  database: number
-  id: string
-  rid: number
-  version: number
-  ts: EpochSeconds
-  throughput: string | null
-  partition_key: string
-  partition_count: number
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
-  definition: string
-  encoding: Encoding
-  log_seconds: number | null
+interface NumberColumns {
   log_forgotten: number
   item_version: number
 }
@@ -98,31 +83,20 @@ class SqliteSource implements TransferSource {
 
   async contents(): Promise<StoreContents> {
     const { mark } = this.db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
-    const databases = (
-      this.db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as (Omit<
-        DatabaseRecord,
-        'throughput'
-      > & { throughput: string | null })[]
-    ).map(({ number, id, rid, version, ts, throughput }) => {
-      return { number, id, rid, version, ts, throughput: fromJson(throughput) }
-    })
-    const rows = this.db.prepare('SELECT * FROM containers ORDER BY number').all() as unknown as ContainerRow[]
+    const databaseRows = this.db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as DatabaseRow[]
+    const databases = databaseRows.map(toDatabase)
+    const rows = this.db.prepare('SELECT * FROM containers ORDER BY number').all() as unknown as (ContainerRow &
+      NumberColumns)[]
     const containers = rows.map(row => this.#container(row, databases.find(({ number }) => number === row.database)!))
     return { mark, databases, containers }
   }
 
-  #container(row: ContainerRow, database: DatabaseRecord): StoredContainer {
-    const { number, id, rid, version, ts } = row
+  #container(row: ContainerRow & NumberColumns, database: DatabaseRecord): StoredContainer {
+    const { number } = row
     const count = (sql: string, ...values: number[]) => (this.db.prepare(sql).get(...values) as { n: number }).n
     const logNewest = count('SELECT coalesce(max(number), 0) AS n FROM log WHERE container = ?', number)
     return {
-      ...{ number, database, id, rid, version, ts, encoding: row.encoding, logSeconds: row.log_seconds },
-      throughput: fromJson(row.throughput),
-      partitionKey: JSON.parse(row.partition_key),
-      partitionCount: row.partition_count,
-      policy: { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at },
-      definition: JSON.parse(row.definition),
-      indexes: loadIndexes(this.db, number),
+      ...toContainer(row, database, loadIndexes(this.db, number)),
       newest: Math.max(row.item_version, logNewest, row.log_forgotten),
       logForgotten: row.log_forgotten,
       rows: count(`SELECT count(*) AS n FROM ${itemTable(number)}`),
@@ -226,11 +200,10 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
          options, has_several_keys) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     )
     for (const { definition, isDeclared, isReady, hasCutKeys, hasGaps, hasSeveralKeys } of indexes) {
-      const { components, uniqueness, options } = definition
-      const stored = components.map(({ path, isDescending }) => ({ path: printIndexPath(path), isDescending }))
+      const { components, options } = fromIndex(definition)
       insert.run(
-        ...[number, definition.number, JSON.stringify(stored), Number(isDeclared), Number(isReady), Number(hasCutKeys)],
-        ...[Number(hasGaps), uniqueness, options === undefined ? null : JSON.stringify(options)],
+        ...[number, definition.number, components, Number(isDeclared), Number(isReady), Number(hasCutKeys)],
+        ...[Number(hasGaps), definition.uniqueness, options],
         Number(hasSeveralKeys),
       )
     }
@@ -294,12 +267,4 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
       throw translate(error)
     }
   }
-}
-
-function toJson(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value)
-}
-
-function fromJson(text: string | null) {
-  return text === null ? null : JSON.parse(text)
 }

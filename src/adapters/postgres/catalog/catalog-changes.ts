@@ -1,9 +1,9 @@
 /** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
 
 import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
+import { toContainer, toDatabase, toIndex } from '../../catalog-rows.ts'
 import { type IndexFindings, isNothing } from '../../index-findings.ts'
 import type { PostgresSession } from '../connection/connections.ts'
-import { toContainer, toDatabase, toIndex } from '../rows/records.ts'
 
 /** Locks the catalog, and tells every gateway to look again once this is committed. */
 export function bump(session: PostgresSession): Promise<unknown> {

@@ -16,8 +16,9 @@
 import { machine } from '../../../base/clock.ts'
 import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../../../store/catalog.ts'
+import { type ContainerRow, type IndexRow, toContainer, toDatabase, toIndex } from '../../catalog-rows.ts'
 import { type Connections, snapshot } from '../connection/connections.ts'
-import { type ContainerRow, type IndexRow, indexText, toContainer, toDatabase, toIndex } from '../rows/records.ts'
+import { indexText } from '../rows/records.ts'
 import { postgresSignOnMs } from '../sql/schema.ts'
 
 /**
@@ -177,7 +178,7 @@ export class CatalogCopy {
       const ofContainer = Map.groupBy(indexRows.rows as (IndexRow & { container: number })[], row => row.container)
       const containers = new Map<number, Map<string, ContainerRecord>>()
       const indexes = new Map<number, KnownIndexes>()
-      for (const row of containerRows.rows as (ContainerRow & { database: number })[]) {
+      for (const row of containerRows.rows as (ContainerRow & { indexes_version: number })[]) {
         const owner = byNumber.get(row.database)!
         const own = ofContainer.get(row.number) ?? []
         const { indexes_version, ...lasting } = row

@@ -22,12 +22,13 @@ import type {
   DatabaseRecord,
   IndexDraft,
 } from '../../../store/catalog.ts'
+import { toDatabase, toJson } from '../../catalog-rows.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount } from '../rows/keys.ts'
-import { fromIndexDraft, toDatabase, toJson } from '../rows/records.ts'
+import { fromIndexDraft } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
 import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './catalog-changes.ts'
 import type { CatalogCopy, KnownIndexes } from './catalog-copy.ts'

@@ -11,11 +11,12 @@ import type { ItemKey, ScannedItem, StoredItem } from '../../../store/item.ts'
 import type { Viewpoint } from '../../../store/policy.ts'
 import type { PageSize, ReadAnswer, ScanAnswer, ScanRange } from '../../../store/reading.ts'
 import { livingAt } from '../../../ttl/living.ts'
+import { toPolicy } from '../../catalog-rows.ts'
 import type { Connections, PostgresSession, SqlStatement } from '../connection/connections.ts'
 import { gone, required } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from '../rows/keys.ts'
-import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
+import { type BodyColumns, bodyOf } from '../rows/records.ts'
 import { isAlive } from '../sql/predicates.ts'
 import { PointReads } from './point-reads.ts'
 import type { PostgresViews } from './views.ts'
@@ -150,7 +151,7 @@ export class Items {
       if (row === undefined) throw gone(container)
       return {
         moment: at?.moment ?? row.moment,
-        policy: at?.policy ?? policyOf(row),
+        policy: at?.policy ?? toPolicy(row),
         version: row.newest === 0 ? 0 : versionOf(row.newest, bucket),
         item: row.sequence === null ? undefined : storedItem(row as StoredRow),
       }

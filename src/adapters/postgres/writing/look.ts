@@ -4,11 +4,12 @@ import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { Step } from '../../../store/writing.ts'
+import { type PolicyColumns, toPolicy } from '../../catalog-rows.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
 import { type PostgresSession, snapshot } from '../connection/connections.ts'
 import { required } from '../connection/errors.ts'
 import { bucketOf, keyColumns } from '../rows/keys.ts'
-import { type BodyColumns, bodyOf, policyOf } from '../rows/records.ts'
+import { type BodyColumns, bodyOf } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
 import { type FoundBucket, nameOf } from './steps.ts'
 
@@ -34,11 +35,8 @@ export function placesOf(steps: readonly Step[]): { places: StepBucket[]; own: n
   return { places, own }
 }
 
-interface ContainerRow {
+interface Circumstances extends PolicyColumns {
   moment: EpochSeconds
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
   definition: number
   is_logged: boolean
 }
@@ -109,7 +107,7 @@ export async function findBuckets(
 
 async function find(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
   const { rows } = await session.query({ ...lookStatement, values: valuesFor(place) })
-  return foundBucket(place, required(rows as (ContainerRow & LookRow)[], place.container), rows)
+  return foundBucket(place, required(rows as (Circumstances & LookRow)[], place.container), rows)
 }
 
 /** If time and definition are the same before and behind it, the items were found at that moment. */
@@ -122,9 +120,9 @@ async function findApart(session: PostgresSession, place: StepBucket): Promise<F
       session.query({ ...itemsStatement, values: valuesFor(place) }),
       session.query(around),
     ])
-    const circumstances = required(before.rows as ContainerRow[], container)
+    const circumstances = required(before.rows as Circumstances[], container)
     required(items.rows, container)
-    const { moment, definition } = required(after.rows as ContainerRow[], container)
+    const { moment, definition } = required(after.rows as Circumstances[], container)
     if (circumstances.moment === moment && circumstances.definition === definition) {
       return foundBucket(place, circumstances, items.rows)
     }
@@ -144,7 +142,7 @@ function valuesFor({ container, bucket, keys }: StepBucket): unknown[] {
 
 function foundBucket(
   { container, bucket, keys }: StepBucket,
-  circumstances: ContainerRow,
+  circumstances: Circumstances,
   rows: readonly LookRow[],
 ): FoundBucket {
   const names = [...keys.keys()]
@@ -158,7 +156,7 @@ function foundBucket(
     bucket,
     lsn: rows[0]!.lsn,
     moment: circumstances.moment,
-    policy: policyOf(circumstances),
+    policy: toPolicy(circumstances),
     version: circumstances.definition,
     isLogged: circumstances.is_logged,
     items,
