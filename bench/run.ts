@@ -1,5 +1,5 @@
 /**
- * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [--store postgres] [workload ...]`.
+ * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [--store postgres] [--against FOLDER] [workload ...]`.
  *
  * Everything that is compared runs in the same run by turns, because a figure alone says more about the
  * machine than about the server. A figure out of bounds is printed and fails nothing; only a benchmark that
@@ -12,6 +12,7 @@ import { Load } from './processes.ts'
 import { print } from './report.ts'
 import { installPeer } from './targets.ts'
 import type { Workload } from './workload.ts'
+import { againstCheckout } from './workloads/against.ts'
 import { batch } from './workloads/batch.ts'
 import { bulk } from './workloads/bulk.ts'
 import { changeFeed } from './workloads/change-feed.ts'
@@ -63,15 +64,16 @@ function loadAverage(): string {
 }
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, store: { type: 'string' } },
+  options: { quick: { type: 'boolean', default: false }, store: { type: 'string' }, against: { type: 'string' } },
   allowPositionals: true,
 })
 if (values.store !== undefined && values.store !== 'postgres') throw new Error('--store takes postgres.')
 const isPostgres = values.store === 'postgres'
-const selected = select(isPostgres ? postgresWorkloads : WORKLOADS, positionals)
-const peer = isPostgres ? { installed: true as const } : installPeer()
+const all = values.against !== undefined ? againstCheckout(values.against) : isPostgres ? postgresWorkloads : WORKLOADS
+const selected = select(all, positionals)
+const peer = isPostgres || values.against !== undefined ? { installed: true as const } : installPeer()
 const peerMissing = peer.installed ? undefined : `peer: not compared, its installation failed: ${peer.reason}`
-const flags = `${values.quick ? '--quick ' : ''}${isPostgres ? '--store postgres ' : ''}`
+const flags = `${values.quick ? '--quick ' : ''}${isPostgres ? '--store postgres ' : ''}${values.against === undefined ? '' : `--against ${values.against} `}`
 console.log(`node ${process.version}, ${cpus()[0]?.model ?? 'unknown processor'}, ${loadAverage()} at the start`)
 
 for (const workload of selected) {

@@ -10,7 +10,7 @@ import { type Answer, ask } from './http.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { DATABASE, rawRequest, signedRequest } from './requests.ts'
 
-const MAYFLY = join(import.meta.dirname, '..', 'bin', 'mayfly.js')
+const THIS_CHECKOUT = join(import.meta.dirname, '..')
 const PEER_FOLDER = join(import.meta.dirname, '.peer')
 const PEER_PACKAGE = '@vercel/cosmosdb-server'
 const PEER_VERSION = '1.0.1'
@@ -40,16 +40,27 @@ export function scratchFolder(): { readonly path: string } & Disposable {
 }
 
 export function startMayfly(data: string, ...more: readonly string[]): Promise<ServerProcess> {
-  if (!existsSync(MAYFLY)) throw new Error('bin/mayfly.js is not there.')
-  const flags = ['--port', '0', '--no-mongo', '--data', data, '--json', '--log-level', 'error']
-  return startServer([MAYFLY, ...flags, ...more], portOfJson)
+  return startMayflyOf(THIS_CHECKOUT, ['--no-mongo', '--data', data, ...more], portOfJson)
 }
 
 /** Mayfly, with the port of its Mongo side. */
-export function startMayflyMongo(data: string): Promise<ServerProcess> {
-  if (!existsSync(MAYFLY)) throw new Error('bin/mayfly.js is not there.')
-  const flags = ['--port', '0', '--mongo-port', '0', '--data', data, '--json', '--log-level', 'error']
-  return startServer([MAYFLY, ...flags], line => portIn(line, 'mongoUri'))
+export function startMayflyMongo(data: string, checkout = THIS_CHECKOUT): Promise<ServerProcess> {
+  return startMayflyOf(checkout, ['--mongo-port', '0', '--data', data], line => portIn(line, 'mongoUri'))
+}
+
+/** The Mayfly of another checkout. */
+export function startOtherMayfly(checkout: string, data: string): Promise<ServerProcess> {
+  return startMayflyOf(checkout, ['--no-mongo', '--data', data], portOfJson)
+}
+
+function startMayflyOf(
+  checkout: string,
+  flags: readonly string[],
+  portOf: (line: string) => number,
+): Promise<ServerProcess> {
+  const command = join(checkout, 'bin', 'mayfly.js')
+  if (!existsSync(command)) throw new Error(`${command} is not there.`)
+  return startServer([command, '--port', '0', '--json', '--log-level', 'error', ...flags], portOf)
 }
 
 /** The bare server of the Mongo side says `reply` to everything. */
