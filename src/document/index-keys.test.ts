@@ -103,3 +103,14 @@ test('an index of several paths does not go through arrays', () => {
   assert.throws(() => indexKeys(index('/a/?', '/b/[]/?'), { a: 1, b: [1] }), InvariantError)
   assert.throws(() => indexKeys(index(), {}), InvariantError)
 })
+
+test('a long key of a unique index ends in a hash of the whole key', () => {
+  const definition: IndexDefinition = { ...index('/a/?'), uniqueness: 'container' }
+  const { keys, isCut } = indexKeys(definition, { a: 'x'.repeat(300) })
+  assert.equal(isCut, true)
+  assert.equal(keys[0]!.length, 256)
+  assert.equal(
+    Buffer.from(keys[0]!.subarray(216)).toString('hex'),
+    '7878787878787878feb9445750054e1a8a6a4c60449a8d19cb0059059282d3c01a66fb1eed99b38b',
+  )
+})

@@ -13,11 +13,10 @@
  * `length` or `0`.
  */
 
-import { createHash } from 'node:crypto'
 import { assert } from '../base/error.ts'
 import { type Body, textOf } from './body.ts'
 import { anyElement, type IndexDefinition, type IndexPath, indexEntriesPerItemMax } from './index-definition.ts'
-import { indexKeyBytesMax } from './key-bytes.ts'
+import { withHashTail } from './key-writer.ts'
 import { encodeFullKey, encodeKey, type KeyComponent } from './ordered-key.ts'
 
 export interface IndexKeys {
@@ -65,15 +64,8 @@ function uniqueKeys({ components }: IndexDefinition, document: unknown): IndexKe
   const values = components.map(({ path, isDescending }) => {
     return { value: indexedValueAt(document, path) ?? null, isDescending }
   })
-  return wholeKey(encodeFullKey(values))
-}
-
-/** The key of a unique index: short, and different for different values. */
-export function wholeKey(full: Uint8Array): IndexKeys {
-  if (full.length <= indexKeyBytesMax) return { keys: [full], isCut: false, isComplete: true }
-  const digest = createHash('sha256').update(full).digest()
-  const key = Buffer.concat([full.subarray(0, indexKeyBytesMax - digest.length), digest])
-  return { keys: [key], isCut: true, isComplete: true }
+  const { key, isCut } = withHashTail(encodeFullKey(values))
+  return { keys: [key], isCut, isComplete: true }
 }
 
 /** The value at a path that does not go through arrays. */

@@ -13,7 +13,8 @@ import { assert, RequestError } from '../../base/error.ts'
 import type { Body } from '../body.ts'
 import type { IndexDefinition } from '../index-definition.ts'
 import { indexEntriesPerItemMax } from '../index-definition.ts'
-import { type IndexKeys, type KeyMaker, wholeKey } from '../index-keys.ts'
+import type { IndexKeys, KeyMaker } from '../index-keys.ts'
+import { type OrderedKey, withHashTail } from '../key-writer.ts'
 import { type PathPart, pathParts } from './dotted-path.ts'
 import { type KeyTuple, keyTuples } from './key-tuples.ts'
 import { encodeFullKey, encodeKey, type KeyPart } from './ordered-key.ts'
@@ -73,8 +74,7 @@ function keysOf(prepared: Prepared, body: Body): IndexKeys {
   const found = new KeySet()
   for (const tuple of tuples) {
     const parts = partsOf(body, tuple, definition)
-    if (isUnique) found.addAll(wholeKey(encodeFullKey(parts)))
-    else found.add(encodeKey(parts))
+    found.add(isUnique ? withHashTail(encodeFullKey(parts)) : encodeKey(parts))
   }
   return found.answer()
 }
@@ -91,7 +91,7 @@ class KeySet {
   #seen: Set<string> | undefined
   #isCut = false
 
-  add({ key, isCut }: { readonly key: Uint8Array; readonly isCut: boolean }): void {
+  add({ key, isCut }: OrderedKey): void {
     if (isCut) this.#isCut = true
     if (this.#keys.length > 0) {
       this.#seen ??= new Set(this.#keys.map(textOf))
@@ -100,14 +100,6 @@ class KeySet {
       this.#seen.add(text)
     }
     this.#keys.push(key)
-  }
-
-  addAll({ keys, isCut }: IndexKeys): void {
-    for (const key of keys) this.add({ key, isCut })
-  }
-
-  get size(): number {
-    return this.#keys.length
   }
 
   answer(): IndexKeys {

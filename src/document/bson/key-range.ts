@@ -4,13 +4,14 @@
  */
 
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
+import { hashTailBytes } from '../key-writer.ts'
 import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
 import { encodeFullKey, keyOfValue, keyPart } from './ordered-key.ts'
 import { bsonType, rank, rankOf } from './types.ts'
 import { double, string, type Value } from './value.ts'
 
 /** Long keys of unique indexes end in a hash, so that the last bytes before the cut cannot be relied on. */
-const reliableBytes = indexKeyBytesMax - 32
+const reliableBytes = indexKeyBytesMax - hashTailBytes
 
 /**
  * A range stays within the rank of its ends, except for MinKey and MaxKey, which have everything above and

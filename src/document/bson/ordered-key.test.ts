@@ -16,11 +16,20 @@ import {
   BsonArray,
   BsonDocument,
   binary,
+  bool,
+  date,
   double,
   int32,
   int64,
+  maxKey,
+  minKey,
   type NumericValue,
+  nullValue,
+  objectId,
+  regex,
   string,
+  timestamp,
+  undefinedValue,
   type Value,
 } from './value.ts'
 
@@ -207,4 +216,47 @@ test('one number has one key, whatever its type', () => {
   for (const value of five) assert.deepEqual(keyOfValue(value), keyOfValue(int32(5)))
   const zero = [int32(0), double(-0), ...['0', '-0', '0E+300', '-0.000'].map(text => decimal128(parseDecimal(text)!))]
   for (const value of zero) assert.deepEqual(keyOfValue(value), keyOfValue(int32(0)))
+})
+
+test('the bytes of keys are those that are stored on disk', () => {
+  const cases: [Value, string][] = [
+    [minKey, '08'],
+    [undefinedValue, '10'],
+    [nullValue, '18'],
+    [int32(1), '20bff000000000000000'],
+    [double(-1), '20400fffffffffffffff'],
+    [double(-0), '20800000000000000000'],
+    [double(Number.NaN), '20000000000000000000'],
+    [double(-Infinity), '20000fffffffffffffff'],
+    [int64(2n ** 53n + 1n), '20c34000000000000001183001bc16d674ec800de0b6b3a7640000'],
+    [int64(-(2n ** 53n) - 1n), '203cbffffffffffffffee7cffe43e9298b137ff21f494c589bffff'],
+    [decimal128(parseDecimal('0.1')!), '20bfb999999999999901182000314dc6448d9338c15b0a00000000'],
+    [decimal128(parseDecimal('-1E-6176')!), '207ffffffffffffffffefffeffceb239bb726cc73ea4f5ffffffff'],
+    [string('a\0\x01é'), '286101010102c3a900'],
+    [{ type: bsonType.symbol, value: 'a' }, '286100'],
+    [
+      BsonDocument.of([
+        ['a', bool(true)],
+        ['b', nullValue],
+      ]),
+      '305061000118620000',
+    ],
+    [BsonArray.of([nullValue, string('a')]), '381828610000'],
+    [binary(Uint8Array.of(0, 1, 255), 4), '4000000003040001ff'],
+    [objectId(Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255)), '48000102030405060708090aff'],
+    [bool(false), '5000'],
+    [date(-1n), '587fffffffffffffff'],
+    [timestamp(4294967298n), '600000000100000002'],
+    [regex('a', 'i'), '6861006900'],
+    [
+      { type: bsonType.dbPointer, namespace: 'n', id: new Uint8Array(12).fill(5) },
+      '7000000012020000006e00050505050505050505050505',
+    ],
+    [{ type: bsonType.code, value: 'c' }, '786300'],
+    [{ type: bsonType.codeWithScope, code: 'c', scope: BsonDocument.of([['a', nullValue]]) }, '80630018610000'],
+    [maxKey, 'f0'],
+  ]
+  for (const [value, hex] of cases) assert.equal(Buffer.from(keyOfValue(value)).toString('hex'), hex)
+  const descending = encodeFullKey([keyPart(string('a'), true), keyPart(nullValue)])
+  assert.equal(Buffer.from(descending).toString('hex'), 'd79eff18')
 })

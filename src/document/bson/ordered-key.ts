@@ -12,16 +12,12 @@
  *   binary        length, subtype, content
  *   others        their bytes in the order in which they are compared
  *
- * No encoded value is the beginning of another one, so the key of several components is their concatenation,
- * and a descending component has all its bytes complemented. Text never contains the byte 00: 00 and 01 are
- * written 01 01 and 01 02. (Escaping 00 by a byte behind it would break under the complement.)
- *
- * Keys of an index are cut at `indexKeyBytesMax`. Cutting never turns an order around, but it can make two
- * keys equal.
+ * key-writer.ts says how texts are written, how keys of several components are put together and where they
+ * are cut.
  */
 
-import { RequestError } from '../../base/error.ts'
 import { indexKeyBytesMax } from '../key-bytes.ts'
+import { KeyWriter, type OrderedKey } from '../key-writer.ts'
 import { bytesOf } from './compare.ts'
 import { compareFinite, digitsOf, type FiniteDecimal, finite, powerOfTen } from './decimal128.ts'
 import { decimalToDouble, exactDecimal, toDecimal } from './number.ts'
@@ -38,35 +34,20 @@ export interface KeyPart {
   readonly isDescending?: boolean
 }
 
-/**
- * Scratch space. Every function that writes here copies its result out before it returns, so nothing is
- * remembered from one call to the next.
- */
-const scratchBytes = 64 * 1024
-let scratch = Buffer.allocUnsafeSlow(scratchBytes)
-let view = new DataView(scratch.buffer)
-let end = 0
-/** Once `end` has passed it, what is written no longer matters. */
-let limit = 0
+const writer = new KeyWriter(bsonWriteBytesMax)
 
 /** The key of an index entry, cut. */
-export function encodeKey(
-  parts: readonly KeyPart[],
-  bytesMax = indexKeyBytesMax,
-): { readonly key: Uint8Array; readonly isCut: boolean } {
-  write(parts, bytesMax)
-  const isCut = end > bytesMax
-  return { key: copyOut(isCut ? bytesMax : end), isCut }
+export function encodeKey(parts: readonly KeyPart[], bytesMax = indexKeyBytesMax): OrderedKey {
+  writer.begin(bytesMax)
+  writeParts(parts)
+  return writer.cutKey()
 }
 
 /** The whole key, for sorting. */
 export function encodeFullKey(parts: readonly KeyPart[]): Uint8Array {
-  write(parts, bsonWriteBytesMax)
-  if (end > bsonWriteBytesMax) {
-    shrink()
-    throw new RequestError('too_large', 'A value is too large to be sorted.')
-  }
-  return copyOut(end)
+  writer.begin()
+  writeParts(parts)
+  return writer.fullKey()
 }
 
 /** The key of a value: equal values have the same, so it also serves to find equal ones. */
@@ -78,44 +59,14 @@ export function keyPart(value: Value, isDescending = false): KeyPart {
   return { type: value.type, isDescending, ...bytesOf(value) }
 }
 
-function write(parts: readonly KeyPart[], bytesMax: number): void {
-  end = 0
-  limit = bytesMax
-  for (const { bytes, type, start: from, isDescending } of parts) {
-    const start = end
-    writeByte(rankOf(type))
-    writePayload(bytes, type, from)
-    if (isDescending === true) for (let at = start; at < end; at += 1) scratch[at] = ~scratch[at]!
-    if (end > limit) return
+function writeParts(parts: readonly KeyPart[]): void {
+  for (const { bytes, type, start, isDescending } of parts) {
+    const from = writer.end
+    writer.writeByte(rankOf(type))
+    writePayload(bytes, type, start)
+    if (isDescending === true) writer.complementFrom(from)
+    if (writer.isFull) return
   }
-}
-
-function copyOut(length: number): Uint8Array {
-  const key = Buffer.allocUnsafe(length)
-  scratch.copy(key, 0, 0, length)
-  shrink()
-  return key
-}
-
-function shrink(): void {
-  if (scratch.length > scratchBytes) resize(scratchBytes)
-}
-
-function reserve(length: number): void {
-  if (end + length <= scratch.length) return
-  const old = scratch
-  resize(Math.max(end + length, 2 * old.length))
-  old.copy(scratch, 0, 0, end)
-}
-
-function resize(length: number): void {
-  scratch = Buffer.allocUnsafeSlow(length)
-  view = new DataView(scratch.buffer)
-}
-
-function writeByte(byte: number): void {
-  reserve(1)
-  scratch[end++] = byte
 }
 
 /** Recurses as deep as documents nest, which validation bounds. */
@@ -126,54 +77,54 @@ function writePayload(bytes: Uint8Array, type: number, start: number): void {
       return
     case rank.string:
     case rank.code:
-      writeText(bytes, start + 4, start + 3 + int32At(bytes, start))
+      writer.writeUtf8(bytes, start + 4, start + 3 + int32At(bytes, start))
       return
     case rank.document:
       writeFields(bytes, start)
       return
     case rank.array: {
       const cursor = new ElementCursor(bytes, start)
-      while (end <= limit && cursor.next()) {
-        writeByte(rankOf(cursor.type))
+      while (!writer.isFull && cursor.next()) {
+        writer.writeByte(rankOf(cursor.type))
         writePayload(bytes, cursor.type, cursor.valueStart)
       }
-      writeByte(0)
+      writer.writeTerminator()
       return
     }
     case rank.binary: {
       const length = int32At(bytes, start)
-      writeUint32(length)
-      writeBytes(bytes, start + 4, length + 1)
+      writer.writeUint32(length)
+      writer.writeBytes(bytes, start + 4, length + 1)
       return
     }
     case rank.objectId:
-      writeBytes(bytes, start, 12)
+      writer.writeBytes(bytes, start, 12)
       return
     case rank.bool:
-      writeByte(bytes[start]!)
+      writer.writeByte(bytes[start]!)
       return
     case rank.date:
-      writeUint32(int32At(bytes, start + 4) ^ 0x80000000)
-      writeUint32(int32At(bytes, start))
+      writer.writeUint32(int32At(bytes, start + 4) ^ 0x80000000)
+      writer.writeUint32(int32At(bytes, start))
       return
     case rank.timestamp:
-      writeUint32(int32At(bytes, start + 4))
-      writeUint32(int32At(bytes, start))
+      writer.writeUint32(int32At(bytes, start + 4))
+      writer.writeUint32(int32At(bytes, start))
       return
     case rank.regex: {
       const patternEnd = endOfName(bytes, start)
-      writeText(bytes, start, patternEnd)
-      writeText(bytes, patternEnd + 1, endOfName(bytes, patternEnd + 1))
+      writer.writeUtf8(bytes, start, patternEnd)
+      writer.writeUtf8(bytes, patternEnd + 1, endOfName(bytes, patternEnd + 1))
       return
     }
     case rank.dbPointer: {
       const length = endOfValue(bytes, type, start) - start
-      writeUint32(length)
-      writeBytes(bytes, start, length)
+      writer.writeUint32(length)
+      writer.writeBytes(bytes, start, length)
       return
     }
     case rank.codeWithScope:
-      writeText(bytes, start + 8, start + 7 + int32At(bytes, start + 4))
+      writer.writeUtf8(bytes, start + 8, start + 7 + int32At(bytes, start + 4))
       writeFields(bytes, endOfValue(bytes, bsonType.string, start + 4))
       return
     default:
@@ -182,43 +133,12 @@ function writePayload(bytes: Uint8Array, type: number, start: number): void {
 
 function writeFields(bytes: Uint8Array, start: number): void {
   const cursor = new ElementCursor(bytes, start)
-  while (end <= limit && cursor.next()) {
-    writeByte(rankOf(cursor.type))
-    writeText(bytes, cursor.nameStart, cursor.nameEnd)
+  while (!writer.isFull && cursor.next()) {
+    writer.writeByte(rankOf(cursor.type))
+    writer.writeUtf8(bytes, cursor.nameStart, cursor.nameEnd)
     writePayload(bytes, cursor.type, cursor.valueStart)
   }
-  writeByte(0)
-}
-
-function writeUint32(value: number): void {
-  reserve(4)
-  view.setInt32(end, value)
-  end += 4
-}
-
-/** No more of them than matter. */
-function writeBytes(bytes: Uint8Array, start: number, length: number): void {
-  const count = Math.min(length, Math.max(0, limit + 1 - end))
-  reserve(count)
-  for (let at = 0; at < count; at += 1) scratch[end + at] = bytes[start + at]!
-  end += count
-}
-
-function writeText(bytes: Uint8Array, start: number, textEnd: number): void {
-  const count = Math.min(textEnd - start, Math.max(0, limit + 1 - end))
-  reserve(2 * count + 1)
-  let to = end
-  for (let at = start; at < start + count; at += 1) {
-    const byte = bytes[at]!
-    if (byte > 1) {
-      scratch[to++] = byte
-    } else {
-      scratch[to++] = 1
-      scratch[to++] = byte + 1
-    }
-  }
-  scratch[to++] = 0
-  end = to
+  writer.writeTerminator()
 }
 
 function writeNumber(bytes: Uint8Array, type: number, start: number): void {
@@ -227,27 +147,17 @@ function writeNumber(bytes: Uint8Array, type: number, start: number): void {
   else writeWideNumber(valueAt(bytes, type, start) as NumericValue)
 }
 
-/** `high` and `low` in ascending order for all doubles but NaN. */
-function writeDouble(value: number): void {
-  view.setFloat64(end, value)
-  const high = view.getInt32(end)
-  // Negative numbers have all their bits turned, because a larger magnitude is a smaller number.
-  view.setInt32(end, high < 0 ? ~high : high ^ 0x80000000)
-  if (high < 0) view.setInt32(end + 4, ~view.getInt32(end + 4))
-  end += 8
-}
-
 function writeExactDouble(value: number): void {
-  reserve(9)
   if (Number.isNaN(value)) {
-    // Below what -Infinity becomes.
-    scratch.fill(0, end, end + 9)
-    end += 9
+    // Nine zeros, below the bytes of -Infinity.
+    writer.writeUint32(0)
+    writer.writeUint32(0)
+    writer.writeByte(0)
     return
   }
-  // Adding zero makes 0 of -0, which equals it.
-  writeDouble(value + 0)
-  scratch[end++] = value < 0 ? 0xff : 0x00
+  // Adding zero turns -0 into 0, which is equal to it.
+  writer.writeDouble(value + 0)
+  writer.writeByte(value < 0 ? 0xff : 0x00)
 }
 
 function writeWideNumber(value: NumericValue): void {
@@ -279,16 +189,13 @@ function writeDecimal(decimal: FiniteDecimal): void {
     writeExactDouble(sign * near)
     return
   }
-  reserve(9 + 2 + coefficientBytes)
-  writeDouble(sign * (order > 0 ? doubleBelow(near) : near))
-  const start = end
-  scratch[end++] = 1
+  writer.writeDouble(sign * (order > 0 ? doubleBelow(near) : near))
+  const start = writer.end
+  writer.writeByte(1)
   const missing = keyDigits - digitsOf(magnitude.coefficient)
-  view.setUint16(end, magnitude.exponent - missing + exponentBias)
-  end += 2
-  const digits = (magnitude.coefficient * powerOfTen(missing)).toString(16).padStart(2 * coefficientBytes, '0')
-  end += scratch.write(digits, end, 'hex')
-  if (decimal.isNegative) for (let at = start; at < end; at += 1) scratch[at] = ~scratch[at]!
+  writer.writeUint16(magnitude.exponent - missing + exponentBias)
+  writer.writeHex((magnitude.coefficient * powerOfTen(missing)).toString(16).padStart(2 * coefficientBytes, '0'))
+  if (decimal.isNegative) writer.complementFrom(start)
 }
 
 const bits = new DataView(new ArrayBuffer(8))
