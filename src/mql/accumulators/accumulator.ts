@@ -1,14 +1,14 @@
 /**
- * Accumulators: what `$group` and its relatives keep of a group, one value at a time.
+ * Accumulators: the state that `$group` and similar stages keep per group, fed one value at a time.
  *
- * An accumulator tells how many bytes it holds, so that a stage can keep to its memory. The values it keeps
- * are its own: they do not hold on to the documents they were parts of.
+ * An accumulator reports how many bytes it holds, so that a stage can stay within its memory limit. It owns
+ * the values it keeps: they do not keep the source documents alive.
  */
 
 import type { Value } from '../../document/bson/value.ts'
 
 export interface Accumulator {
-  /** About as many bytes as it takes. */
+  /** Approximate memory use. */
   readonly bytes: number
   /** False when no further value can change the result. */
   readonly isOpen: boolean

@@ -1,4 +1,4 @@
-/** The accumulators that take one value after the other. */
+/** The accumulators that keep no list of values. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { addDecimals, divideDecimals } from '../../document/bson/decimal-arithmetic.ts'
@@ -14,7 +14,7 @@ import type { Accumulator } from './accumulator.ts'
 import { DoubleSum } from './double-sum.ts'
 import { type Kept, keptValue } from './kept-value.ts'
 
-/** What a number or two take. */
+/** Memory of an accumulator that holds a few numbers. */
 export const smallBytes = 64
 
 abstract class SmallAccumulator implements Accumulator {
@@ -25,8 +25,7 @@ abstract class SmallAccumulator implements Accumulator {
 }
 
 /**
- * Decimals are summed on their own; everything else as doubles with twice the digits, which keeps int64s
- * exact.
+ * Decimals are summed separately. All other numbers are summed as double-doubles, which keeps int64s exact.
  */
 class NumberSum {
   readonly #others = new DoubleSum()
@@ -88,7 +87,7 @@ export class Average extends SmallAccumulator {
   }
 }
 
-/** Welford's method, as in MongoDB; decimals count as doubles. */
+/** Welford's method, as in MongoDB. Decimals are converted to doubles. */
 export class StandardDeviation extends SmallAccumulator {
   readonly #isSample: boolean
   #count = 0
@@ -116,7 +115,7 @@ export class StandardDeviation extends SmallAccumulator {
   }
 }
 
-/** The least or greatest value that is not null. */
+/** The smallest or largest value that is not null. */
 export class Extreme implements Accumulator {
   readonly isOpen = true
   readonly #sign: number

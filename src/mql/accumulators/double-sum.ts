@@ -1,7 +1,4 @@
-/**
- * Sums with twice the digits of a double: for most inputs their order does not matter, and sums of int64s are
- * exact.
- */
+/** Double-double sums: for most inputs the order does not matter, and sums of int64s are exact. */
 
 import { addDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import type { Decimal } from '../../document/bson/decimal128.ts'
@@ -9,9 +6,9 @@ import { exactDecimal, int64Max, int64Min } from '../../document/bson/number.ts'
 
 export class DoubleSum {
   #sum = 0
-  /** What the sum lacks. */
+  /** The rounding error of the sum. */
   #rest = 0
-  /** The plain sum, which is right where infinities make the others NaN. */
+  /** The plain sum. It is the right result when infinities turn the others into NaN. */
   #plain = 0
 
   add(value: number | bigint): void {
@@ -25,7 +22,7 @@ export class DoubleSum {
     if (lacking !== 0n) this.#add(Number(lacking))
   }
 
-  /** Knuth's two-sum, then a renormalization. */
+  /** Knuth's two-sum, followed by a renormalization. */
   #add(value: number): void {
     this.#plain += value
     const sum = this.#sum + value
@@ -39,7 +36,7 @@ export class DoubleSum {
     return Number.isNaN(this.#sum) ? this.#plain : this.#sum
   }
 
-  /** The sum of integers, when an int64 holds it. */
+  /** The sum of integers, if an int64 holds it. */
   integer(): bigint | undefined {
     if (!Number.isFinite(this.#sum)) return undefined
     const whole = BigInt(this.#sum) + BigInt(Math.trunc(this.#rest))

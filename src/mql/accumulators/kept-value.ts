@@ -1,4 +1,4 @@
-/** Values that are kept for a while: they own their bytes, and it is known how many. */
+/** Values that an accumulator keeps: they own their bytes, and their size is known. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
@@ -6,17 +6,17 @@ import { BsonWriter } from '../../document/bson/writer.ts'
 
 export interface Kept {
   readonly value: Value
-  /** About as many bytes as it takes in memory. */
+  /** Approximate memory use. */
   readonly bytes: number
 }
 
-/** What a JavaScript object takes beside its content. */
+/** Overhead of a JavaScript object besides its content. */
 const objectBytes = 48
 
 /**
- * A part of a document is a view of the document's bytes, and would keep all of them alive. What an
- * expression built may share parts with itself and be far larger than it looks; written out it is what it is,
- * and what cannot be written is refused.
+ * Copies a value by encoding it. A part of a document is a view that would keep the whole document alive. A
+ * value built by an expression may contain the same part many times and be larger than it looks; encoding
+ * reveals its size and refuses what is too large.
  */
 export function keptValue(value: Value): Kept {
   switch (value.type) {

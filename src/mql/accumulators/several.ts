@@ -1,4 +1,4 @@
-/** The accumulators that keep several values: the first, last, least or greatest of them. */
+/** The accumulators that keep several values: the first, last, smallest or largest of them. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
@@ -10,7 +10,7 @@ import type { Accumulator } from './accumulator.ts'
 import { smallBytes } from './basic.ts'
 import { type Kept, keptValue } from './kept-value.ts'
 
-/** How many values are asked for. */
+/** Checks `n`, the number of values to keep. */
 export function checkedCount(value: Value | undefined): number {
   const problem = () => `Value for 'n' must be of integral type, but found ${shown(value)}`
   if (!isNumeric(value)) return refuse(5787902, problem())
@@ -47,7 +47,7 @@ export class FirstSeveral implements Accumulator {
 export class LastSeveral implements Accumulator {
   readonly isOpen = true
   readonly #count: number
-  /** A ring once it is full. */
+  /** A ring buffer once it is full. */
   readonly #kept: Kept[] = []
   #next = 0
   bytes = smallBytes
@@ -76,8 +76,8 @@ interface Placed {
 }
 
 /**
- * The first values in an order, of equal ones those that came first. Twice as many are kept as are asked for
- * before the rest is dropped, which makes the cost of sorting per value constant.
+ * The first `count` values in sort order; of equal values, those that came first. It keeps up to twice as
+ * many before it drops the rest, so that sorting costs constant time per value.
  */
 class Foremost {
   readonly #count: number
@@ -130,7 +130,7 @@ export class ExtremeSeveral implements Accumulator {
   }
 }
 
-/** What `$top` and its relatives take: the place of a document in their order, and what is shown of it. */
+/** The input of `$top` and similar accumulators: the sort key of a document, and the output for it. */
 export function placedOutput(place: Uint8Array, output: Value | undefined): Value {
   return BsonArray.of([binary(place), output ?? nullValue])
 }
@@ -139,7 +139,7 @@ function placeOf(value: Value): Uint8Array {
   return (value as BinaryValue).value
 }
 
-/** The bottom is kept in the opposite order and turned around in the end. */
+/** The bottom values are kept in the opposite order and reversed at the end. */
 export class TopSeveral implements Accumulator {
   readonly isOpen = true
   readonly #foremost: Foremost

@@ -1,4 +1,4 @@
-/** Reads `{ total: { $sum: "$price" } }`: a field, an accumulator and what it accumulates. */
+/** Parses `{ total: { $sum: "$price" } }`: a field, an accumulator and its argument. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int32, type Value } from '../../document/bson/value.ts'
@@ -13,9 +13,9 @@ import { checkedCount, ExtremeSeveral, FirstSeveral, LastSeveral, placedOutput, 
 
 export interface AccumulatorStatement {
   readonly field: string
-  /** What of a document is accumulated. */
+  /** The value of each document that is accumulated. */
   readonly argument: Evaluate
-  /** Begins a group; the context stands at its `_id`. */
+  /** Starts a group. The context is positioned at the `_id` of the group. */
   begin(group: Context): Accumulator
 }
 
@@ -29,7 +29,7 @@ function single(make: () => Accumulator): ParseAccumulator {
   }
 }
 
-/** The arguments of `$firstN` and its relatives, also of the expressions of these names. */
+/** Parses the arguments of `$firstN` and similar accumulators, and of the expressions with the same names. */
 export function severalArguments(
   argument: Value,
   compiler: Compiler,
@@ -99,7 +99,7 @@ const count: ParseAccumulator = argument => {
   return { argument: () => one, begin: () => new Sum() }
 }
 
-/** All of them, by name. */
+/** All accumulators by name. */
 export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $addToSet: single(() => new AddToSet()),
   $avg: single(() => new Average()),

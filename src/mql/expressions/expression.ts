@@ -1,11 +1,11 @@
 /**
- * The door of expressions: compiled once, then evaluated for each document.
+ * The entry point of expressions: compiled once, then evaluated for each document.
  *
  *   const evaluate = compileExpression(spec, Scope.outermost({ now, random }))
  *   const context = new Context()
  *   evaluate(context.at(BsonDocument.view(bytes)))
  *
- * What does not depend on the document is computed when it is compiled, and refused then if it cannot be.
+ * Constant parts are computed at compile time; if that fails, so does the compilation.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -28,8 +28,7 @@ export function expressionCompiler(scope: VariableScope): Compiler {
 }
 
 /**
- * For filters: whether the expression is true of a document. `slots` has what the variables of outer
- * pipelines hold.
+ * For filters: whether the expression is true for a document. `slots` holds the variables of outer pipelines.
  */
 export function expressionTest(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => boolean) => {
@@ -39,7 +38,7 @@ export function expressionTest(scope: VariableScope, slots: readonly (Value | un
   }
 }
 
-/** For projections of find: what the expression is of a document. */
+/** For projections of find: the value of the expression for a document. */
 export function expressionValue(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => Value | undefined) => {
     const evaluate = compileExpression(spec, scope)
@@ -48,11 +47,11 @@ export function expressionValue(scope: VariableScope, slots: readonly (Value | u
   }
 }
 
-/** What was met while compiling that has no value yet. */
+/** What keeps an expression from being constant, collected while compiling. */
 interface Seen {
-  /** How often something that differs from document to document. */
+  /** Number of parts that differ from document to document. */
   varying: number
-  /** Variables that were used. */
+  /** Slots of the variables used so far. */
   readonly slots: number[]
 }
 
@@ -86,7 +85,7 @@ class ExpressionCompiler implements Compiler {
     const { varying, slots } = this.#seen
     const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
     const evaluate = this.#read(spec)
-    // Variables that it defines itself do not keep an expression from being constant.
+    // Variables that an expression defines itself do not keep it from being constant.
     const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
     if (isClosed) slots.length = seenBefore
     if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }

@@ -1,6 +1,5 @@
 /**
- * `$bitsAllSet` and its relatives: bits of integers, which have their sign for ever, and of binary data,
- * which ends in zeros.
+ * `$bitsAllSet` and the other bit operators. Integers are sign-extended; binary data is padded with zeros.
  */
 
 import { exactInteger } from '../../document/bson/number.ts'

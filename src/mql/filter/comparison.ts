@@ -1,9 +1,9 @@
 /**
  * Tests of a stored value against a constant: comparisons and `$in`.
  *
- * A comparison never leaves the rank of its constant, so that `$lt: 5` finds numbers only. There are three
- * exceptions: null stands for `undefined` and missing values as well; MinKey and MaxKey have everything above
- * and below them; and NaN equals NaN but is neither below nor above anything.
+ * A comparison matches only values of the same type rank as its constant, so `$lt: 5` finds only numbers.
+ * There are three exceptions: null also stands for `undefined` and missing values; everything lies between
+ * MinKey and MaxKey; and NaN equals NaN but is neither below nor above anything.
  */
 
 import { bytesOf, compareAt } from '../../document/bson/compare.ts'
@@ -15,10 +15,7 @@ import { doubleAt, int32At, textAt } from '../../document/bson/view.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { Comparison } from './filter.ts'
 
-/**
- * Whether a value that compares like this with the constant is one that the operator asks for. Of NaN nothing
- * is true.
- */
+/** Whether an operator accepts this result of a comparison. No comparison with NaN is true. */
 const accepts: Readonly<Record<Comparison, (order: number) => boolean>> = {
   eq: order => order === 0,
   lt: order => order < 0,
@@ -99,7 +96,7 @@ function numberTest(operator: Comparison, constant: NumericValue): ElementTest {
     }
   }
   return (bytes, type, start) => {
-    // NaN where it cannot be said without more: a wide number, NaN itself, or no number at all.
+    // NaN means that the fast path cannot decide: a wide number, NaN itself, or no number at all.
     const value = simpleNumberAt(bytes, type, start)
     if (value < near) return accept(-1)
     if (value > near) return accept(1)
@@ -114,7 +111,7 @@ function isExact(value: NumericValue, near: number): boolean {
   return compareNumbers(value, { type: bsonType.double, value: near }) === 0
 }
 
-/** A number that a double holds exactly; NaN for everything else. */
+/** The number if a double holds it exactly, otherwise NaN. */
 function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number {
   switch (type) {
     case bsonType.int32:
@@ -130,10 +127,7 @@ function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number 
   }
 }
 
-/**
- * Whether a value equals one of many. Strings and simple numbers, which most lists consist of, are found
- * without a key.
- */
+/** Whether a value equals one of many. Strings and simple numbers are the common case and need no key. */
 export function listTest(values: readonly Value[]): ElementTest {
   if (values.length === 1) return comparisonTest('eq', values[0]!)
   const texts = new Set<string>()

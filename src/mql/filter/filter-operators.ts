@@ -1,7 +1,4 @@
-/**
- * The operators of conditions: what each wants as its operand, and MongoDB's words when it gets something
- * else.
- */
+/** The operators of conditions: the operand each accepts, and MongoDB's error text for any other. */
 
 import {
   exactInteger,
@@ -27,15 +24,15 @@ import {
 } from './filter.ts'
 import { isGeoOperator, parseGeo } from './geo.ts'
 
-/** Reading a filter and reading conditions need each other; this file is given the first. */
+/** Filters and conditions are parsed recursively; passing the filter parser in avoids an import cycle. */
 type ParseFilter = (filter: BsonDocument, context: FilterContext) => Filter
 
 interface Operand {
-  /** What the condition is about; nothing within `$elemMatch`. */
+  /** The path that the condition tests; empty within `$elemMatch`. */
   readonly path: string
   readonly name: string
   readonly value: Value
-  /** The whole document of operators, for those that belong together. */
+  /** The whole operator document, for operators that belong together. */
   readonly siblings: BsonDocument
   readonly context: FilterContext
   readonly parseFilter: ParseFilter
@@ -43,7 +40,7 @@ interface Operand {
 
 type ConditionParser = (operand: Operand) => Condition | undefined
 
-/** The conditions of a document like `{ $gt: 1, $lt: 5 }`. */
+/** Parses the conditions of a document like `{ $gt: 1, $lt: 5 }`. */
 export function parseConditions(
   siblings: BsonDocument,
   path: string,
@@ -76,7 +73,9 @@ function comparison(operator: Comparison): ConditionParser {
   }
 }
 
-/** All but equality refuse a regular expression, which has no order that a user could mean. */
+/**
+ * Every comparison except equality refuses a regular expression, because regular expressions have no order.
+ */
 function ordering(operator: Comparison): ConditionParser {
   return operand => {
     if (operand.value.type === bsonType.regex) {
@@ -99,7 +98,7 @@ function listed({ name, value }: Operand): Condition {
   return { kind: 'in', values, patterns }
 }
 
-/** `$regex` and `$options` in either order. */
+/** `$regex` and `$options`, in either order. */
 function regex({ siblings }: Operand): Condition {
   let pattern = ''
   let options = ''
@@ -221,7 +220,7 @@ function elemMatch({ value, parseFilter }: Operand): Condition {
   if (value.type !== bsonType.document) throw badValue('$elemMatch needs an Object')
   const context = { isWholeDocument: false, allowsNear: false }
   const name = value.fields[0]?.[0] ?? ''
-  // Operators that stand in the place of fields speak of elements that are documents.
+  // Operators like `$and` are followed by filters, so they test only elements that are documents.
   if (isOperatorDocument(value) && !filterOperators.has(name)) {
     return { kind: 'elementValue', of: parseConditions(value, '', context, parseFilter) }
   }

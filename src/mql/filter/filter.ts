@@ -1,9 +1,9 @@
 /**
- * What a filter document says, as a tree.
+ * The syntax tree of a filter.
  *
- * Filters speak of documents, conditions of the values at one path. A condition on a path is met by any of
- * the values that the path leads to (path.ts); so `not` and `all` of conditions speak of the path as a whole,
- * except within `$elemMatch`, where they speak of one element.
+ * Filters test documents; conditions test the values at one path. A condition holds if any value at the path
+ * (stored-path.ts) meets it. So `not` and `all` apply to the path as a whole, except within `$elemMatch`,
+ * where they apply to one element.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -42,14 +42,14 @@ export type Condition =
   | GeoCondition
 
 export interface FilterContext {
-  /** False within `$elemMatch`: some operators speak of the whole document only. */
+  /** False within `$elemMatch`: some operators work only on whole documents. */
   readonly isWholeDocument: boolean
-  /** `$near` orders the result, which only a find can do. */
+  /** `$near` sorts the result, which only a find can do. */
   readonly allowsNear: boolean
 }
 
 /**
- * What a plain value in a filter asks for: a regular expression that it matches, anything else that it is
+ * The condition that a plain value in a filter means: a regular expression must match, anything else must be
  * equal.
  */
 export function equalTo(value: Value): Condition {
@@ -58,14 +58,14 @@ export function equalTo(value: Value): Condition {
   return { kind: 'compare', operator: 'eq', value }
 }
 
-/** `{ $gt: 1 }` is one; `{ a: 1 }`, `{}` and references (`{ $ref: …, $id: … }`) are values. */
+/** True of `{ $gt: 1 }`. `{ a: 1 }`, `{}` and DBRefs (`{ $ref: …, $id: … }`) are values. */
 export function isOperatorDocument(value: Value): value is BsonDocument {
   if (value.type !== bsonType.document) return false
   const names = value.fields.map(([name]) => name)
   return names[0]?.startsWith('$') === true && !(names.includes('$ref') && names.includes('$id'))
 }
 
-/** The operators that stand in the place of a field. */
+/** The operators that may stand in place of a field name. */
 export const filterOperators: ReadonlySet<string> = new Set([
   '$and',
   '$or',

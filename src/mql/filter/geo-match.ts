@@ -1,4 +1,4 @@
-/** Tests of stored shapes, and how near they are. */
+/** Tests of stored shapes, and their distances. */
 
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -50,7 +50,7 @@ function distanceTo(shape: Shape, { center, isSphere }: NearCondition): number {
   return shortest
 }
 
-/** The point of an edge next to a position, on a plane that is tangent there. */
+/** The point of an edge that is nearest to a position, on the plane tangent at that position. */
 function nearest(position: Position, [from, to]: readonly [Position, Position]): Position {
   const shrink = Math.cos(radians(position[1]))
   const [dx, dy] = [(to[0] - from[0]) * shrink, to[1] - from[1]]
@@ -64,7 +64,7 @@ function radians(degrees: number): number {
   return (degrees * Math.PI) / 180
 }
 
-/** In radians on the sphere (haversine), or in the plane. */
+/** Distance in radians on the sphere (haversine), or in the units of the plane. */
 function distanceBetween(from: Position, to: Position, isSphere: boolean): number {
   if (!isSphere) return Math.hypot(to[0] - from[0], to[1] - from[1])
   const latitude = Math.sin(radians(to[1] - from[1]) / 2)
@@ -73,7 +73,7 @@ function distanceBetween(from: Position, to: Position, isSphere: boolean): numbe
   return 2 * Math.asin(Math.min(1, Math.sqrt(chord)))
 }
 
-/** The order that `$near` asks for: nearest first. */
+/** The sort order that `$near` asks for: nearest first. */
 export function nearOrder(path: string, condition: NearCondition): Sort {
   return {
     components: [],

@@ -1,5 +1,5 @@
 /**
- * The geographic operators of filters: what they ask for, read from their documents.
+ * Parses the geographic operators of filters.
  *
  *   { $geoWithin: { $geometry | $box | $polygon | $center | $centerSphere } }
  *   { $geoIntersects: { $geometry } }
@@ -7,7 +7,7 @@
  *   { $near: [x, y], $maxDistance }                                      units of the coordinates, in a plane
  *   { $nearSphere: [x, y], $maxDistance }                                radians
  *
- * Distances on the earth are those on MongoDB's sphere.
+ * Distances on the earth use MongoDB's earth radius.
  */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
@@ -51,7 +51,7 @@ export function isGeoOperator(name: string): boolean {
   return geoOperators.has(name)
 }
 
-/** Reads a document that begins with such an operator. */
+/** Parses a document whose first field is a geographic operator. */
 export function parseGeo(operators: BsonDocument, allowsNear: boolean): GeoCondition {
   const [name, operand] = operators.fields[0]!
   if (name === '$geoWithin' || name === '$within') return { kind: 'geoWithin', region: regionOf(name, operand) }
@@ -161,7 +161,7 @@ export function shapeOf(value: Value): Shape | undefined {
   return position === undefined ? undefined : { points: [position], lines: [], polygons: [] }
 }
 
-/** What GeoJSON is made of. Recurses as deep as documents nest. */
+/** Converts a value to the plain JSON that GeoJSON parsing needs. Recurses as deep as documents nest. */
 function plain(value: Value): unknown {
   if (isNumeric(value)) return toDouble(value)
   if (value.type === bsonType.string) return value.value

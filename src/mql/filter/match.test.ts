@@ -1,4 +1,4 @@
-/** Tests of where in an array a filter matched, and of filters about single values. */
+/** Tests of the array index at which a filter matched, and of filters on single values. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ const positions: readonly (readonly [what: string, filter: Json, document: Json,
 ]
 
 for (const [what, filter, document, position] of positions) {
-  test(`${what} is matched ${position === undefined ? 'without a place' : `at place ${position}`}`, () => {
+  test(`${what} is matched ${position === undefined ? 'without an index' : `at index ${position}`}`, () => {
     const matcher = compileFilter(documentOf(filter))
     const bytes = encodeDocument(documentOf(document))
     assert.equal(matcher.matches(bytes), true)
@@ -46,7 +46,7 @@ function elements(document: Json, test: (bytes: Uint8Array, type: number, start:
   return results
 }
 
-test('a filter about a named value looks at the value and into it', () => {
+test('a filter on a named value tests the value and its fields', () => {
   const values = { p: 85, q: { grade: 85 }, r: [{ grade: 90 }], s: [90], t: null }
   assert.deepEqual(elements(values, compileElementFilter(documentOf({ x: { $gte: 80 } }), 'x')), [
     true,
@@ -71,13 +71,13 @@ test('a filter about a named value looks at the value and into it', () => {
   ])
 })
 
-test('$elemMatch of one element does not enter it', () => {
+test('$elemMatch tests an element without entering it', () => {
   const values = { p: 5, q: [5], r: { a: 5 } }
   assert.deepEqual(elements(values, compileElemMatch(documentOf({ $gt: 4 }))), [true, false, false])
   assert.deepEqual(elements(values, compileElemMatch(documentOf({ a: 5 }))), [false, false, true])
 })
 
-test('more conditions than a walk can share are asked one by one', () => {
+test('conditions that are too many for one shared walk run one by one', () => {
   const names = Array.from({ length: 40 }, (_, at) => `f${at}`)
   const document = Object.fromEntries(names.map((name, at) => [name, at]))
   const matcher = compileFilter(documentOf(document))
@@ -85,7 +85,7 @@ test('more conditions than a walk can share are asked one by one', () => {
   assert.equal(matcher.matches(encodeDocument(documentOf({ ...document, f39: 0 }))), false)
 })
 
-test('of two fields with one name the first counts', () => {
+test('the first of two fields with the same name counts', () => {
   const bytes = encodeDocument([...documentOf({ a: 1, b: 1 }).fields, ...documentOf({ a: 2 }).fields])
   for (const [filter, expected] of [
     [{ a: 1 }, true],

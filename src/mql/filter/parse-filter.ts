@@ -1,4 +1,4 @@
-/** Reads filter documents. */
+/** Parses filter documents. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
@@ -6,7 +6,7 @@ import { badValue, MongoError } from '../words/error.ts'
 import { equalTo, type Filter, type FilterContext, isOperatorDocument } from './filter.ts'
 import { parseConditions } from './filter-operators.ts'
 
-/** Reads a filter, or refuses it with MongoDB's words. Recurses as deep as documents nest. */
+/** Parses a filter, or throws with MongoDB's text. Recurses as deep as documents nest. */
 export function parseFilter(
   filter: BsonDocument,
   context: FilterContext = { isWholeDocument: true, allowsNear: false },
@@ -47,14 +47,14 @@ function refused(error: MongoError): OperatorParser {
   }
 }
 
-/** Known to MongoDB and not to us. */
+/** Operators that MongoDB knows and we do not support. */
 export const unsupportedFilterOperators: Readonly<Record<string, OperatorParser>> = {
   $where: refused(badValue('$where is not allowed in this context')),
   $text: refused(new MongoError(27, 'text index required for $text query')),
   $jsonSchema: refused(new MongoError(224, '$jsonSchema is not allowed in this context')),
 }
 
-/** `filterOperators` has the same names. */
+/** Must have the same names as `filterOperators`. */
 const operators: Readonly<Record<string, OperatorParser>> = {
   $and: list,
   $or: list,

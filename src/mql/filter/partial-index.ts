@@ -1,7 +1,4 @@
-/**
- * Indexes that know a part of the documents only: which documents those are, and whether a filter needs no
- * others.
- */
+/** Partial indexes: which documents they contain, and whether a filter can be answered from one. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-keys.ts'
@@ -13,7 +10,7 @@ import type { Condition, Filter } from './filter.ts'
 import { compileFilter, compileParsed } from './match.ts'
 import { parseFilter } from './parse-filter.ts'
 
-/** For the maker of keys (document/bson/index-keys.ts). */
+/** Passed to the code that makes index keys (document/bson/index-keys.ts). */
 export const partialFilter: PartialFilter = filter => {
   const { matches } = compileFilter(filterOf(filter))
   return matches
@@ -26,7 +23,7 @@ function filterOf(base64: string): BsonDocument {
 export function mayUseIndex({ definition, hasSeveralKeys }: IndexRecord, filter: Filter): boolean {
   const { isSparse, partialFilter } = (definition.options ?? {}) as BsonIndexOptions
   const paths = definition.components.map(({ path }) => path.join('.'))
-  // Elements of one array make one key each, but two conditions may be met by two elements.
+  // Each array element makes its own key, but two conditions may be met by two different elements.
   if (hasSeveralKeys && new Set(paths.map(path => path.split('.')[0])).size < paths.length) return false
   const terms = fieldTerms(filter)
   if (isSparse === true && !terms.some(({ path, condition }) => paths.includes(path) && excludesMissing(condition))) {
@@ -61,7 +58,7 @@ function excludesMissing(condition: Condition): boolean {
   }
 }
 
-/** Whether whatever satisfies all terms satisfies the filter too. Says no when in doubt. */
+/** Whether the terms together imply the filter. Answers false when in doubt. */
 function implies(terms: readonly FieldTerm[], filter: Filter): boolean {
   if (filter.kind === 'and') return filter.of.every(each => implies(terms, each))
   if (filter.kind === 'or') return filter.of.some(each => implies(terms, each))
@@ -79,8 +76,8 @@ function impliesCondition(given: Condition, wanted: FieldTerm): boolean {
   if (given.kind !== 'compare') return false
   const { value, operator } = given
   if (operator === 'eq') {
-    // Of an array that is equal, or has an equal element, other elements could satisfy the condition, which
-    // is well.
+    // A stored array may hold other elements besides the equal one; they cannot break a condition without
+    // `not`.
     if (condition.kind === 'not' || value.type === bsonType.null || value.type === bsonType.array) return false
     const path = wanted.path.split('.')
     const document = path.reduceRight<typeof value>((inner, name) => BsonDocument.of([[name, inner]]), value)

@@ -1,4 +1,4 @@
-/** Tests of a stored value against a regular expression, and what an index can know of one. */
+/** Tests of a stored value against a regular expression, and the prefix that an index can use. */
 
 import { queryStepsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -9,7 +9,7 @@ import type { ElementTest } from '../paths/stored-path.ts'
 import { MongoError } from '../words/error.ts'
 import type { RegexCondition } from './filter.ts'
 
-/** Text is always Unicode, so `u` says nothing new. */
+/** Text is always Unicode, so `u` changes nothing. */
 function compileRegex(pattern: string, options: string): Pattern {
   for (const letter of options) {
     if (!'imsxu'.includes(letter)) throw new MongoError(51108, `invalid flag in regex options: ${letter}`)
@@ -47,7 +47,7 @@ export function regexTest({ pattern, options }: RegexCondition): ElementTest {
 
 type Finder = (bytes: Uint8Array, start: number, end: number) => boolean
 
-/** Text without any special character is searched as bytes. */
+/** Text without special characters is searched as bytes. */
 function literalFinder({ text, isAnchored }: Literal): Finder {
   const wanted = Buffer.from(text)
   const { length } = wanted
@@ -71,9 +71,9 @@ interface Literal {
 
 const special = '\\^$.|?*+()[]{}'
 
-/** The pattern when it is nothing but text, perhaps with `^` before it. */
+/** The text of a pattern that has no special characters except perhaps a leading `^`. */
 function literalOf({ pattern, options }: Pick<RegexCondition, 'pattern' | 'options'>): Literal | undefined {
-  // With m, `^` also stands at the beginning of lines.
+  // With `m`, `^` also matches at the start of each line.
   const isAnchored = pattern.startsWith('^')
   const text = isAnchored ? pattern.slice(1) : pattern
   if (options.includes('i') || options.includes('x') || (isAnchored && options.includes('m'))) return undefined
@@ -83,8 +83,8 @@ function literalOf({ pattern, options }: Pick<RegexCondition, 'pattern' | 'optio
 }
 
 /**
- * What every string begins with that the pattern matches: the text between `^` and the first special
- * character. A character before `?`, `*`, `{` or within alternatives need not be there.
+ * The prefix of every string that the pattern matches: the text between `^` and the first special character.
+ * A character before `?`, `*` or `{`, or within alternatives, is optional and does not count.
  */
 export function prefixOf({ pattern, options }: RegexCondition): string {
   if (!pattern.startsWith('^') || /[imx]/.test(options) || pattern.includes('|')) return ''
@@ -97,7 +97,7 @@ export function prefixOf({ pattern, options }: RegexCondition): string {
   return prefix
 }
 
-/** The condition is no more than that: whatever begins with the prefix matches. */
+/** Whether every string with the prefix matches the pattern. */
 export function isPrefixOnly(condition: RegexCondition): boolean {
   const literal = literalOf(condition)
   return literal?.isAnchored === true

@@ -1,8 +1,8 @@
 /**
- * Following a dotted path as expressions understand it: an array in the way gives the array of what its
- * documents hold.
+ * Follows a dotted path the way expressions do: an array on the path yields an array of what its documents
+ * hold there.
  *
- * Unlike in queries a number in a path is only ever the name of a field.
+ * Unlike in filters, a number in the path is always a field name, never an array index.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -11,7 +11,7 @@ import { BsonArray, type BsonDocument, type Value, valueAt } from '../../documen
 import { findElement } from '../../document/bson/view.ts'
 import { MongoError } from '../words/error.ts'
 
-/** Names that begin with a dollar sign and yet are fields: those of DBRefs. */
+/** Field names that may begin with a dollar sign: those of DBRefs and metadata. */
 const dollarNames = new Set(['$id', '$ref', '$db', '$sortKey', '$recordId'])
 
 export function checkFieldName(name: string): void {
@@ -25,7 +25,7 @@ export function checkFieldName(name: string): void {
   }
 }
 
-/** The names in a path, each of which can be a field. */
+/** Splits a path into field names, or throws when one of them is not valid. */
 export function checkedPath(path: string): readonly string[] {
   if (path === '') throw new MongoError(40352, 'FieldPath cannot be constructed with empty string')
   if (path.endsWith('.')) throw new MongoError(40353, "FieldPath must not end with a '.'.")
@@ -35,7 +35,7 @@ export function checkedPath(path: string): readonly string[] {
   return names
 }
 
-/** A name beside its UTF-8. */
+/** A field name and its UTF-8 bytes. */
 interface Step {
   readonly name: string
   readonly utf8: Uint8Array
@@ -48,7 +48,7 @@ function fieldOf(document: BsonDocument, { name, utf8 }: Step): Value | undefine
   return at === -1 ? undefined : valueAt(raw.bytes, raw.bytes[at]!, at + utf8.length + 2)
 }
 
-/** What stands at the path below a value. */
+/** Compiles a path into a function that reads the value at it. */
 export function compilePath(names: readonly string[]): (value: Value | undefined) => Value | undefined {
   const steps: readonly Step[] = names.map(name => ({ name, utf8: Buffer.from(name) }))
   const { length } = steps
@@ -74,8 +74,8 @@ export function compilePath(names: readonly string[]): (value: Value | undefined
 }
 
 /**
- * All values at a path as `$lookup` and `$graphLookup` join them: arrays are entered everywhere, at the end
- * of the path as well, and a number in the path is also a place in an array.
+ * All values at a path, as `$lookup` and `$graphLookup` join them. Arrays are entered everywhere, also at the
+ * end of the path, and a number in the path is also an array index.
  */
 export function valuesAtPath(document: BsonDocument, names: readonly string[]): readonly Value[] {
   const found: Value[] = []

@@ -1,7 +1,7 @@
 /**
- * Orders of results. A document's place is the smallest of the keys that its values at the paths make, so
- * that of an array the lowest element counts when the order ascends and the highest when it descends; an
- * empty array stands below null, and what is missing counts as null.
+ * Sort orders. A document sorts by the first of the keys that its values at the paths make: of an array, the
+ * lowest element counts when ascending and the highest when descending. An empty array sorts below null, and
+ * a missing value counts as null.
  */
 
 import { pathParts } from '../../document/bson/dotted-path.ts'
@@ -19,11 +19,11 @@ export interface SortComponent {
 
 export interface Sort {
   readonly components: readonly SortComponent[]
-  /** `$natural: -1`: the order in which documents are found, from the end. */
+  /** Set by `$natural: -1`: the natural order, reversed. */
   readonly isReversed: boolean
   /**
-   * Bytes that compare as the documents are to be ordered; equal for those that the order does not tell
-   * apart.
+   * Sort key: bytes that compare like the documents. Documents that the order treats as equal have equal
+   * keys.
    */
   keyOf(document: Uint8Array): Uint8Array
 }
@@ -70,7 +70,7 @@ function tuplesOf<T>(make: () => T): T {
   }
 }
 
-/** What no path of a sort or projection may look like. */
+/** Throws if a path of a sort or projection is not valid. */
 export function refusePath(path: string): void {
   if (path === '') throw new MongoError(40352, 'FieldPath cannot be constructed with empty string')
   if (path.endsWith('.')) throw new MongoError(40353, "FieldPath must not end with a '.'.")

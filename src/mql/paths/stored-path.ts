@@ -1,44 +1,42 @@
 /**
- * Following a dotted path through a stored document, as queries understand it.
+ * Follows a dotted path through a stored document the way filters do.
  *
- * An array in the way is entered: its elements that are documents are each followed, and a part of the path
- * that is a number also means the element at that place. Arrays directly within arrays are entered only by a
- * number. What stands at the end of the path is looked at; if it is an array, each of its elements as well,
- * and last the array itself. A path that leads nowhere is looked at as a missing value, type 0, except where
- * it ends in an array without suitable elements.
+ * An array on the path is entered: the path continues in each element that is a document, and a part of the
+ * path that is a number also means the element at that index. An array directly inside an array is entered
+ * only by a number. The value at the end of the path is tested; if it is an array, its elements are tested
+ * first and the array itself last. A path that leads nowhere is tested as a missing value, type 0, unless it
+ * ends in an array without matching elements.
  */
 
 import { pathParts } from '../../document/bson/dotted-path.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { ElementCursor, findElement } from '../../document/bson/view.ts'
 
-/** Where in an array the match was found, for the positional operator of updates and projections. */
+/** Where in an array the match was found. The positional operator of updates and projections needs it. */
 export interface Trace {
-  /** The place in the outermost array that was entered for the last of the conditions, or -1. */
+  /** Index in the outermost array that the last condition entered, or -1. */
   position: number
 }
 
-/** Looks at a value where it lies. A missing one has the type 0. */
+/** Tests an encoded value in place. A missing value has type 0. */
 export type ElementTest = (bytes: Uint8Array, type: number, start: number, trace?: Trace) => boolean
 
-/** Looks at a document, or a document within one, that begins at `start`. */
+/** Tests a document, or a nested one, that begins at `start`. */
 export type DocumentTest = (bytes: Uint8Array, start: number, trace: Trace | undefined) => boolean
 
 /**
- * A test of what stands at a path, in two steps so that several of them can share one walk through the
+ * A test of the values at a path. It has two steps, so that several tests can share one walk over the
  * document.
  */
 export interface PathTest {
   /** The first part of the path, in UTF-8. */
   readonly name: Uint8Array
-  /** Goes on from the value that the first part leads to. */
+  /** Continues from the value of the first part. */
   readonly follow: (bytes: Uint8Array, type: number, start: number, trace: Trace | undefined) => boolean
 }
 
 export interface PathOptions {
-  /**
-   * Whether the elements of an array at the end of the path are looked at one by one, and not only the array.
-   */
+  /** Whether an array at the end of the path is also tested element by element. */
   readonly entersLastArray: boolean
 }
 
@@ -46,7 +44,7 @@ export function pathTest(path: string, test: ElementTest, { entersLastArray }: P
   const parts = pathParts(path.split('.'))
   const { length } = parts
 
-  /** The value of the part before `at`. */
+  /** Continues from the value of the part before `at`. */
   function follow(bytes: Uint8Array, type: number, start: number, at: number, trace: Trace | undefined): boolean {
     if (type === bsonType.array) {
       return at === length ? followLastArray(bytes, start, trace) : followArray(bytes, start, at, trace)
@@ -86,7 +84,7 @@ export function pathTest(path: string, test: ElementTest, { entersLastArray }: P
         return true
       }
       if (!isNumber || !isNamed(cursor, name)) continue
-      // Addressed by its number, an element is not entered once more.
+      // An element that the path names by its index is not entered again.
       if (isLast) {
         if (test(bytes, type, valueStart, trace)) return true
       } else if (type === bsonType.document) {
@@ -114,7 +112,7 @@ function isNamed({ bytes, nameStart, nameEnd }: ElementCursor, name: Uint8Array)
   return true
 }
 
-/** The test of a whole document. */
+/** Turns a path test into a test of a whole document. */
 export function documentTest({ name, follow }: PathTest): DocumentTest {
   return (bytes, start, trace) => {
     const element = findElement(bytes, start, name)

@@ -1,4 +1,4 @@
-/** Reads projection documents of find. */
+/** Parses the projection documents of find. */
 
 import { assert } from '../../base/error.ts'
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
@@ -12,7 +12,7 @@ import { MongoError } from '../words/error.ts'
 import { printValue } from '../words/print.ts'
 
 export interface ProjectionOptions extends MatchOptions {
-  /** Compiles what computes a field. */
+  /** Compiles the expression of a computed field. */
   readonly compute?: (spec: Value) => (document: Uint8Array) => Value | undefined
 }
 
@@ -21,7 +21,7 @@ type Compute = (document: Uint8Array) => Value | undefined
 export interface ProjectionNode {
   readonly fields: ReadonlyMap<string, ProjectionPlan>
   /**
-   * What is added behind the fields; also the documents in which something is, in case they are not there.
+   * Computed fields, which are written after the others. A nested node is created if its document is missing.
    */
   readonly computed: readonly (readonly [name: string, part: Compute | ProjectionNode])[]
 }
@@ -31,7 +31,9 @@ export type ProjectionPlan =
   | { readonly kind: 'node'; readonly node: ProjectionNode }
   | { readonly kind: 'slice'; readonly skip: number; readonly limit: number }
   | { readonly kind: 'elemMatch'; readonly test: ElementTest }
-  /** The element of the match, of the first array on the path; until there is one, `node` leads on. */
+  /**
+   * The matched element of the first array on the path. Until an array is found, `node` continues the path.
+   */
   | { readonly kind: 'positional'; readonly node: ProjectionNode | undefined }
 
 interface GrowingNode extends ProjectionNode {
@@ -67,7 +69,7 @@ class ProjectionReader {
     if (this.#positional !== undefined && this.#hasElemMatch) {
       throw new MongoError(31255, 'Cannot specify positional operator and $elemMatch.')
     }
-    // Nothing but `_id`, or slices of arrays, which say nothing of the other fields.
+    // The projection has only `_id` or array slices, which do not decide about the other fields.
     const isInclusion = this.#isInclusion ?? this.#id === true
     if (this.#positional !== undefined && !isInclusion) {
       throw new MongoError(31395, 'positional projection cannot be used with exclusion')
@@ -153,7 +155,7 @@ class ProjectionReader {
     } else this.#readComputed(path, value)
   }
 
-  /** `$slice` of find has one or two numbers; that of expressions begins with an array. */
+  /** The `$slice` of find takes one or two numbers; the `$slice` of expressions begins with an array. */
   #isFindSlice(operand: Value): boolean {
     if (operand.type !== bsonType.array || this.#options.compute === undefined) return true
     const [first] = operand.elements
@@ -235,7 +237,7 @@ function sliceOf(operand: Value): ProjectionPlan {
   return { kind: 'slice', skip: clamped(skip), limit: clamped(limit) }
 }
 
-/** The nearest int32. */
+/** Clamped to the range of an int32. */
 function clamped(value: NumericValue): number {
   const number = Math.trunc(toDouble(value)) || 0
   return Math.max(-2147483647, Math.min(2147483647, number))

@@ -1,9 +1,10 @@
 /**
- * Projections of find: what is shown of a document, as new bytes made of parts of the old ones.
+ * Projections of find: copies parts of a stored document into a new one.
  *
- * A projection includes what it names or excludes it; `_id` is shown unless excluded. Fields keep the order
- * they have in the document; computed ones follow in the order of the projection. Paths go through arrays to
- * every document in them.
+ * A projection either includes or excludes the fields it names; `_id` is included unless excluded. Fields
+ * keep
+ * their order in the document; computed fields follow in the order of the projection. Paths go through arrays
+ * to every document in them.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -20,7 +21,7 @@ import {
 } from './parse-projection.ts'
 
 export interface Projection {
-  /** The positional operator is used: `project` must be told the place of the match. */
+  /** Whether the positional operator is used. Then `project` needs the index of the match. */
   readonly isPositional: boolean
   project(document: Uint8Array, position?: number): Uint8Array
 }
@@ -45,13 +46,13 @@ interface Run {
   readonly writer: BsonWriter
 }
 
-/** Recurses as deep as the projection goes. */
+/** Recurses as deep as the projection nests. */
 function projectDocument(run: Run, node: ProjectionNode, start: number): void {
   const { document, writer, isInclusion } = run
   const opened = writer.open()
   const cursor = new ElementCursor(document, start)
   const entered = new Set<ProjectionNode>()
-  // Neighbours that are kept are copied together.
+  // Adjacent kept fields are copied in one piece.
   let keptFrom = -1
   let elementStart = cursor.valueEnd
   const copyKept = (end: number) => {
@@ -74,7 +75,7 @@ function projectDocument(run: Run, node: ProjectionNode, start: number): void {
   writer.close(opened)
 }
 
-/** What is computed here, and below documents that are not there. */
+/** Writes computed fields, and creates missing documents on their paths. */
 function writeComputed(
   { document, writer }: Pick<Run, 'document' | 'writer'>,
   node: ProjectionNode,
@@ -129,8 +130,8 @@ function projectField(run: Run, plan: ProjectionPlan, cursor: ElementCursor, ent
 }
 
 /**
- * Of an array within a path every document is projected, also in arrays within it. Other elements go the way
- * of the mode.
+ * Projects every document in an array on the path, also in nested arrays. Other elements are kept by an
+ * exclusion and dropped by an inclusion.
  */
 function projectArray(run: Run, node: ProjectionNode, start: number): void {
   const { document, writer, isInclusion } = run
@@ -148,7 +149,7 @@ function projectArray(run: Run, node: ProjectionNode, start: number): void {
   writer.close(opened)
 }
 
-/** Some elements of an array, numbered from zero. */
+/** Writes some elements of an array, renumbered from zero. */
 function writeElements({ document, writer }: Run, start: number, isWanted: (index: number) => boolean): void {
   const opened = writer.open()
   const cursor = new ElementCursor(document, start)
@@ -168,7 +169,7 @@ function lengthOf(document: Uint8Array, start: number): number {
   return length
 }
 
-/** A negative place counts from the end. */
+/** A negative index counts from the end. */
 function sliceArray(run: Run, { skip, limit }: { readonly skip: number; readonly limit: number }, start: number): void {
   const from = skip < 0 ? Math.max(0, lengthOf(run.document, start) + skip) : skip
   writeElements(run, start, index => index >= from && index < from + limit)

@@ -1,8 +1,8 @@
 /**
- * Applies a tree of modifiers to a document: one walk over its bytes, which copies what no modifier touches.
+ * Applies a tree of modifiers to a document in one walk over its bytes. Untouched parts are copied.
  *
- * The order of fields stays. New fields come last, in the order of their names; new elements of an array come
- * at their places, with nulls before them where there is a gap.
+ * Fields keep their order. New fields come last, sorted by name. New array elements come at their index, with
+ * nulls before them where there is a gap.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -31,29 +31,29 @@ import {
 import { locateRename } from './rename.ts'
 
 /**
- * Nulls that an update puts before a new element far behind the end of an array: MongoDB's own limit, 13 MB
- * of them.
+ * Most nulls that an update may put before a new element far beyond the end of an array: MongoDB's own limit,
+ * 13 MB of them.
  */
 const arrayPaddingMax = 1_500_000
 
-/** What an update says, compiled. */
+/** A compiled update. */
 export interface UpdateTree {
   readonly root: FieldsNode
   readonly filters: ReadonlyMap<string, ElementFilter>
   readonly renames: readonly Rename[]
 }
 
-/** The way from the root of the document; only messages need it as text. */
+/** The path from the root of the document. Only messages need it as text. */
 interface Path {
   readonly parent: Path | undefined
   readonly name: string
 }
 
-/** A value in the way that has no fields, or none with such names. */
+/** A value on the path that cannot have the wanted field. */
 interface Obstacle {
   readonly name: string
   readonly value: RawValue
-  /** What the path wants to find in it. */
+  /** The part of the path that it should contain. */
   readonly part: string
 }
 
@@ -85,7 +85,7 @@ class Application {
     return this.#writer.bytes()
   }
 
-  /** Writes the document or array that begins at `start`, changed. */
+  /** Writes the changed version of the document or array that begins at `start`. */
   #container(node: FieldsNode, type: number, start: number, path: Path | undefined): void {
     const writer = this.#writer
     const bytes = this.#bytes
@@ -102,7 +102,7 @@ class Application {
     while (missing > 0 && cursor.next()) {
       const child = places === undefined ? fields.named(cursor) : places.get(count)
       count += 1
-      // Of several fields with one name the first counts.
+      // Of duplicate field names, the first counts.
       if (child === undefined || isSeen[child.order] === 1) continue
       isSeen[child.order] = 1
       missing -= 1
@@ -119,7 +119,7 @@ class Application {
     writer.close(opened)
   }
 
-  /** Writes the element at which the cursor stands, changed; or does not. */
+  /** Writes the changed version of the element under the cursor, or nothing if it is removed. */
   #element(node: UpdateNode, cursor: ElementCursor, isInArray: boolean, path: Path): void {
     const current = valueUnder(cursor)
     if (node.kind === 'modifier') {
@@ -146,7 +146,7 @@ class Application {
     }
   }
 
-  /** The type and name of an element that keeps its name. */
+  /** Writes the type and the unchanged name of an element. */
   #name({ bytes, nameStart, valueStart }: ElementCursor, type: number): void {
     this.#writer.byte(type)
     this.#writer.raw(bytes, nameStart, valueStart)
@@ -161,7 +161,7 @@ class Application {
     const bytes = this.#bytes
     const opened = writer.open()
     const cursor = new ElementCursor(bytes, start)
-    /** By the names of the filters that meet. */
+    /** Merged nodes, cached by the names of the filters that chose the same element. */
     const meetings = new Map<string, UpdateNode>()
     let copied = start + 4
     for (let index = 0; cursor.next(); index += 1) {
@@ -214,8 +214,8 @@ class Application {
   }
 
   /**
-   * The value that a node makes where there is none. Only documents are made on the way to it, whatever the
-   * names.
+   * The value that a node creates where there is none. Missing parents become documents, even for names that
+   * are numbers.
    */
   #made(node: UpdateNode, path: Path, obstacle: Obstacle | undefined): RawValue | undefined {
     if (node.kind === 'modifier') {

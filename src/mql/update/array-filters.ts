@@ -1,4 +1,4 @@
-/** The filters that `$[name]` in a path refers to. */
+/** The array filters that `$[name]` in a path refers to. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
@@ -40,7 +40,7 @@ function explained<Result>(parse: () => Result): Result {
   }
 }
 
-/** The one name that all paths of a filter begin with. It recurses as deep as the filter nests. */
+/** The name that all paths of a filter must begin with. Recurses as deep as the filter nests. */
 function nameOf(filter: Filter): string | undefined {
   if (filter.kind === 'field') return checkedName(filter.path.split('.', 1)[0]!)
   if (filter.kind === 'expression') throw new MongoError(224, '$expr is not allowed in this context')

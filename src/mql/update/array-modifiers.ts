@@ -1,4 +1,4 @@
-/** The update operators that add elements to arrays or take some out, except `$push`. */
+/** The update operators that add elements to arrays or remove them, except `$push`. */
 
 import { compareAt } from '../../document/bson/compare.ts'
 import { exactInteger, isNaNValue, isNumeric } from '../../document/bson/number.ts'
@@ -20,7 +20,7 @@ import {
   valueUnder,
 } from './modifier.ts'
 
-/** The array of the given values. */
+/** Encodes the values as an array. */
 export function arrayOf(elements: readonly RawValue[]): RawValue {
   const writer = new BsonWriter()
   const opened = writer.open()
@@ -37,12 +37,12 @@ function compare(left: RawValue, right: RawValue): number {
   return compareAt(left.bytes, left.type, left.start, right.bytes, right.type, right.start)
 }
 
-/** Different values in their order, to be looked up in it. */
+/** Distinct values in sorted order, for fast lookup. */
 class SortedValues {
   readonly #sorted: readonly RawValue[]
 
   constructor(values: readonly RawValue[]) {
-    // The first of equal ones is kept; sorting leaves it first.
+    // Of equal values, the first is kept; the sort is stable.
     this.#sorted = values
       .toSorted(compare)
       .filter((value, index, sorted) => index === 0 || compare(sorted[index - 1]!, value) !== 0)
@@ -52,7 +52,7 @@ class SortedValues {
     return this.#sorted.length
   }
 
-  /** The one that equals the given value. */
+  /** Finds the value that equals the given one. */
   find(value: RawValue): RawValue | undefined {
     let low = 0
     let high = this.#sorted.length - 1
@@ -143,7 +143,7 @@ function endToPop(operand: Value, path: string): bigint {
   return end
 }
 
-/** Takes out the elements that a test finds. */
+/** Removes the elements that meet a test. */
 function culling(isUnwanted: (element: RawValue) => boolean): Modifier {
   return {
     whenMissing: 'traverse',
@@ -172,8 +172,8 @@ export const pullAll: ModifierFactory = operand => {
 }
 
 /**
- * A document without operators is a filter for elements that are documents; operators and patterns look at
- * any element.
+ * A document without operators is a filter for elements that are documents. Operators and patterns test any
+ * element.
  */
 export const pull: ModifierFactory = operand => {
   if (operand.type === bsonType.document && !beginsWithCondition(operand)) {

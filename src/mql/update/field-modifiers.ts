@@ -1,4 +1,4 @@
-/** The update operators that set, count or remove one field. */
+/** The update operators that set, compute or remove one field. */
 
 import { compareAt } from '../../document/bson/compare.ts'
 import { addExactly, compareNumbers, isNaNValue, isNumeric, multiplyExactly } from '../../document/bson/number.ts'
@@ -27,7 +27,7 @@ export const set: ModifierFactory = operand => {
   }
 }
 
-/** As `$set`, where the update inserts the document. */
+/** Like `$set`, but only when the update inserts the document. */
 export const setOnInsert: ModifierFactory = operand => {
   const value = rawValue(operand)
   return {
@@ -39,7 +39,7 @@ export const setOnInsert: ModifierFactory = operand => {
 
 const nullRaw = rawValue(nullValue)
 
-/** An element of an array becomes null, so that the others keep their places. */
+/** An array element becomes null, so that the other elements keep their index. */
 export const unset: ModifierFactory = () => ({
   whenMissing: 'ignore',
   change: (_, site) => (site.isInArray ? nullRaw : removed),
@@ -50,18 +50,18 @@ interface Arithmetic {
   readonly operator: string
   readonly verb: string
   readonly of: (left: NumericValue, right: NumericValue) => NumericValue | undefined
-  /** What a missing field counts as. */
-  readonly neutral: (operand: NumericValue) => NumericValue
+  /** The result for a missing field. */
+  readonly ofMissing: (operand: NumericValue) => NumericValue
 }
 
-function arithmetic({ operator, verb, of, neutral }: Arithmetic): ModifierFactory {
+function arithmetic({ operator, verb, of, ofMissing }: Arithmetic): ModifierFactory {
   return (operand, path) => {
     if (!isNumeric(operand)) {
       throw new MongoError(14, `Cannot ${verb} with non-numeric argument: {${shownOperand(path, operand)}}`)
     }
     return {
       whenMissing: 'create',
-      create: () => rawValue(neutral(operand)),
+      create: () => rawValue(ofMissing(operand)),
       change: (current, site) => {
         const value = decoded(current)
         if (!isNumeric(value)) throw notNumeric(operator, current, site)
@@ -78,10 +78,7 @@ function arithmetic({ operator, verb, of, neutral }: Arithmetic): ModifierFactor
   }
 }
 
-/**
- * So that 0 times -1 does not turn 0.0 into -0.0, nor 1.0 plus 0 a decimal into one with other zeros at its
- * end.
- */
+/** An unchanged value keeps its bytes: 0.0 times -1 stays 0.0, and a decimal plus 0 keeps its trailing zeros. */
 function isIdentical(left: NumericValue, right: NumericValue): boolean {
   return left.type === right.type && !isNaNValue(left) && compareNumbers(left, right) === 0
 }
@@ -103,14 +100,14 @@ function notNumeric(operator: string, current: RawValue, site: Site): MongoError
   return new MongoError(14, `${message} has the field '${field}' of non-numeric type ${typeName(current.type)}`)
 }
 
-export const inc = arithmetic({ operator: '$inc', verb: 'increment', of: addExactly, neutral: operand => operand })
+export const inc = arithmetic({ operator: '$inc', verb: 'increment', of: addExactly, ofMissing: operand => operand })
 
 export const mul = arithmetic({
   operator: '$mul',
   verb: 'multiply',
   of: multiplyExactly,
-  // Zero, of the type that the product has.
-  neutral: operand => multiplyExactly(operand, int32(0))!,
+  // Zero, in the type of the product.
+  ofMissing: operand => multiplyExactly(operand, int32(0))!,
 })
 
 function extreme(isBetter: (difference: number) => boolean): ModifierFactory {

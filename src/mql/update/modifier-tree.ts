@@ -7,8 +7,8 @@
  *          c -- $inc 1
  *          list -- elements x -- fields n -- $inc 1
  *
- * Two modifiers for one place, or for a place and one inside it, are a conflict. Where `$` or `$[x]` stand,
- * that shows only with the document at hand: then the nodes that meet at one element are merged.
+ * Two modifiers for the same path, or for a path and one below it, are a conflict. With `$` or `$[x]` this
+ * shows only on a concrete document: then the nodes that reach the same element are merged.
  */
 
 import type { ElementCursor } from '../../document/bson/view.ts'
@@ -23,10 +23,10 @@ export interface ModifierNode {
   readonly modifier: Modifier
 }
 
-/** Whether an array filter chooses an element. */
+/** Whether an array filter selects an element. */
 export type ElementFilter = (element: RawValue) => boolean
 
-/** Changes chosen elements of an array: `$[]`, whose name is empty, and `$[name]`. */
+/** Changes selected elements of an array: `$[name]`, or all for `$[]`, whose name is empty. */
 export class ElementsNode {
   readonly kind = 'elements'
   readonly children = new Map<string, UpdateNode>()
@@ -35,13 +35,13 @@ export class ElementsNode {
 export interface Child {
   readonly name: string
   readonly node: UpdateNode
-  /** The place in an array that the name means, or -1. */
+  /** The array index that the name means, or -1. */
   readonly index: number
-  /** Its number among its siblings. */
+  /** Position among its siblings. */
   readonly order: number
 }
 
-/** Changes named fields of a document, or elements of an array by their places. */
+/** Changes named fields of a document, or elements of an array by index. */
 export class FieldsNode {
   readonly kind = 'fields'
   readonly children = new Map<string, UpdateNode>()
@@ -61,10 +61,7 @@ export class FieldsNode {
     else this.children.set(part, node)
   }
 
-  /**
-   * In the order in which new fields are added. Once it has been asked for, the node does not change any
-   * more.
-   */
+  /** Children in the order in which new fields are added. After the first call the node must not change. */
   get sorted(): readonly Child[] {
     if (this.#sorted === undefined) {
       const names = [...this.children.keys()].sort(comparePathParts)
@@ -79,18 +76,18 @@ export class FieldsNode {
     return this.#sorted
   }
 
-  /** The child with the name of the element that a cursor has come to. */
+  /** The child that has the name of the element under the cursor. */
   named(cursor: ElementCursor): Child | undefined {
-    // Most fields of a document are told from those of an update by the lengths of their names.
+    // Comparing name lengths first rules out most fields cheaply.
     return this.#lengths.has(cursor.nameEnd - cursor.nameStart) ? this.#named.get(cursor.name()) : undefined
   }
 
-  /** The children that mean places of an array, from the first to the last. */
+  /** The children whose names are array indexes, in ascending order. */
   indexed(path: () => string): ReadonlyMap<number, Child> {
     if (this.#indexed === undefined) {
       const indexed = new Map<number, Child>()
       for (const child of this.sorted.filter(({ index }) => index !== -1).sort((a, b) => a.index - b.index)) {
-        // Two names for one place, as 1 and 01. (MongoDB would apply one after the other.)
+        // Two names for one index, such as 1 and 01. (MongoDB would apply one after the other.)
         if (indexed.has(child.index)) throw conflictAt(`${path()}.${child.name}`)
         indexed.set(child.index, child)
       }
@@ -100,7 +97,7 @@ export class FieldsNode {
   }
 }
 
-/** Adds a modifier at the end of a path. */
+/** Adds a modifier at a path. */
 export function addModifier(root: FieldsNode, parts: readonly string[], modifier: Modifier): void {
   let current: FieldsNode | ElementsNode = root
   for (const [at, part] of parts.entries()) {
@@ -142,7 +139,7 @@ function conflictAt(path: string): MongoError {
   return new MongoError(40, `Update created a conflict at '${path}'`)
 }
 
-/** The node that does what both do. It recurses as deep as paths are long. */
+/** One node that does what both do. Recurses as deep as paths are long. */
 export function merged(left: UpdateNode, right: UpdateNode, path: () => string): UpdateNode {
   if (left.kind === 'fields' && right.kind === 'fields') {
     const node = new FieldsNode()
@@ -172,7 +169,7 @@ function mergeChildren(
   }
 }
 
-/** The node with what stands under `$` moved to the place that was matched. */
+/** A copy of the node in which the child under `$` is moved to the matched index. */
 export function withPosition(node: FieldsNode, position: number | undefined, path: () => string): FieldsNode {
   const { positional } = node
   if (positional === undefined) return node

@@ -1,10 +1,8 @@
 /**
- * What an update operator is to the document it changes: a function from the bytes of a value to the bytes of
- * another.
+ * An update operator as a function from the bytes of one value to the bytes of another.
  *
- * Values stay where they lie. A modifier answers with a piece of the update itself, of the document, or with
- * bytes that it made; whoever applies it copies them. So nothing that an update does not touch is ever
- * decoded.
+ * Values are not copied. A modifier returns a slice of the update, a slice of the document, or bytes that it
+ * made; the caller copies them. So the untouched parts of a document are never decoded.
  */
 
 import { bytesOf } from '../../document/bson/compare.ts'
@@ -13,22 +11,22 @@ import { type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfValue, findElement } from '../../document/bson/view.ts'
 import { printValue } from '../words/print.ts'
 
-/** A value in bytes, without its name. */
+/** An encoded value without its name. */
 export interface RawValue {
   readonly type: number
   readonly bytes: Uint8Array
   readonly start: number
-  /** The first position behind it. */
+  /** The offset just after the value. */
   readonly end: number
 }
 
-/** What only the one who applies an update knows. */
+/** Facts that the caller of an update supplies. */
 export interface UpdateContext {
-  /** Where in an array the filter found its match: what `$` in a path stands for. */
+  /** The array index at which the filter matched; `$` in a path stands for it. */
   readonly position?: number | undefined
-  /** The document is about to be inserted by an upsert. */
+  /** Whether an upsert is about to insert the document. */
   readonly isInsert: boolean
-  /** The moment of the operation: what `$currentDate` sets, as a date and as a timestamp. */
+  /** The time of the operation, which `$currentDate` sets as a date or a timestamp. */
   readonly now: { readonly epochMs: number; readonly timestamp: bigint }
 }
 
@@ -38,34 +36,34 @@ export interface Site {
   readonly document: Uint8Array
   readonly context: UpdateContext
   readonly isInArray: boolean
-  /** The whole path, with the places of arrays in it. */
+  /** The whole path, with array indexes filled in. */
   path(): string
   /** The value that this rename moves, if the document has it. */
   moved(rename: Rename): RawValue | undefined
 }
 
-/** A value that takes another name. It is two modifiers: one where the value is, one where it goes. */
+/** A value that gets another name. It becomes two modifiers: one at the source, one at the target. */
 export interface Rename {
   readonly from: readonly string[]
   readonly to: readonly string[]
 }
 
-/** Stands for a value that goes. */
+/** Result of a modifier that removes the value. */
 export const removed = Symbol('removed')
 
 export interface Modifier {
   /**
-   * `create`: where nothing is, `create` is asked for a value, and the path to it is made. `traverse`:
-   * nothing happens, but the path must be one that could be made. `ignore`: nothing happens.
+   * What happens when the value is missing. `create`: `create` is called, and the path to its value is made.
+   * `traverse`: nothing happens, but the path must be possible. `ignore`: nothing happens.
    */
   readonly whenMissing: 'create' | 'traverse' | 'ignore'
-  /** What takes the place of the present value. Undefined: it stays as it is. */
+  /** The new value, or undefined to keep the current one. */
   change(current: RawValue, site: Site): RawValue | typeof removed | undefined
-  /** What is put where nothing is. Undefined: nothing. */
+  /** The value for a missing field, or undefined to leave it missing. */
   create(site: Site): RawValue | undefined
 }
 
-/** Makes a modifier of what an update says about one path. */
+/** Makes a modifier from the operand that an update gives for one path. */
 export type ModifierFactory = (operand: Value, path: string) => Modifier
 
 export function rawValue(value: Value): RawValue {
@@ -77,7 +75,7 @@ export function decoded({ bytes, type, start }: RawValue): Value {
   return valueAt(bytes, type, start)
 }
 
-/** The same to the last bit. */
+/** Whether two values have the same bytes. */
 export function isSame(left: RawValue, right: RawValue): boolean {
   const length = left.end - left.start
   if (left.type !== right.type || right.end - right.start !== length) return false
@@ -94,12 +92,12 @@ export function elementsOf({ bytes, start }: RawValue): RawValue[] {
   return elements
 }
 
-/** The value at which a cursor stands. */
+/** The value under the cursor. */
 export function valueUnder({ bytes, type, valueStart, valueEnd }: ElementCursor): RawValue {
   return { bytes, type, start: valueStart, end: valueEnd }
 }
 
-/** The field of a document. */
+/** Finds a field of a document by name. */
 export function fieldAt(bytes: Uint8Array, documentStart: number, name: Uint8Array): RawValue | undefined {
   const at = findElement(bytes, documentStart, name)
   if (at === -1) return undefined
@@ -116,10 +114,7 @@ function isNested(type: number): boolean {
   return isContainer(type) || type === bsonType.codeWithScope
 }
 
-/**
- * Documents within documents, counted with the outermost; of other values none. It recurses as deep as
- * validated bytes nest.
- */
+/** Nesting depth: 1 for a flat document or array, 0 for a scalar. Recurses as deep as validated bytes nest. */
 export function levelsOf({ bytes, type, start }: RawValue): number {
   if (!isNested(type)) return 0
   let deepest = 0
@@ -133,29 +128,29 @@ export function levelsOfOperand(operand: Value): number {
   return isNested(operand.type) ? levelsOf(rawValue(operand)) : 0
 }
 
-/** How much of a value a message shows. */
+/** Most characters of a value that a message shows. */
 const shownCharsMax = 200
 
 export function shownValue(value: RawValue): string {
-  // Printing decodes all of a document, of which a message needs little.
+  // Printing decodes the whole document, but a message needs little of it.
   if (value.end - value.start > 64 * shownCharsMax) return '...'
   const text = printValue(decoded(value))
   return text.length <= shownCharsMax ? text : `${text.slice(0, shownCharsMax)}...`
 }
 
-/** A field as messages show it. */
+/** Formats a field for a message. */
 export function shown(name: string, value: RawValue): string {
   return `${name}: ${shownValue(value)}`
 }
 
-/** A field of an update as messages show it. */
+/** Formats a field of an update for a message. */
 export function shownOperand(name: string, operand: Value): string {
   return shown(name, rawValue(operand))
 }
 
 const idName = Buffer.from('_id')
 
-/** How messages name a document. */
+/** Formats the `_id` of a document for a message. */
 export function shownId(document: Uint8Array): string {
   const id = fieldAt(document, 0, idName)
   return id === undefined ? 'no id' : shown('_id', id)

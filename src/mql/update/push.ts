@@ -1,4 +1,4 @@
-/** `$push`: adds elements to an array, at a place of it, then sorts it and cuts it. */
+/** `$push`: inserts elements into an array, then sorts and truncates it. */
 
 import { compareAt } from '../../document/bson/compare.ts'
 import { exactInteger, isNumeric, toDouble } from '../../document/bson/number.ts'
@@ -46,7 +46,7 @@ export const push: ModifierFactory = operand => {
 }
 
 function pushed({ values, position, slice, compare }: Push, present: readonly RawValue[]): readonly RawValue[] {
-  // Negative positions count from the end, and beyond either end means at it: slice has it so too.
+  // Like slice: a negative position counts from the end, and one beyond either end means that end.
   const at = position ?? present.length
   const elements = [...present.slice(0, at), ...values, ...present.slice(at)]
   if (compare !== undefined) elements.sort(compare)
@@ -91,7 +91,7 @@ function wholeNumber(value: Value | undefined, refusal: (type: string) => string
   if (value === undefined) return undefined
   const whole = isNumeric(value) ? exactInteger(value) : undefined
   if (whole === undefined) throw new MongoError(2, refusal(typeName(value.type)))
-  // No array has so many elements that the difference would matter.
+  // Arrays are never so long that the lost precision matters.
   return Number(whole)
 }
 
@@ -140,7 +140,7 @@ function parseSortPattern(pattern: BsonDocument): Comparison {
 
 const nullRaw = rawValue(nullValue)
 
-/** What stands at a path of an element, arrays included as they are; null where nothing does. */
+/** The value at a path of an element; arrays are not entered. Null if there is none. */
 function keyOf(element: RawValue, parts: readonly Uint8Array[]): RawValue {
   let current: RawValue | undefined = element.type === bsonType.document ? element : undefined
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** `$rename`: a value takes another name, in its place if that name is in use, else as a new field. */
+/** `$rename`: moves a value to another name. It replaces the field of that name, or becomes a new field. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
@@ -45,7 +45,7 @@ export function parseRename(from: string, operand: Value): Rename {
   return { from: fromParts, to: toParts }
 }
 
-/** What happens where the value was. */
+/** The modifier at the old name. */
 export function renameSource(rename: Rename): Modifier {
   return {
     whenMissing: 'ignore',
@@ -54,7 +54,7 @@ export function renameSource(rename: Rename): Modifier {
   }
 }
 
-/** What happens where it goes. */
+/** The modifier at the new name. */
 export function renameTarget(rename: Rename): Modifier {
   return {
     whenMissing: 'create',
@@ -64,7 +64,7 @@ export function renameTarget(rename: Rename): Modifier {
 }
 
 /**
- * The value to be moved, if the document has it. Other modifiers cannot reach it: that would be a conflict.
+ * Finds the value to move, if the document has it. No other modifier can touch it: that would be a conflict.
  */
 export function locateRename(rename: Rename, document: Uint8Array): RawValue | undefined {
   const source = follow(rename.from, document)
@@ -84,11 +84,11 @@ export function locateRename(rename: Rename, document: Uint8Array): RawValue | u
 }
 
 interface Followed {
-  /** What stands at the end of the path. */
+  /** The value at the end of the path. */
   readonly value?: RawValue
-  /** The name of an array that the path goes through. */
+  /** The name of an array on the path. */
   readonly array?: string | undefined
-  /** A value in which the path cannot go on. */
+  /** A value in which the path cannot continue. */
   readonly obstacle?: { readonly name: string; readonly value: RawValue; readonly part: string }
 }
 

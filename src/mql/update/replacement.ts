@@ -1,4 +1,4 @@
-/** Replacing a whole document, by one that was sent or that a pipeline made: all but `_id`. */
+/** Replaces a whole document, except its `_id`, by one that was sent or that a pipeline made. */
 
 import { compareAt } from '../../document/bson/compare.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
@@ -15,7 +15,7 @@ export function idOf(document: Uint8Array): RawValue | undefined {
   return fieldAt(document, 0, idName)
 }
 
-/** Refuses what cannot be an `_id`. */
+/** Throws if the value cannot be an `_id`. */
 export function checkId(id: RawValue): void {
   if (id.type === bsonType.array || id.type === bsonType.regex || id.type === bsonType.undefined) {
     throw new MongoError(53, `The '_id' value cannot be of type ${typeName(id.type)}`)
@@ -23,7 +23,7 @@ export function checkId(id: RawValue): void {
   if (id.type === bsonType.document) refuseInnerDollars(BsonDocument.view(id.bytes, id.start))
 }
 
-/** References may be in an `_id`. It recurses as deep as validated bytes nest. */
+/** Throws on nested names that begin with `$`, except in DBRefs. Recurses as deep as validated bytes nest. */
 function refuseInnerDollars(id: BsonDocument): void {
   for (const [name, value] of id.fields) {
     const isReference = name === '$ref' || name === '$id' || name === '$db'
@@ -34,7 +34,9 @@ function refuseInnerDollars(id: BsonDocument): void {
   }
 }
 
-/** The fields of the replacement after the `_id` of either, which must be the same. */
+/**
+ * The `_id` followed by the fields of the replacement. If both documents have an `_id`, they must be equal.
+ */
 export function replaced(original: Uint8Array, replacement: Uint8Array): Uint8Array {
   const [kept, id] = [idOf(original), idOf(replacement)]
   if (id !== undefined) checkId(id)
@@ -50,7 +52,7 @@ function refuseOtherId(kept: RawValue, id: RawValue): void {
   )
 }
 
-/** The document with this `_id` in front. */
+/** Puts this `_id` in front of the document. */
 export function withId(document: Uint8Array, id: RawValue | undefined): Uint8Array {
   if (id === undefined) return document
   const writer = new BsonWriter(document.length + id.end - id.start + 16)
@@ -82,7 +84,7 @@ function isId(cursor: ElementCursor): boolean {
   return cursor.nameEnd - cursor.nameStart === 3 && cursor.name() === '_id'
 }
 
-/** Fields at the top of a document whose names begin with `$` must make up a reference. */
+/** Top-level fields whose names begin with `$` must make up a DBRef. */
 export function checkDollars(document: Uint8Array, isConcerned: (name: string) => boolean): void {
   const fields: { readonly name: string; readonly type: number }[] = []
   const cursor = new ElementCursor(document)
@@ -113,10 +115,7 @@ function invalidReference(message: string): MongoError {
   return new MongoError(55, message)
 }
 
-/**
- * The zero timestamps among the fields of a replacement become the present one, as in an insert; those of
- * `_id` do not.
- */
+/** Replaces zero timestamps at the top level with the current one, as an insert does; not in `_id`. */
 export function withTimestamps(document: Uint8Array, { now }: UpdateContext): Uint8Array {
   let stamped: Buffer | undefined
   const cursor = new ElementCursor(document)

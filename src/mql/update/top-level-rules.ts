@@ -1,7 +1,4 @@
-/**
- * What operators may not do to the fields at the top of a document: change `_id`, or set names that begin
- * with `$`.
- */
+/** What update operators may not do to top-level fields: change `_id`, or set names that begin with `$`. */
 
 import { MongoError } from '../words/error.ts'
 import { fieldAt, isSame, type UpdateContext } from './modifier.ts'
@@ -16,7 +13,7 @@ export function refuseTopChanges(
 ): void {
   for (const { name, node } of root.sorted) {
     if (name === '_id') refuseOtherId(node, before, after)
-    // An insert is allowed such names.
+    // An insert may use such names.
     if (!name.startsWith('$') || isInsert) continue
     const isNew = fieldAt(before, 0, Buffer.from(name)) === undefined
     if (isNew || node.kind === 'modifier') checkDollars(after, each => each === name)

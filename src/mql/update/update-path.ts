@@ -5,14 +5,14 @@ import { string } from '../../document/bson/value.ts'
 import { bsonWriteDepthMax } from '../../document/bson/writer.ts'
 import { MongoError } from '../words/error.ts'
 
-/** The parts of a path that may be updated. */
+/** Splits the path of an update into its parts, or throws when it is not valid. */
 export function updatePathParts(path: string): readonly string[] {
   if (path === '') throw new MongoError(56, 'An empty update path is not valid.')
   const parts = path.split('.')
   if (parts.includes('')) {
     throw new MongoError(56, `The update path '${path}' contains an empty field name, which is not allowed.`)
   }
-  // Nothing lies deeper, and every walk along a path recurses.
+  // Documents do not nest deeper, and every walk along a path recurses.
   if (parts.length > bsonWriteDepthMax) {
     throw new MongoError(15, `The update path has more than ${bsonWriteDepthMax} parts.`)
   }
@@ -32,7 +32,7 @@ export function updatePathParts(path: string): readonly string[] {
   return parts
 }
 
-/** The name in `$[name]`, which is empty in `$[]`. */
+/** The name in `$[name]`; empty for `$[]`. */
 export function filterIdentifier(part: string): string | undefined {
   return part.length >= 3 && part.startsWith('$[') && part.endsWith(']') ? part.slice(2, -1) : undefined
 }
@@ -43,7 +43,7 @@ export function isDynamic(part: string): boolean {
 
 const indexMax = 2 ** 32 - 1
 
-/** The place in an array that a part of a path means, or -1. */
+/** The array index that a part of a path means, or -1. */
 export function arrayIndex(part: string): number {
   if (!/^\d+$/.test(part)) return -1
   const index = Number(part)
@@ -51,15 +51,15 @@ export function arrayIndex(part: string): number {
 }
 
 /**
- * By bytes, but numbers by value: so that new fields come in alphabetical order and new elements of an array
- * from its end.
+ * Compares by bytes, but numbers by value: new fields come in alphabetical order, new array elements by
+ * index.
  */
 export function comparePathParts(left: string, right: string): number {
   if (isPlainNumber(left) && isPlainNumber(right) && left.length !== right.length) return left.length - right.length
   return compareValues(string(left), string(right))
 }
 
-/** Begins with a digit, and not with a zero before others. MongoDB looks no further. */
+/** Begins with a digit, and not with a leading zero. MongoDB checks no more. */
 function isPlainNumber(part: string): boolean {
   const first = part.charAt(0)
   return first >= '0' && first <= '9' && (first !== '0' || part.length === 1)

@@ -22,7 +22,7 @@ function stages(...names: readonly string[]): BsonArray {
   return BsonArray.of(names.map(name => document([name, document()])))
 }
 
-/** A pipeline whose result is known. */
+/** A pipeline that always returns the given document. */
 function answering(result: BsonDocument): CompileUpdatePipeline {
   return () => () => encodeDocument(result)
 }

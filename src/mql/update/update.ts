@@ -1,12 +1,12 @@
 /**
- * The door of updates: an update document or pipeline, compiled once, then applied to the bytes of each
- * document.
+ * The entry point of updates: an update document or pipeline is compiled once, then applied to the bytes of
+ * each document.
  *
  *   const update = compileUpdate(spec, { arrayFilters, pipeline })
  *   const { document, isChanged } = update.apply(bytes, { position, isInsert: false, now })
  *
- * It is a replacement when its first field is no operator, and a pipeline when it is an array, as in MongoDB.
- * What no operator touches keeps its bytes. How large the result may be is for the caller to say.
+ * As in MongoDB, an update is a replacement when its first field is not an operator, and a pipeline when it
+ * is an array. Fields that no operator touches keep their bytes. The caller limits the size of the result.
  */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
@@ -39,20 +39,20 @@ export type CompileUpdatePipeline = (stages: BsonArray) => (document: Uint8Array
 
 export interface UpdateOptions {
   readonly arrayFilters?: BsonArray | undefined
-  /** The update is for all documents that match. */
+  /** The update changes all matching documents. */
   readonly isMulti?: boolean
   readonly pipeline?: CompileUpdatePipeline
 }
 
 export interface Updated {
-  /** The given bytes themselves when nothing changed. */
+  /** The given bytes themselves if nothing changed. */
   readonly document: Uint8Array
   readonly isChanged: boolean
 }
 
 export interface CompiledUpdate {
   readonly kind: 'operators' | 'replacement' | 'pipeline'
-  /** There is a `$` in a path: who applies it must say where the filter found its match. */
+  /** Whether a path contains `$`. Then the caller must supply the index of the match. */
   readonly needsPosition: boolean
   apply(document: Uint8Array, context: UpdateContext): Updated
 }
@@ -79,7 +79,7 @@ function compileReplacement(spec: BsonDocument, { isMulti = false }: UpdateOptio
     kind: 'replacement',
     needsPosition: false,
     apply: (document, context) => {
-      // An insert is allowed names that begin with a dollar.
+      // An insert may use names that begin with a dollar sign.
       if (!context.isInsert) checkDollars(replacement, () => true)
       return updated(document, replaced(document, withTimestamps(replacement, context)))
     },
@@ -140,16 +140,16 @@ const modifiers: Readonly<Record<string, ModifierFactory>> = {
   $unset: unset,
 }
 
-/** All operators that an update can have, `$rename` with them, which is no single modifier. */
+/** All operators of updates. `$rename` is listed apart because it makes two modifiers. */
 export const updateOperators: readonly string[] = [...Object.keys(modifiers), '$rename']
 
-/** A tree while it grows. */
+/** An update tree under construction. */
 interface Growing extends UpdateTree {
   readonly root: FieldsNode
   readonly renames: Rename[]
   readonly usedFilters: Set<string>
   isPositional: boolean
-  /** The result may nest deeper than documents may. */
+  /** Whether the result could nest deeper than a document may. */
   mayBeTooDeep: boolean
 }
 
@@ -214,7 +214,7 @@ function addOperator(tree: Growing, operator: string, operand: Value): void {
     for (const part of parts) useFilter(tree, part, path)
     addModifier(tree.root, parts, factory(value, path))
     tree.isPositional ||= parts.includes('$')
-    // One level more for the array that `$push` and `$addToSet` make.
+    // One more level for the array that `$push` and `$addToSet` create.
     tree.mayBeTooDeep ||= parts.length + 1 + levelsOfOperand(value) > bsonDepthMax
   }
 }

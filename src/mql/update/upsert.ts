@@ -1,4 +1,4 @@
-/** The document that an upsert inserts: what the filter says of it, then what the update makes of that. */
+/** The document that an upsert inserts: the equalities of the filter, then the changes of the update. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { BsonDocument, type Field, string, type Value } from '../../document/bson/value.ts'
@@ -15,7 +15,7 @@ export interface Upserted {
   readonly id: Value
 }
 
-/** `newId` is asked for an `_id` when neither the filter nor the update has one. `_id` comes first. */
+/** `newId` makes the `_id` when neither the filter nor the update has one. `_id` comes first. */
 export function upsertDocument(
   filter: BsonDocument,
   update: CompiledUpdate,
@@ -26,12 +26,12 @@ export function upsertDocument(
   const { document } = update.apply(beginning, { isInsert: true, now })
   const id = idOf(document) ?? rawValue(newId())
   checkId(id)
-  // What the filter says may nest as deep as commands do.
+  // A filter may nest as deep as a command, which is deeper than a document may.
   checkDepth(document)
   return { document: withId(document, id), id: decoded(id) }
 }
 
-/** What a filter says that fields are equal to; of a replacement only its `_id` is taken over. */
+/** The fields that the filter compares with `=`. For a replacement only `_id` is taken. */
 function equalityDocument(filter: BsonDocument, isReplacement: boolean): BsonDocument {
   const equalities: Field[] = []
   collect(parseFilter(filter), equalities)
@@ -47,10 +47,7 @@ function equalityDocument(filter: BsonDocument, isReplacement: boolean): BsonDoc
   return grown(root)
 }
 
-/**
- * It recurses as deep as the filter nests. What optimizing would make an equality counts as one, as in
- * MongoDB.
- */
+/** Recurses as deep as the filter nests. As in MongoDB, conditions that simplify to an equality count too. */
 function collect(filter: Filter, equalities: Field[]): void {
   switch (filter.kind) {
     case 'expression':
@@ -78,7 +75,7 @@ function collectConditions(path: string, condition: Condition, equalities: Field
 
 type Branch = Map<string, Branch | Value>
 
-/** Paths come in their order, so what lies above comes before what lies within. */
+/** Paths are sorted, so a parent comes before its children. */
 function plant(root: Branch, path: string, value: Value): void {
   const parts = path.split('.')
   if (parts.length > bsonWriteDepthMax) throw new MongoError(15, 'A path of the query is too long.')

@@ -1,8 +1,8 @@
-/** Refusals with the numbers and words that MongoDB has for them. */
+/** Errors with MongoDB's own codes and texts. */
 
 import { RequestError, type RequestErrorKind } from '../../base/error.ts'
 
-/** MongoDB's names of the codes in use here; others are called `Location` and their number. */
+/** MongoDB's names for the codes used here. Any other code is named `Location` plus its number. */
 const names: Readonly<Record<number, string>> = {
   2: 'BadValue',
   9: 'FailedToParse',

@@ -1,4 +1,4 @@
-/** Values as MongoDB shows them in its messages: `{ a: 1, b: "x" }`. */
+/** Formats values as MongoDB prints them in its messages: `{ a: 1, b: "x" }`. */
 
 import { printNumber } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -16,7 +16,7 @@ export function printValue(value: Value): string {
   switch (value.type) {
     case bsonType.double: {
       const text = printNumber(value)
-      // A double is told from an integer by its point.
+      // A whole double prints with `.0`, so that it differs from an integer.
       return Number.isInteger(value.value) && !text.includes('e') ? `${text}.0` : text
     }
     case bsonType.int32:

@@ -1,6 +1,5 @@
 /**
- * Adding to dates, counting what lies between them, and rounding them down, in units from milliseconds to
- * years.
+ * Adds to dates, counts the units between them, and rounds them down, in units from milliseconds to years.
  */
 
 import { civilFromDays, daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
@@ -10,8 +9,7 @@ import { isoDayOfWeek, joinDays, msPerDay, splitDays } from './days-and-weeks.ts
 import { localMsOf, type TimeZone, utcMsOf } from './time-zone.ts'
 
 /**
- * Units of fixed length, in milliseconds; units of days, which are longer or shorter where clocks change;
- * units of months.
+ * Units of fixed length have milliseconds. Days vary where clocks change, and months vary by the calendar.
  */
 const units = {
   millisecond: { ms: 1 },
@@ -43,7 +41,7 @@ function inRange(utcMs: bigint, code: number, what: string): bigint {
   return utcMs < int64Min || utcMs > int64Max ? refuse(code, `${what} overflowed`) : utcMs
 }
 
-/** More of any unit than the whole range of dates has. */
+/** More days than the whole range of dates has. */
 const rangeDays = 2n ** 64n / BigInt(msPerDay) + 1n
 
 export function addToDate(utcMs: bigint, unit: Unit, amount: bigint, zone: TimeZone): bigint {
@@ -64,7 +62,7 @@ export function addToDate(utcMs: bigint, unit: Unit, amount: bigint, zone: TimeZ
   return inRange(utcMsOf(joinDays(moved, local.ms), zone), 5166406, 'dateAdd')
 }
 
-/** The same day of another month, or its last day when it has fewer. */
+/** The same day in another month, or the last day of that month if it is shorter. */
 function addMonths(days: number, months: number): number {
   const { year, month, day } = civilFromDays(days)
   const index = year * 12 + month - 1 + months
@@ -72,7 +70,7 @@ function addMonths(days: number, months: number): number {
   return daysFromCivil(toYear, toMonth, Math.min(day, daysInMonth(toYear, toMonth)))
 }
 
-/** How many boundaries of the unit lie between two days of a calendar. */
+/** Counts the unit boundaries between two calendar days. */
 function unitsBetween(start: number, end: number, unit: Unit, startOfWeek: number): number {
   const length = units[unit]
   if ('months' in length) return Math.floor(monthsOf(end) / length.months) - Math.floor(monthsOf(start) / length.months)
@@ -94,7 +92,7 @@ export function dateDifference(start: bigint, end: bigint, unit: Unit, zone: Tim
     return BigInt(unitsBetween(splitDays(from).days, splitDays(to).days, unit, startOfWeek))
   }
   const ms = BigInt(length.ms)
-  // Boundaries are those of local time; what clocks were put forward or back in between does not count.
+  // Boundaries are those of local time; clock changes between the two dates do not count.
   const changed = BigInt(Math.trunc((zone.offsetMs(start) - zone.offsetMs(end)) / length.ms))
   return floorDivide(to, ms) - floorDivide(from, ms) + changed
 }
@@ -104,10 +102,7 @@ function floorDivide(dividend: bigint, divisor: bigint): bigint {
   return dividend % divisor < 0n ? quotient - 1n : quotient
 }
 
-/**
- * Bins are counted from the beginning of the year 2000 in the zone, those of weeks from the first start of a
- * week in it.
- */
+/** Bins start at the year 2000 in local time; bins of weeks start at the first week that begins in 2000. */
 const originDays = daysFromCivil(2000, 1, 1)
 
 interface Bins {

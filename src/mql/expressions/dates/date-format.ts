@@ -1,4 +1,4 @@
-/** Dates as text: the formats of `$dateToString`, and ISO 8601. */
+/** Formats dates: the formats of `$dateToString`, and ISO 8601. */
 
 import { refuse } from '../frame/define.ts'
 import { dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, partsOf, splitDays, weekOfYear } from './days-and-weeks.ts'

@@ -1,6 +1,5 @@
 /**
- * What operators on dates have in common: object ids and timestamps count as the dates in them, and zones are
- * given by name.
+ * Operands that date operators share. Object ids and timestamps count as dates; time zones are given by name.
  */
 
 import { bsonType } from '../../../document/bson/types.ts'
@@ -10,7 +9,7 @@ import { isNullish, nameOfType, refuse } from '../frame/define.ts'
 import type { Context, Evaluate } from '../frame/scope.ts'
 import { type TimeZone, timeZoneNamed, utc } from './time-zone.ts'
 
-/** Milliseconds since 1970 of what is like a date. */
+/** Milliseconds since 1970 of a date, timestamp or object id. */
 export function momentOf(value: Value | undefined): bigint | undefined {
   switch (value?.type) {
     case bsonType.date:
@@ -30,7 +29,7 @@ export function requireMoment(value: Value | undefined): bigint {
   return momentOf(value) ?? refuse(16006, `can't convert from BSON type ${nameOfType(value)} to Date`)
 }
 
-/** The zone, or undefined when it is given as null. */
+/** The time zone, or undefined if it is null. */
 export function zoneOf(operand: Evaluate | undefined, context: Context): TimeZone | undefined {
   if (operand === undefined) return utc
   const value = operand(context)
@@ -43,7 +42,7 @@ export function requireDocument(argument: Value, code: number, message: string):
   return argument.type === bsonType.document ? argument : refuse(code, message)
 }
 
-/** Conversions that fail give the value of `onError`, if there is one. */
+/** Returns the value of `onError`, if given, when a conversion fails. */
 export function orElse(
   onError: Evaluate | undefined,
   context: Context,

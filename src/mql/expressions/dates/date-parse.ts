@@ -1,8 +1,8 @@
 /**
- * Reads dates: by a format as `$dateFromString` has them, or in the notations in which people write them.
+ * Parses dates: by a format of `$dateFromString`, or in the usual notations.
  *
- * MongoDB hands the latter to timelib, which also knows "tomorrow" and "last Friday of"; here they are dates
- * with a year, month and day, with or without a time, an offset or the usual abbreviations of zones.
+ * MongoDB parses the latter with timelib, which also understands "tomorrow" and "last Friday of". Here they
+ * are dates with year, month and day, with or without a time, an offset or a common zone abbreviation.
  */
 
 import { daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
@@ -25,7 +25,7 @@ interface Parts {
   minute?: number
   second?: number
   millisecond?: number
-  /** Of the zone that the text itself names. */
+  /** Set if the text itself names a zone. */
   offsetMs?: number
   zoneName?: string
 }
@@ -38,8 +38,7 @@ function refuseText(text: string, at: number, reason: string): never {
 }
 
 /**
- * The moment that the parts mean. Either they have an offset of their own, or they are the time in a given
- * zone.
+ * The moment that the parts mean. They are in local time of the given zone unless they have their own offset.
  */
 function momentOf(parts: Parts, text: string, zone: TimeZone): bigint {
   const { year, month, day, hour, minute, second, millisecond = 0, offsetMs } = parts
@@ -82,7 +81,9 @@ function daysOf({ year, month, day, dayOfYear, isoYear, isoWeek, isoDay }: Parts
   return month === undefined || day === undefined ? undefined : daysFromCivil(year, month, day)
 }
 
-/** Digits of a format: how many there may be, and what is missing without them. */
+/**
+ * Numeric fields of a format: their number of digits, and their name in the message when they are missing.
+ */
 const fields: Readonly<Record<string, { part: keyof Parts; least: number; most: number; what: string }>> = {
   Y: { part: 'year', least: 4, most: 4, what: 'A four digit year could not be found' },
   G: { part: 'isoYear', least: 4, most: 4, what: 'A four digit ISO year could not be found' },
@@ -104,7 +105,7 @@ const ranges: Readonly<Partial<Record<keyof Parts, readonly [number, number]>>> 
   isoDay: [1, 7],
 }
 
-/** The format has been checked. */
+/** The caller has checked the format. */
 export function parseByFormat(text: string, format: string, zone: TimeZone): bigint {
   const parts: Record<string, number> = {}
   let at = 0
@@ -165,7 +166,7 @@ function monthNumber(name: string): number | undefined {
   return at === -1 ? undefined : at + 1
 }
 
-/** Longer texts are no dates. */
+/** A longer text cannot be a date. */
 const textCharsMax = 100
 
 const month = '[A-Za-z]{3,9}'
@@ -188,7 +189,7 @@ const timeForm = /^(?:[tT]|,?[ \t]+)?(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))
 const compactTimeForm = /^[tT](\d\d)(\d\d)(?:(\d\d)(?:[.,](\d{1,9}))?)?/
 const zoneForm = /^[ \t]*(?:(GMT|UTC)?([+-]\d{1,2}(?::?\d\d)?)|([A-Za-z]{1,5}))$/
 
-/** Hours ahead of UTC of the abbreviations in general use. */
+/** Common zone abbreviations and their hours ahead of UTC. */
 const abbreviations: Readonly<Record<string, number>> = {
   z: 0,
   utc: 0,

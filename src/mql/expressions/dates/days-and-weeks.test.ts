@@ -1,4 +1,4 @@
-/** The calendar beside JavaScript's own, and time zones where clocks change. */
+/** Compares the calendar with JavaScript's own, and tests time zones around clock changes. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -7,7 +7,7 @@ import { formatDate, printIsoDate } from './date-format.ts'
 import { dayOfWeek, daysFromIsoWeek, isoDayOfWeek, isoWeek, joinDays, partsOf, splitDays } from './days-and-weeks.ts'
 import { localMsOf, timeZoneNamed, utc, utcMsOf } from './time-zone.ts'
 
-/** Moments over the whole range of JavaScript's dates, the same in every run. */
+/** Pseudo-random moments over the whole range of JavaScript dates, the same in every run. */
 function* moments(): Generator<number> {
   let state = 12345
   for (let round = 0; round < 3000; round += 1) {

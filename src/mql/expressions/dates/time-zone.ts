@@ -1,4 +1,4 @@
-/** Time zones: offsets from UTC given as such, and the zones of the Olson database by their names. */
+/** Time zones: fixed offsets from UTC, and the named zones of the IANA database. */
 
 import { daysFromCivil } from '../../../base/calendar.ts'
 import { refuse } from '../frame/define.ts'
@@ -27,12 +27,12 @@ export function offsetOf(text: string): number | undefined {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
 }
 
-/** Beyond this JavaScript has no dates; zones do not change their offsets out there. */
+/** The range of JavaScript dates. Beyond it, offsets do not change. */
 const jsDateMsMax = 8_640_000_000_000_000n
 
-/** The names are few, but whoever asks for made-up ones must not fill memory. */
+/** Limits the cache, since a client can ask for made-up names. */
 const zonesMax = 1000
-/** Days of one zone whose offsets are remembered. */
+/** Days per zone whose offsets are cached. */
 const daysMax = 4096
 
 const zones = new Map<string, TimeZone>()
@@ -49,7 +49,7 @@ function findZone(name: string): TimeZone | undefined {
   const offset = offsetOf(name)
   if (offset !== undefined) return fixed(offset)
   if (name === 'UTC' || name === 'GMT') return utc
-  // Intl takes offsets in more notations than MongoDB.
+  // Intl accepts more notations of offsets than MongoDB does.
   if (!/^[A-Za-z]/.test(name)) return undefined
   try {
     return olsonZone(name)
@@ -72,7 +72,7 @@ function olsonZone(name: string): TimeZone {
     second: 'numeric',
   })
   const offsetAt = (utcMs: number): number => {
-    // Whole seconds, since the parts have no fraction.
+    // Whole seconds, because the formatted parts have no fraction.
     const epochMs = Math.floor(utcMs / 1000) * 1000
     const parts: Record<string, string> = {}
     for (const { type, value } of format.formatToParts(epochMs)) parts[type] = value
@@ -92,7 +92,7 @@ function olsonZone(name: string): TimeZone {
       const remembered = known.get(day)
       if (remembered !== undefined) return remembered
       const offset = offsetAt(epochMs)
-      // Asking costs 15 us. On most days the offset does not change, and most dates are of few days.
+      // Asking Intl costs 15 us. On most days the offset does not change, and most dates fall on few days.
       const [morning, evening] = [day * msPerDay, (day + 1) * msPerDay]
       const isWithin = morning > -Number(jsDateMsMax) && evening < Number(jsDateMsMax)
       if (isWithin && offsetAt(morning) === offset && offsetAt(evening) === offset) {
@@ -104,14 +104,14 @@ function olsonZone(name: string): TimeZone {
   }
 }
 
-/** What clocks in the zone show, as if it were UTC. */
+/** Local time of the zone, encoded as if it were UTC. */
 export function localMsOf(utcMs: bigint, zone: TimeZone): bigint {
   return zone.isUtc ? utcMs : utcMs + BigInt(zone.offsetMs(utcMs))
 }
 
 /**
- * The moment at which clocks in the zone show a time. Where they show it twice or skip it the choice is that
- * of timelib, which MongoDB uses: a skipped time is taken to be as far behind the gap as it lies within.
+ * The moment of a local time. For times that clocks show twice or skip, the choice is that of timelib, which
+ * MongoDB uses: a skipped time moves forward by the length of the gap.
  */
 export function utcMsOf(localMs: bigint, zone: TimeZone): bigint {
   const guessed = zone.offsetMs(localMs)

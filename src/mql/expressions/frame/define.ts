@@ -1,6 +1,5 @@
 /**
- * Ways to define operators: by the number of their arguments or by the names of them, and what they ask of
- * values.
+ * Helpers that define operators: by the number or the names of their arguments, with checks of their values.
  */
 
 import { MiB } from '../../../base/limits.ts'
@@ -19,20 +18,20 @@ import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
 import { shown } from './shown.ts'
 
 /**
- * Elements of an array made by an expression. What is larger could not be stored, because an element takes 8
- * bytes and more.
+ * Most elements of an array made by an expression. A larger one could not be stored: an element takes at
+ * least 8 bytes.
  */
 export const expressionArrayElementsMax = 2_000_000
 
-/** Characters of a string made by an expression, for the same reason. */
+/** Most characters of a string made by an expression, for the same reason. */
 export const expressionStringCharsMax = 16 * MiB
 
-/** Null, undefined or missing: most operators answer null then. */
+/** Null, undefined or missing. Most operators then return null. */
 export function isNullish(value: Value | undefined): value is EmptyValue | undefined {
   return value === undefined || value.type === bsonType.null || value.type === bsonType.undefined
 }
 
-/** Everything is true but false, zero, null, undefined and what is missing. */
+/** True for everything except false, zero, null, undefined and missing. */
 export function isTrue(value: Value | undefined): boolean {
   if (isNullish(value)) return false
   if (value.type === bsonType.bool) return value.value
@@ -43,7 +42,7 @@ export function nameOfType(value: Value | undefined): string {
   return typeName(value?.type ?? 0)
 }
 
-/** The number as an integer of 32 bits, when it is one. */
+/** The number as an int32, if it is an integer in that range. */
 export function int32Of(value: Value | undefined): number | undefined {
   if (!isNumeric(value)) return undefined
   if (value.type === bsonType.int32) return value.value
@@ -59,13 +58,13 @@ export function refuse(code: number, message: string): never {
   throw new MongoError(code, message)
 }
 
-/** An array that an operator makes. */
+/** Makes an array, or throws if it is too large. */
 export function array(elements: readonly Value[]): BsonArray {
   if (elements.length > expressionArrayElementsMax) refuseSize('array')
   return BsonArray.of(elements)
 }
 
-/** A string that an operator makes. */
+/** Makes a string, or throws if it is too large. */
 export function text(value: string): StringValue {
   if (value.length > expressionStringCharsMax) refuseSize('string')
   return string(value)
@@ -75,7 +74,7 @@ export function refuseSize(what: string): never {
   throw new MongoError(146, `an expression makes a larger ${what} than a document can hold`)
 }
 
-/** An operator takes an array of arguments, or one that is not an array. */
+/** Compiles the arguments of an operator: an array of them, or a single one that is not an array. */
 export function compileAll(argument: Value, compiler: Compiler): readonly Evaluate[] {
   const specs = argument.type === bsonType.array ? argument.elements : [argument]
   return specs.map(spec => compiler.compile(spec))
@@ -114,7 +113,7 @@ export function any(make: (operands: readonly Evaluate[], name: string) => Evalu
   return (argument, compiler, name) => make(compileAll(argument, compiler), name)
 }
 
-/** One argument, of which only the value matters. */
+/** An operator with one argument. */
 export function unary(
   compute: (value: Value | undefined, name: string, context: Context) => Value | undefined,
 ): CompileOperator {
@@ -137,7 +136,7 @@ export function binary(
   )
 }
 
-/** The fields of an argument that must be a document, of which only certain ones may be there. */
+/** The fields of an argument document. Calls `refuseName` for a field that is not in `names`. */
 export function namedArguments<Name extends string>(
   argument: BsonDocument,
   names: readonly Name[],
@@ -152,7 +151,7 @@ export function namedArguments<Name extends string>(
   return found
 }
 
-/** The compiled argument, if there is one. */
+/** Compiles an optional argument. */
 export function optional(compiler: Compiler, spec: Value | undefined): Evaluate | undefined {
   return spec === undefined ? undefined : compiler.compile(spec)
 }

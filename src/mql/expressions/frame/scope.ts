@@ -1,28 +1,29 @@
 /**
- * What an expression is compiled and evaluated in.
+ * The scope and the context in which an expression is compiled and evaluated.
  *
- * Names are resolved when an expression is compiled: every variable gets a slot of its own, and evaluating it
- * reads the slot. Pipelines within pipelines take their slots from the same numbers, so that they see the
- * variables of the outer ones.
+ * Variable names are resolved at compile time: each variable gets its own slot, and evaluation reads the
+ * slot. Nested pipelines take their slots from the same numbering, so they see the variables of outer ones.
  */
 
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
 import { MongoError } from '../../words/error.ts'
 
-/** Elements that expressions look at for one document: a second or so in which nobody else gets a turn. */
+/**
+ * Most elements that expressions may visit for one document: about a second, in which nothing else can run.
+ */
 const expressionStepsMax = 10_000_000
 
-/** What the system variables mean in one command. */
+/** Values of the system variables during one command. */
 export interface Constants {
   /** Milliseconds since 1970. */
   readonly now: bigint
-  /** A timestamp; without one there is no `$$CLUSTER_TIME`. */
+  /** A timestamp. Without it, `$$CLUSTER_TIME` is not defined. */
   readonly clusterTime?: bigint
   /** A number from 0 to 1, 1 excluded. */
   readonly random: () => number
 }
 
-/** A variable whose value is known when an expression is compiled, or the place where it will be found. */
+/** A variable whose value is known at compile time, or the slot that will hold it. */
 export type Variable = { readonly value: Value | undefined } | { readonly slot: number }
 
 export class VariableScope {
@@ -40,12 +41,12 @@ export class VariableScope {
     return new VariableScope(constants, { used: 0 }, new Map())
   }
 
-  /** A scope in which the name means the value. */
+  /** A new scope in which the name has a known value. */
   knowing(name: string, value: Value | undefined): VariableScope {
     return new VariableScope(this.constants, this.#slots, new Map([...this.#variables, [name, { value }]]))
   }
 
-  /** A scope in which the names mean variables of their own; `slots` has their places, in the same order. */
+  /** A new scope that defines the names as variables. `slots` lists their slots in the same order. */
   with(names: readonly string[]): { readonly scope: VariableScope; readonly slots: readonly number[] } {
     const slots = names.map(() => this.#slots.used++)
     const variables = new Map(this.#variables)
@@ -53,7 +54,7 @@ export class VariableScope {
     return { scope: new VariableScope(this.constants, this.#slots, variables), slots }
   }
 
-  /** How many slots there are so far; later ones have higher numbers. */
+  /** Number of slots so far. Later slots have higher numbers. */
   get slotsUsed(): number {
     return this.#slots.used
   }
@@ -66,11 +67,11 @@ export class VariableScope {
 const nothing = BsonDocument.of([])
 
 /**
- * Where evaluating has got to: the document, and what variables hold. One of them serves many documents, one
+ * Evaluation state: the current document and the values of variables. One context serves many documents, one
  * at a time.
  */
 export class Context {
-  /** The document that paths begin in, and `$$ROOT`. */
+  /** The current document: paths begin here, and `$$ROOT` is it. */
   root: BsonDocument = nothing
   readonly slots: (Value | undefined)[]
   #steps = 0
@@ -79,14 +80,14 @@ export class Context {
     this.slots = [...slots]
   }
 
-  /** Goes on to another document. */
+  /** Moves on to another document. */
   at(root: BsonDocument): this {
     this.root = root
     this.#steps = 0
     return this
   }
 
-  /** To be called for everything that expressions repeat, since they nest. */
+  /** Counts steps against the limit. Every operator that loops must call it, because loops nest. */
   spend(steps: number): void {
     this.#steps += steps
     if (this.#steps > expressionStepsMax) {
@@ -95,23 +96,22 @@ export class Context {
   }
 }
 
-/** A compiled expression. Without a value the result is missing. */
+/** A compiled expression. It returns undefined for a missing result. */
 export type Evaluate = (context: Context) => Value | undefined
 
-/** Compiles what operators have as arguments. */
+/** Compiles the arguments of operators. */
 export interface Compiler {
   readonly scope: VariableScope
   compile(spec: Value): Evaluate
-  /** Undefined when it depends on a document, a variable or chance. */
+  /** The constant value, or undefined if it depends on a document, a variable or chance. */
   constant(spec: Value): { readonly value: Value | undefined } | undefined
-  /** To be called by operators whose result is not always the same. */
+  /** Must be called by operators whose result differs from call to call. */
   varies(): void
-  /** The same in another scope. */
+  /** The same compiler in another scope. */
   within(scope: VariableScope): Compiler
 }
 
-/** Compiles one operator, of which `argument` is what stands behind its name. */
+/** Compiles one operator; `argument` is the value of its field. */
 export type CompileOperator = (argument: Value, compiler: Compiler, name: string) => Evaluate
 
-/** Operators by their names. */
 export type OperatorFamily = Readonly<Record<string, CompileOperator>>

@@ -1,9 +1,9 @@
-/** Values in the messages of expressions. */
+/** Formats values for the messages of expressions. */
 
 import type { Value } from '../../../document/bson/value.ts'
 import { printValue } from '../../words/print.ts'
 
-/** A message is no place for a whole document. */
+/** A message should not contain a whole document. */
 const charsMax = 1024
 
 export function shown(value: Value | undefined): string {

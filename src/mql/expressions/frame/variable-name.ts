@@ -1,4 +1,4 @@
-/** Which names variables may have: those of users begin in lower case, those of the system in upper case. */
+/** Checks names of variables: users' names begin in lower case, system names in upper case. */
 
 import { refuse } from './define.ts'
 
@@ -16,12 +16,12 @@ function check(name: string, first: RegExp): void {
   }
 }
 
-/** A variable that somebody defines. Of the system's only `CURRENT` can be changed. */
+/** Checks the name of a variable that is defined. Of the system variables only `CURRENT` may be redefined. */
 export function checkVariableName(name: string): void {
   if (name !== 'CURRENT') check(name, isUserLetter)
 }
 
-/** A variable that somebody uses. */
+/** Checks the name of a variable that is used. */
 export function checkVariableUse(name: string): void {
   check(name, isLetter)
 }

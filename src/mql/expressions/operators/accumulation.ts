@@ -1,4 +1,4 @@
-/** Accumulators as expressions: over an array, or over all their arguments. */
+/** Accumulators as expressions: over one array, or over all arguments. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import type { Accumulator } from '../../accumulators/accumulator.ts'

@@ -1,4 +1,4 @@
-/** Arithmetic on numbers of all four types, and on dates as far as MongoDB has it. */
+/** Arithmetic on all four number types, and on dates as in MongoDB. */
 
 import { divideDecimals, lnDecimal } from '../../../document/bson/decimal-arithmetic.ts'
 import {
@@ -46,7 +46,7 @@ const badValue = 2
 const typeMismatch = 14
 const overflow = 15
 
-/** Milliseconds are added to a date as an integer; halves of doubles go away from zero. */
+/** Rounds a number of milliseconds to an integer; halves round away from zero. */
 function milliseconds(value: NumericValue): bigint {
   const whole =
     value.type === bsonType.double ? double(Math.sign(value.value) * Math.round(Math.abs(value.value))) : round(value)
@@ -118,7 +118,7 @@ const remainder = binary((left, right) => {
       const isDecimal = left.type === bsonType.decimal128 || right.type === bsonType.decimal128
       refuse(isDecimal ? 5733415 : 16610, "can't $mod by zero")
     }
-    // An integer by a double that is an integer gives an integer.
+    // An integer and a whole double give an integer.
     const whole = left.type !== bsonType.double && right.type === bsonType.double ? int32Of(right) : undefined
     return mod(left, whole === undefined ? right : int32(whole))
   }
@@ -126,7 +126,7 @@ const remainder = binary((left, right) => {
   return refuse(16611, `$mod only supports numeric types, not ${nameOfType(left)} and ${nameOfType(right)}`)
 })
 
-/** One number. */
+/** An operator on one number. */
 export function numeric(compute: (value: NumericValue, name: string) => Value): CompileOperator {
   return unary((value, name) => {
     if (isNullish(value)) return nullValue
@@ -167,7 +167,7 @@ const power = binary((base, exponent) => {
     refuse(28764, '$pow cannot take a base of 0 and a negative exponent')
   }
   const isDecimal = base.type === bsonType.decimal128 || exponent.type === bsonType.decimal128
-  // One to the power of anything is one, where JavaScript has NaN.
+  // 1 to any power is 1, where JavaScript returns NaN.
   const isOne = compareNumbers(base, one) === 0 && isNaNValue(exponent)
   const isMinusOne = compareNumbers(base, int32(-1)) === 0 && Math.abs(toDouble(exponent)) === Number.POSITIVE_INFINITY
   if (isOne || isMinusOne) return isDecimal ? decimal128(toDecimal(one)) : double(1)
@@ -202,7 +202,7 @@ function positive(code: number, compute: (value: NumericValue) => NumericValue):
     if (!isPositive(value) && !isNaNValue(value)) {
       refuse(code, `${name}'s argument must be a positive number, but is ${printNumber(value)}`)
     }
-    // A NaN loses its type.
+    // NaN becomes a double, whatever type it had.
     return isNaNValue(value) ? double(Number.NaN) : compute(value)
   })
 }

@@ -185,7 +185,7 @@ const sorting: CompileOperator = (argument, compiler) => {
   }
 }
 
-/** By the elements themselves, or by fields in them. */
+/** Compares elements themselves, or fields of them. */
 function orderOf(sortBy: Value): (left: Value, right: Value) => number {
   if (sortBy.type === bsonType.document) {
     const pattern = sortPatternOf(sortBy, { code: 2942505 })

@@ -1,4 +1,4 @@
-/** Conversions between types. What cannot be converted is error 241, which `onError` catches. */
+/** Conversions between types. A failed conversion is error 241, which `onError` catches. */
 
 import { parseDecimal, unpackDecimal } from '../../../document/bson/decimal128.ts'
 import {
@@ -155,7 +155,7 @@ function toObjectId(value: Value): Value {
 function toDate(value: Value): Value {
   const moment = momentOf(value)
   if (moment !== undefined) return date(moment)
-  // An int32 could only mean the first weeks of 1970.
+  // MongoDB does not convert int32: it could only mean the first weeks of 1970.
   if (isNumeric(value) && value.type !== bsonType.int32) return date(toInteger(value))
   return value.type === bsonType.string ? date(parseFreely(value.value, utc)) : unsupported(value, bsonType.date)
 }

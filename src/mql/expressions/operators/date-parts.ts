@@ -1,4 +1,4 @@
-/** Operators that take dates apart and put them together. */
+/** Operators that split dates into parts and build dates from parts. */
 
 import { daysFromCivil } from '../../../base/calendar.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -22,7 +22,7 @@ import { shown } from '../frame/shown.ts'
 
 type Part = (days: number, localMs: bigint) => Value
 
-/** Takes a date, or a document with a date and a time zone. */
+/** An operator that takes a date, or a document with a date and a time zone. */
 function part(compute: Part): CompileOperator {
   return (argument, compiler, name) => {
     const { dateSpec, zoneSpec } = dateAndZone(argument, name)
@@ -145,7 +145,7 @@ const dateFromParts: CompileOperator = (argument, compiler) => {
   }
 }
 
-/** Parts may lie outside their ranges and carry over into the next, but not by more than this. */
+/** Parts may exceed their range and carry over, but not by more than this. */
 const partMax = 32_767
 
 function partOfDate(value: Value, name: string): number {

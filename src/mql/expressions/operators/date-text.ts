@@ -1,4 +1,4 @@
-/** Operators that write dates as strings and read them from strings. */
+/** Operators that format dates as strings and parse them. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { date, nullValue, string } from '../../../document/bson/value.ts'

@@ -1,4 +1,4 @@
-/** Operators that count in units of time. */
+/** Operators that add, count and truncate in units of time. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { date, int64, nullValue, type Value } from '../../../document/bson/value.ts'
@@ -30,7 +30,7 @@ function startOfWeekOf(value: Value, name: string): number {
 
 const sunday = 7
 
-/** The zone, with the operator's name in the message when there is none such. */
+/** The time zone. If it is unknown, the message names the operator. */
 function namedZone(zone: Evaluate | undefined, context: Context, name: string): TimeZone | undefined {
   try {
     return zoneOf(zone, context)
@@ -98,7 +98,7 @@ const difference: CompileOperator = (argument, compiler, name) => {
   }
 }
 
-/** Undefined when it is given as null. Only weeks ask for it. */
+/** The start of the week, or undefined if it is null. Only the unit week needs it. */
 function weekStart(unit: Unit, operand: Evaluate | undefined, context: Context, name: string): number | undefined {
   if (unit !== 'week' || operand === undefined) return sunday
   const value = operand(context)

@@ -1,4 +1,4 @@
-/** Trigonometry of decimals by its laws, and beside doubles. */
+/** Tests decimal trigonometry against its laws and against doubles. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ const samples = [
   '1E+30',
 ]
 
-/** Apart by less than so many units in the last of 34 digits. */
+/** Whether two numbers differ by less than `units` in the last of 34 digits. */
 function isNear(left: Decimal, right: Decimal, units = 4): boolean {
   const difference = Math.abs(decimalToDouble(subtractDecimals(left, right)))
   const size = Math.max(Math.abs(decimalToDouble(right)), 1e-300)

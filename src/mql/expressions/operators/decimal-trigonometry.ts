@@ -1,9 +1,8 @@
 /**
- * Trigonometric functions of decimals, to all 34 digits.
+ * Trigonometric functions of decimals, exact to all 34 digits.
  *
- * A number is an integer that stands for itself divided by 10^scale. The scale grows with the zeros that a
- * small number begins with, so that enough digits of it remain, and with those of a large one, of which only
- * the rest of a turn matters.
+ * Numbers are fixed-point: an integer divided by 10^scale. The scale grows for small numbers, so that enough
+ * significant digits remain, and for large angles, of which only the remainder of a full turn matters.
  */
 
 import {
@@ -25,7 +24,7 @@ import {
   roundDecimal,
 } from '../../../document/bson/decimal128.ts'
 
-/** Twice the digits of a decimal, since a difference may lose half of them, and some more. */
+/** Twice the digits of a decimal, because a difference may lose half of them, plus a reserve. */
 const baseScale = 80
 
 function scaleOf({ coefficient, exponent }: FiniteDecimal): number {
@@ -39,7 +38,7 @@ function fixed({ isNegative, coefficient, exponent }: FiniteDecimal, scale: numb
   return isNegative ? -size : size
 }
 
-/** Zero and one are just that, without a row of zeros behind the point. */
+/** Zero and one are written without trailing zeros. */
 function decimal(value: bigint, scale: number): Decimal {
   const whole = value / powerOfTen(scale)
   if (whole * powerOfTen(scale) === value) return finite(whole < 0n, whole < 0n ? -whole : whole, 0)
@@ -77,7 +76,7 @@ function arctangentSeries(x: bigint, scale: number): bigint {
   return sum
 }
 
-/** The arctangent of 1/n, with divisions by small numbers only. */
+/** The arctangent of 1/n. It divides by small numbers only. */
 function arccotangent(n: bigint, scale: number): bigint {
   let term = powerOfTen(scale) / n
   let sum = 0n
@@ -99,7 +98,7 @@ function pi(scale: number): bigint {
   return knownPi.value / powerOfTen(knownPi.scale - scale)
 }
 
-/** The sum of xⁿ/n! over odd or even n, with signs in turn or without. */
+/** The sum of xⁿ/n! over odd or even n, with or without alternating signs. */
 function powerSeries(x: bigint, scale: number, first: 0n | 1n, isAlternating: boolean): bigint {
   const square = times(x, x, scale)
   let term = first === 1n ? x : powerOfTen(scale)
@@ -112,7 +111,7 @@ function powerSeries(x: bigint, scale: number, first: 0n | 1n, isAlternating: bo
   return sum
 }
 
-/** Sine and cosine together: of what is left of the angle after whole quarters of a turn. */
+/** Sine and cosine together, after the angle is reduced by whole quarter turns. */
 function circle(x: FiniteDecimal): { readonly sine: bigint; readonly cosine: bigint; readonly scale: number } {
   const scale = scaleOf(x)
   const digitsBefore = Math.max(0, digitsOf(x.coefficient) + x.exponent)
@@ -132,7 +131,7 @@ function circle(x: FiniteDecimal): { readonly sine: bigint; readonly cosine: big
   return { sine: -c, cosine: s, scale }
 }
 
-/** Halving the angle a few times makes the series short. */
+/** Halving the angle a few times shortens the series. */
 function arctangent(x: bigint, scale: number): bigint {
   const one = powerOfTen(scale)
   if (x < 0n) return -arctangent(-x, scale)
@@ -154,8 +153,8 @@ function arcsine(x: bigint, scale: number): bigint {
 }
 
 /**
- * The logarithm of a number that is not below one: by square roots down to where 2 artanh((x-1)/(x+1)) is
- * short.
+ * The logarithm of a number that is at least one. Square roots reduce it until the series 2
+ * artanh((x-1)/(x+1)) is short.
  */
 function logarithm(x: bigint, scale: number): bigint {
   const one = powerOfTen(scale)
@@ -180,8 +179,8 @@ interface Function_ {
   readonly compute: (x: FiniteDecimal, scale: number) => Decimal
   readonly ofInfinity: (isNegative: boolean) => Decimal
   /**
-   * Of a number so small that its square is lost in 34 digits. Most functions are nearly the number itself
-   * there.
+   * The result for a number so tiny that its square is lost in 34 digits. Most functions then return nearly
+   * the number itself.
    */
   readonly ofTiny?: (x: FiniteDecimal) => Decimal
 }
@@ -223,14 +222,14 @@ function quarter(isNegative: boolean): Decimal {
   return decimal(isNegative ? -pi(baseScale) / 2n : pi(baseScale) / 2n, baseScale)
 }
 
-/** From 10^40 on it is a quarter of a turn to all digits. */
+/** From 10^40 on, the arctangent is a quarter turn to all digits. */
 function isHuge({ coefficient, exponent }: FiniteDecimal): boolean {
   return digitsOf(coefficient) + exponent > 40
 }
 
 function hyperbolicTangent(x: FiniteDecimal, scale: number): Decimal {
   return signed(x, size => {
-    // From a hundred on it is one to all digits.
+    // From a hundred on, the result is one to all digits.
     if (digitsOf(size.coefficient) + size.exponent > 2) return one
     const unit = powerOfTen(scale)
     if (!isBelowOne(size)) {
@@ -294,7 +293,7 @@ export const decimalFunctions = {
       }),
     ofInfinity: itself,
   }),
-  /** Of numbers that are not below one. */
+  /** For numbers that are at least one. */
   acosh: defined({
     compute: (x, scale) => {
       const value = fixed(x, scale)
@@ -302,7 +301,7 @@ export const decimalFunctions = {
     },
     ofInfinity: itself,
   }),
-  /** Of numbers from minus one to one. */
+  /** For numbers from minus one to one. */
   atanh: defined({
     compute: (x, scale) =>
       signed(x, size => {
@@ -315,7 +314,7 @@ export const decimalFunctions = {
   }),
 } as const
 
-/** The angle of a point; both coordinates are finite, and one is not zero. */
+/** The angle of a point. Both coordinates are finite, and not both are zero. */
 export function arctangentOf(y: FiniteDecimal, x: FiniteDecimal): Decimal {
   if (x.coefficient === 0n) return quarter(y.isNegative)
   const slope = divideDecimals(y, x)

@@ -1,4 +1,4 @@
-/** Operators that evaluate an expression for every element of an array, and `$zip`. */
+/** Operators that evaluate an expression for each element of an array, and `$zip`. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
@@ -7,7 +7,7 @@ import type { CompileOperator, Evaluate, OperatorFamily } from '../frame/scope.t
 import { shown } from '../frame/shown.ts'
 import { checkVariableName } from '../frame/variable-name.ts'
 
-/** The name after `as`, or `this`. */
+/** The variable name given by `as`, or `this`. */
 function variableOf(spec: Value | undefined): string {
   const name = spec === undefined ? 'this' : spec.type === bsonType.string ? spec.value : ''
   checkVariableName(name)

@@ -94,14 +94,14 @@ const mergeObjects = any(operands => context => {
   }
   for (const operand of operands) {
     const value = operand(context)
-    // Alone, an array stands for its elements.
+    // A single argument that is an array stands for its elements.
     if (operands.length === 1 && value?.type === bsonType.array) value.elements.forEach(take)
     else take(value)
   }
   return builder.document()
 })
 
-/** The name of a field must be known when the expression is compiled. */
+/** The field name, which must be known at compile time. */
 function constantName(spec: Value, compiler: Compiler, name: string, codes: readonly [number, number, number]): string {
   if (spec.type === bsonType.string && spec.value.startsWith('$')) {
     const path = spec.value
@@ -178,7 +178,7 @@ export const objectOperators: OperatorFamily = {
   $unsetField: setField(true),
 }
 
-/** What an array in an expression means: absent elements are null. */
+/** The value of an array in an expression: missing elements become null. */
 export function listOf(elements: readonly (Value | undefined)[]): BsonArray {
   return BsonArray.of(elements.map(element => element ?? nullValue))
 }

@@ -1,4 +1,7 @@
-/** `$regexMatch` and its relatives. Backreferences and look-around are refused, as RE2 has neither. */
+/**
+ * `$regexMatch`, `$regexFind` and `$regexFindAll`. Backreferences and look-around are refused: RE2 has
+ * neither.
+ */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, bool, int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
@@ -18,7 +21,7 @@ interface PatternText {
   readonly options: string
 }
 
-/** What the three have in common; without text or pattern there is nothing to search. */
+/** What the three operators share. Without text or pattern the result is `empty`. */
 function search(empty: Value, compute: (request: Request, context: Context, name: string) => Value): CompileOperator {
   return (argument, compiler, name) => {
     if (argument.type !== bsonType.document) {
@@ -30,7 +33,7 @@ function search(empty: Value, compute: (request: Request, context: Context, name
     const input = compiler.compile(specs.input ?? refuse(31022, `${name} requires 'input' parameter`))
     const regex = compiler.compile(specs.regex ?? refuse(31023, `${name} requires 'regex' parameter`))
     const options = optional(compiler, specs.options)
-    // Most patterns are the same for all documents.
+    // The pattern is usually the same for all documents, so the last one is cached.
     let last: (PatternText & { readonly expression: Pattern }) | undefined
     return context => {
       const text = input(context)
@@ -72,7 +75,7 @@ function compileWith({ pattern, options }: PatternText, name: string): Pattern {
     if (!'imsxu'.includes(letter)) refuse(51108, `${name} invalid flag in regex options: ${letter}`)
   }
   try {
-    // Text is always Unicode, so `u` says nothing new.
+    // Text is always Unicode, so `u` changes nothing.
     return compilePattern(pattern, options.replaceAll('u', ''))
   } catch (error) {
     if (error instanceof InvalidPattern) refuse(51111, `Invalid Regex in ${name}: ${error.message}`)
@@ -86,7 +89,7 @@ interface Found {
   readonly document: BsonDocument
 }
 
-/** The first match at or behind a place; `before` is the number of code points up to there. */
+/** The first match at or after an offset. `before` is the number of code points before that offset. */
 function find({ text, expression }: Request, from: number, before: number): Found | undefined {
   const matcher = expression.matcher(text)
   if (!matcher.find(from)) return undefined
@@ -110,7 +113,7 @@ function findAll(request: Request, context: Context): Value {
   let at = 0
   let codePoints = 0
   do {
-    // Every match may have looked at the whole rest of the text.
+    // Each match may have scanned the whole rest of the text.
     context.spend(patternSteps(expression, text) / 16)
     const found = find(request, at, codePoints)
     if (found === undefined) break

@@ -1,6 +1,4 @@
-/**
- * Operators on arrays as sets: order and repetition do not matter, and results are in the order of values.
- */
+/** Operators that treat arrays as sets: order and duplicates do not matter, and results are sorted. */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -11,7 +9,7 @@ import { identityOf } from '../values/identity.ts'
 
 type ValueSet = Map<string, Value>
 
-/** The first of equal elements stays. */
+/** Of equal elements, the first stays. */
 function setOf(elements: readonly Value[], context: Context): ValueSet {
   context.spend(elements.length)
   const set: ValueSet = new Map()

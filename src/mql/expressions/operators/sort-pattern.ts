@@ -1,6 +1,4 @@
-/**
- * The order of array elements by fields in them, as `$sortArray` has it. Arrays on the way are not entered.
- */
+/** Sorts array elements by their fields, for `$sortArray`. Arrays on the path are not entered. */
 
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
@@ -26,7 +24,7 @@ export function sortPatternOf(spec: BsonDocument, { code }: { readonly code: num
   })
 }
 
-/** What is no document and what it does not hold counts as null. */
+/** The value at a path. A missing value, or an element that is no document, counts as null. */
 function keyOf(value: Value, names: readonly string[]): Value {
   let inner: Value | undefined = value
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Operators that search strings, replace parts of them and trim their ends. */
+/** Operators that search, replace and trim strings. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
@@ -17,7 +17,7 @@ import {
 import type { CompileOperator, Context, OperatorFamily } from '../frame/scope.ts'
 import { shown } from '../frame/shown.ts'
 
-/** A place to begin or end a search at. */
+/** Checks the start or end index of a search. */
 export function placeOf(value: Value | undefined, name: string, what: string): number {
   const place =
     int32Of(value) ??
@@ -59,7 +59,7 @@ function indexInBytes(input: string, token: string, start: number, end: number |
   return bytes.subarray(0, last).indexOf(token, start)
 }
 
-/** The match must begin before the end but may go beyond it, unlike that of bytes. */
+/** Unlike in a search by bytes, the match must begin before the end but may extend beyond it. */
 function indexInCodePoints(input: string, token: string, start: number, end: number | undefined): number {
   if (input === '' && token === '') return start === 0 ? 0 : -1
   let place = 0
@@ -72,7 +72,7 @@ function indexInCodePoints(input: string, token: string, start: number, end: num
 
 const blanks = new Set('\0 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a')
 
-/** MongoDB's limit for what may be trimmed away. */
+/** MongoDB's limit for the characters to trim. */
 const trimCharsMax = 4096
 
 function trim(isLeft: boolean, isRight: boolean): CompileOperator {
@@ -158,7 +158,8 @@ function replaceOne(input: string, find: string, by: string): string {
 }
 
 /**
- * An empty string is found before every byte, which splits characters; before every character does less harm.
+ * MongoDB finds an empty string before every byte, which splits characters. Here it is found before every
+ * character.
  */
 function replaceAll(input: string, find: string, by: string): string {
   const parts = find === '' ? ['', ...input, ''] : input.split(find)

@@ -1,7 +1,7 @@
 /**
- * Operators on strings, by bytes of UTF-8 or by code points.
+ * Operators on strings, by UTF-8 bytes or by code points.
  *
- * Upper and lower case are those of ASCII alone, as in MongoDB.
+ * Upper and lower case are those of ASCII only, as in MongoDB.
  */
 
 import { isNumeric, printNumber, truncatedInteger } from '../../../document/bson/number.ts'
@@ -13,7 +13,7 @@ import { any, array, binary, exactly, int32Of, isNullish, nameOfType, refuse, te
 import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
 import { shown } from '../frame/shown.ts'
 
-/** What operators that take "anything like a string" make of a value. */
+/** Converts a value to text for operators that accept any string-like value. */
 function coercedText(value: Value | undefined): string {
   if (isNullish(value)) return ''
   if (isNumeric(value)) return printNumber(value)
@@ -31,7 +31,7 @@ function coercedText(value: Value | undefined): string {
   }
 }
 
-/** As the C library writes a time, without weekday and year, and with the counter behind it. */
+/** Formats a time like the C library, without weekday and year, followed by the counter. */
 function printTimestamp(value: bigint): string {
   const [month, day, time] = formatDate((value >> 32n) * 1000n, '%b %d %H:%M:%S', utc).split(' ') as [
     string,
@@ -82,7 +82,7 @@ function isInsideCharacter(bytes: Buffer, at: number): boolean {
   return at < bytes.length && (bytes[at]! & 0xc0) === 0x80
 }
 
-/** The integer part; a fraction is dropped. */
+/** The integer part. */
 function long(value: NumericValue): number {
   return Number(truncatedInteger(value) ?? 0n)
 }
@@ -130,7 +130,7 @@ export function codePointsIn(value: string): number {
   let count = 0
   for (let at = 0; at < value.length; at += 1) {
     const unit = value.charCodeAt(at)
-    // The second half of a pair counts with the first.
+    // A surrogate pair counts once.
     if (unit < 0xdc00 || unit > 0xdfff) count += 1
   }
   return count

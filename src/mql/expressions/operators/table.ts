@@ -1,4 +1,4 @@
-/** All operators of expressions, by family. */
+/** All expression operators, by family. */
 
 import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
 import { accumulationOperators } from './accumulation.ts'

@@ -1,4 +1,4 @@
-/** Variables, literals, and operators that fit nowhere else. */
+/** Variables, literals, and the remaining operators. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { double, int32, nullValue, type Value } from '../../../document/bson/value.ts'
@@ -15,7 +15,7 @@ const let_: CompileOperator = (argument, compiler) => {
   const vars = specs.vars ?? refuse(16876, "Missing 'vars' parameter to $let")
   const inSpec = specs.in ?? refuse(16877, "Missing 'in' parameter to $let")
   if (vars.type !== bsonType.document) return refuse(10065, `invalid parameter: expected an object (vars)`)
-  // Variables of one $let do not see each other.
+  // Variables of the same $let do not see each other.
   const values = vars.fields.map(([, spec]) => compiler.compile(spec))
   const names = vars.fields.map(([name]) => name)
   for (const name of names) checkVariableName(name)
@@ -51,7 +51,7 @@ const metaNames = new Set([
   'sortKey',
 ])
 
-/** Nothing here makes metadata that a document could carry from stage to stage. */
+/** No stage here produces metadata, so `$meta` always throws. */
 const meta: CompileOperator = argument => {
   if (argument.type !== bsonType.string) return refuse(17307, '$meta only supports string arguments')
   const name = argument.value
@@ -74,7 +74,7 @@ function sizeOfDocument(value: Value | undefined): Value {
   return int32(value.raw === undefined ? encodeDocument(value).length : value.raw.end - value.raw.start)
 }
 
-/** Known to MongoDB and not to us. */
+/** Operators that MongoDB knows and we do not support. */
 const unsupported: CompileOperator = (_, __, name) => refuse(238, `${name} is not supported`)
 
 export const variableOperators: OperatorFamily = {

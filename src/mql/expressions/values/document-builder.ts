@@ -1,8 +1,8 @@
-/** Documents made field by field: a later value replaces an earlier one of the same name. */
+/** Builds documents field by field. A later value replaces an earlier one of the same name. */
 
 import { BsonDocument, type Field, type Value } from '../../../document/bson/value.ts'
 
-/** The document with a field set, in its place or at the end; without a value the field is removed. */
+/** Sets a field, in place or at the end. Without a value the field is removed. */
 export function withField(document: BsonDocument, name: string, value: Value | undefined): BsonDocument {
   const { fields } = document
   const at = fields.findIndex(field => field[0] === name)
@@ -11,9 +11,9 @@ export function withField(document: BsonDocument, name: string, value: Value | u
   return BsonDocument.of(at === -1 ? [...fields, field] : fields.with(at, field))
 }
 
-/** A document made from names and values, where a later value takes the place of an earlier one. */
+/** Builds a document from names and values. A later value replaces an earlier one. */
 export class DocumentBuilder {
-  /** Of names that a document has more than once the first can be changed. */
+  /** Of duplicate field names, the first can be changed. */
   readonly #places = new Map<string, number>()
   readonly #fields: (Field | undefined)[]
 

@@ -1,11 +1,11 @@
-/** A text for each value that is the same for equal values: the key of sets, groups and joins. */
+/** Text keys of values for sets, groups and joins. Equal values have equal keys. */
 
 import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
 import { keyOfValue } from '../../../document/bson/ordered-key.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import type { Value } from '../../../document/bson/value.ts'
 
-/** A text that is the same for equal values. Strings and integers, which most are, need no key for that. */
+/** The key of a value. Strings and integers, the common cases, need no sort key. */
 export function identityOf(value: Value): string {
   if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
   if (value.type === bsonType.int32) return `i${value.value}`

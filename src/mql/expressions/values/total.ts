@@ -1,4 +1,4 @@
-/** Sums and products of any number of numbers, in the narrowest type that all of them ask for. */
+/** Sums and products of many numbers, in the narrowest type that fits all of them. */
 
 import { addDecimals, multiplyDecimals } from '../../../document/bson/decimal-arithmetic.ts'
 import { type Decimal, finite } from '../../../document/bson/decimal128.ts'
@@ -14,7 +14,7 @@ import {
 import { bsonType } from '../../../document/bson/types.ts'
 import { double, int32, int64, type NumericValue } from '../../../document/bson/value.ts'
 
-/** The types of numbers from narrow to wide. */
+/** Number types from narrow to wide. */
 const widths = { int32: 0, int64: 1, double: 2, decimal: 3 } as const
 type Width = (typeof widths)[keyof typeof widths]
 
@@ -51,16 +51,16 @@ export const product: Operation = {
 }
 
 /**
- * Takes one number after the other. Integers stay exact until they leave the range of int64, from where on
- * the total is a double; a double or decimal makes all that follows one. The type is decided by all numbers
- * together and not pair by pair: the sum of int32s is an int32 when it fits, whatever its parts were.
+ * Adds or multiplies one number after another. Integers stay exact within int64; beyond it the total becomes
+ * a double. A double or a decimal makes the total one, too. All numbers together decide the type: a sum of
+ * int32s is an int32 if it fits, whatever its intermediate sums were.
  */
 export class Total {
   readonly #operation: Operation
   #width: Width = widths.int32
-  /** The total as long as it is an integer that a double holds exactly, or a double itself. */
+  /** The total while it is a double, or an integer that a double holds exactly. */
   #number: number
-  /** The total as an integer beyond that. */
+  /** The total while it is an integer beyond that. */
   #integer: bigint | undefined
   #decimal: Decimal = finite(false, 0n, 0)
 
@@ -85,7 +85,7 @@ export class Total {
     if (this.#integer === undefined && typeof value === 'number') {
       const result = this.#operation.ofDoubles(this.#number, value)
       if (Number.isSafeInteger(result)) {
-        // -0 is no integer.
+        // Adding 0 turns -0 into 0, because an integer has no -0.
         this.#number = result + 0
         return
       }
