@@ -28,10 +28,10 @@ import { chooseIndex } from '../query/choose-index.ts'
 import { tieOf } from '../query/sort-key.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { demandsOf } from './demands.ts'
+import { printDocument } from './errors/print.ts'
 import { compileFilter, type Matcher } from './filter/match.ts'
 import { partialFilter } from './filter/partial-index.ts'
 import { compileSort } from './paths/sort-order.ts'
-import { printDocument } from './words/print.ts'
 
 const keysOf = bsonKeyMaker(partialFilter)
 

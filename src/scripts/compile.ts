@@ -1,22 +1,24 @@
 /**
- * The text of a script as a function.
+ * Compiles the text of a script into a function.
  *
- * The service assigns the text to a variable and calls what it finds there. So the first thing in it must be
- * a function, with or without a name, an arrow or not; further functions may follow on lines of their own and
- * are known to the first. The line of the assignment shows in the service's errors, columns included, and
- * therefore here.
+ * The service assigns the text to a variable and calls its value. So the text must begin with a function:
+ * named, anonymous or an arrow. More functions may follow on their own lines; the first one can call them.
+ * The
+ * assignment shows in the line and column numbers of the service's errors, and therefore here, too.
  */
 
 import { KiB } from '../base/limits.ts'
 import type { ThrownError } from './guest/thrown-error.ts'
 import type { EngineContext, GuestFunction, UncaughtError } from './quickjs.ts'
 
-/** How much of an error that a script throws is passed on. */
+/** Most characters of a script's error that are passed on. */
 const scriptErrorCharsMax = 8 * KiB
 
 const opening = '(function __docDbMain() { var fn = '
 
-/** Calling it gives the script's function. Throws an UncaughtError when the text is not JavaScript. */
+/**
+ * Calling the result returns the script's function. Throws an UncaughtError if the text is not JavaScript.
+ */
 export function compileScript(context: EngineContext, body: string, fileName: string): GuestFunction {
   return context.evaluate(`${opening}${body}\n; return fn; })`, fileName)
 }
@@ -31,7 +33,9 @@ export function compileErrorText({ message, guestStack }: UncaughtError, body: s
   )
 }
 
-/** The frames of the sandbox itself, such as the making of errors, say nothing to the script's author. */
+/**
+ * File name of the sandbox's own code. Its stack frames are hidden: they tell the script's author nothing.
+ */
 export const guestFileName = 'mayfly:guest'
 
 export function executionErrorText({ text, stack }: ThrownError): string {
@@ -44,14 +48,14 @@ export function executionErrorText({ text, stack }: ThrownError): string {
 }
 
 /**
- * What guest code says it caught. Scripts can change the guest's tools under it, so it is read like any other
- * input.
+ * Parses the error that guest code reports. It is untrusted input, because scripts can change the guest's
+ * tools.
  */
 export function readThrownError(text: string): ThrownError {
   try {
     const { text: message, stack, number } = JSON.parse(text)
     if (typeof message === 'string' && typeof stack === 'string') {
-      // Sub-statuses are 16 bits wide.
+      // Sub-statuses have 16 bits.
       const isNumber = Number.isInteger(number) && number > 0 && number <= 0xffff
       return { text: message, stack, ...(isNumber ? { number } : {}) }
     }

@@ -1,6 +1,6 @@
 /**
- * One run of a stored procedure or trigger in its thread: the script works, its calls go out, answers come
- * in, until no call is without an answer.
+ * One run of a stored procedure or trigger in its thread. It sends the script's calls, receives the answers,
+ * and ends when every call is answered.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -14,29 +14,26 @@ import { type EngineContext, type GuestFunction, type ScriptEngine, UncaughtErro
 import { compileErrorNumber } from './script-error.ts'
 import type { RunEnd, RunMessage, ToThread } from './thread-messages.ts'
 
-/** The part of that time in which a script's calls are accepted; the rest is there to end in good order. */
+/** Share of the time in which a script's calls are accepted. The rest lets the script finish cleanly. */
 const scriptAcceptShare = 0.8
 
-/** The text of one call of a script: an item, or a query. */
+/** Most characters of one call of a script: an item, or a query. */
 const scriptCallCharsMax = 4 * MiB
 
-/** Calls a script may have made without an answer, and their characters. More are not accepted. */
+/** Most unanswered calls of a script, and their characters. Further calls are not accepted. */
 const scriptCallsWaitingMax = 10_000
 const scriptCallsWaitingCharsMax = 16 * MiB
 
 /**
- * Of these, how many are sent to the server's thread before the first is answered: it hears all that have
- * arrived in one turn.
+ * Most unanswered calls sent to the server's thread, which receives all waiting messages in one turn of the
+ * event loop.
  */
 export const scriptCallsSentMax = 100
 
-/** The log of a script travels in a header, and clients refuse answers with more than 16 KB of headers. */
+/** The log is returned in a header, and clients refuse responses with more than 16 KB of headers. */
 const scriptLogEncodedCharsMax = 8 * KiB
 
-/**
- * Writes of one run that are accepted: all of them are one commit, and 5,000 held the event loop for 55 to
- * 103 ms.
- */
+/** Most writes of one run. They are one commit, and 5,000 blocked the event loop for 55 to 103 ms. */
 export const scriptWritesMax = 2000
 
 const reading: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
@@ -47,10 +44,10 @@ export class Execution {
   readonly #context: EngineContext
   readonly #send: (call: HostCall) => void
   readonly #waitingChars: number[] = []
-  /** Those of the waiting calls that the server has not heard of yet. */
+  /** Waiting calls that were not sent to the server yet. */
   readonly #unsent: HostCall[] = []
   #waitingCharsSum = 0
-  #doors: readonly GuestFunction[] = []
+  #entryPoints: readonly GuestFunction[] = []
   #log = ''
   #logChars = 0
   #isBudgetSpent = false
@@ -65,12 +62,12 @@ export class Execution {
     this.#context = engine.createContext(() => this.#isOver())
   }
 
-  /** Undefined while calls are without an answer. */
+  /** Undefined while calls are unanswered. */
   start(): RunEnd | undefined {
     return this.#guarded(() => {
       const host = this.#createHost()
       const maker = this.#context.evaluate(scriptText, guestFileName)
-      this.#doors = this.#context.create(maker, [host, this.#message.settings], ['start', 'answer', 'outcome'])
+      this.#entryPoints = this.#context.create(maker, [host, this.#message.settings], ['start', 'answer', 'outcome'])
       const { body, fileName } = this.#message
       let make: GuestFunction
       try {
@@ -79,7 +76,7 @@ export class Execution {
         if (!(error instanceof UncaughtError) || this.#isLate) throw error
         return this.#failed(compileErrorText(error, body), compileErrorNumber)
       }
-      return this.#enter(this.#doors[0]!, make)
+      return this.#enter(this.#entryPoints[0]!, make)
     })
   }
 
@@ -88,27 +85,27 @@ export class Execution {
     const next = this.#unsent.shift()
     if (next !== undefined) this.#send(next)
     this.#isBudgetSpent ||= isBudgetSpent
-    return this.#guarded(() => this.#enter(this.#doors[1]!, body, options, error))
+    return this.#guarded(() => this.#enter(this.#entryPoints[1]!, body, options, error))
   }
 
-  /** Throws when the engine is lost. */
+  /** Throws if the engine is broken afterwards. */
   dispose(): void {
     this.#context.dispose()
   }
 
-  #enter(door: GuestFunction, ...args: (string | undefined | GuestFunction)[]): RunEnd | undefined {
+  #enter(entryPoint: GuestFunction, ...args: (string | undefined | GuestFunction)[]): RunEnd | undefined {
     if (this.#isOver()) return { kind: 'late' }
-    const failure = this.#context.call(door, ...args)
+    const failure = this.#context.call(entryPoint, ...args)
     if (failure === undefined) this.#context.runJobs()
     if (this.#isLate) return { kind: 'late' }
     if (failure !== undefined) return this.#thrown(failure)
     return this.#waitingChars.length > 0 && !this.#isAborted ? undefined : this.#outcome()
   }
 
-  /** Also after an abort, to hear what about. */
+  /** Also called after an abort, to read the reason. */
   #outcome(): RunEnd {
     this.#isAsking = true
-    const text = this.#context.call(this.#doors[2]!)
+    const text = this.#context.call(this.#entryPoints[2]!)
     let outcome: unknown
     try {
       outcome = JSON.parse(text ?? '')
@@ -174,7 +171,7 @@ export class Execution {
     return true
   }
 
-  /** What does not fit is left out: a log that is too long should not be a reason to fail. */
+  /** Text that does not fit is dropped: a long log should not make the script fail. */
   #append(json: string): undefined {
     if (!isJson(json)) return
     const text = String(JSON.parse(json)).toWellFormed()

@@ -1,6 +1,6 @@
 /**
- * The user-defined functions of one page of a query, in their thread: compiled when first called, then called
- * row by row.
+ * The user-defined functions of one page of a query, in their thread. Each is compiled on first call, then
+ * called per row.
  */
 
 import { compileErrorText, compileScript, executionErrorText, guestFileName, readThrownError } from './compile.ts'
@@ -16,8 +16,8 @@ import {
 import { compileErrorNumber } from './script-error.ts'
 
 /**
- * Turns of loops and calls of functions in one call of a user-defined function: about 10 milliseconds.
- * Counted, because a time would end harmless functions on a busy machine.
+ * Most loop iterations and function calls in one call of a user-defined function: about 10 milliseconds. A
+ * time limit would stop harmless functions on a busy machine.
  */
 const functionStepsMax = 1_000_000
 
@@ -37,7 +37,7 @@ export class FunctionContext {
     this.#call = call!
   }
 
-  /** Throws when the engine is lost. */
+  /** Throws if the engine is broken. */
   call({ name, body, args }: ToFunctionThread & { readonly kind: 'call' }): FromFunctionThread {
     this.#isLate = false
     this.#steps = 0
@@ -55,7 +55,7 @@ export class FunctionContext {
     }
   }
 
-  /** Throws when the engine is lost. */
+  /** Throws if the engine is broken afterwards. */
   dispose(): void {
     this.#context.dispose()
   }

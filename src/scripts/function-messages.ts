@@ -1,10 +1,9 @@
 /**
- * How a query and the thread of user-defined functions talk: the query cannot wait as others do, since it is
- * in the middle of a row.
+ * How a query talks to the thread of user-defined functions. The query is in the middle of a row, so it must
+ * wait synchronously.
  *
- * Messages go through a port. One number in shared memory says whose turn it is, and lets the one that has to
- * wait sleep until then. The asking side sets `asked` before it posts, so that the thread never answers into
- * a turn that has not begun.
+ * Messages go through a port. One number in shared memory says whose turn it is; the waiting side sleeps on
+ * it. The query sets `asked` before it posts, so the thread never answers before the turn has begun.
  */
 
 import type { MessagePort } from 'node:worker_threads'
@@ -13,7 +12,7 @@ export const turn = { idle: 0, asked: 1, working: 2 } as const
 
 export interface FunctionThreadData {
   readonly port: MessagePort
-  /** One Int32: the turn. */
+  /** One Int32 that holds the turn. */
   readonly turn: SharedArrayBuffer
 }
 
@@ -23,15 +22,15 @@ export type ToFunctionThread =
       readonly kind: 'call'
       readonly session: number
       readonly name: string
-      /** Only with the first call of a name in a session. */
+      /** Sent only with the first call of a name in a session. */
       readonly body: string | undefined
-      /** JSON text of a list of lists: `[]` is undefined, `[x]` is x. */
+      /** JSON text of an array with one array per argument: `[]` is undefined, `[x]` is x. */
       readonly args: string
     }
   | { readonly kind: 'end'; readonly session: number }
 
 export type FromFunctionThread =
-  /** `[]` or `[x]`. */
+  /** `[]` is undefined, `[x]` is x. */
   | { readonly kind: 'value'; readonly text: string }
   | { readonly kind: 'failed'; readonly message: string; readonly number: number | undefined }
   | { readonly kind: 'late' }

@@ -1,6 +1,6 @@
 /**
- * The asking side of the thread of user-defined functions: asks and sleeps until the answer is there, but not
- * for ever.
+ * The query's link to the thread of user-defined functions: it asks, then sleeps until the answer or a
+ * timeout.
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import { InvariantError } from '../base/error.ts'
 import { type FromFunctionThread, type FunctionThreadData, type ToFunctionThread, turn } from './function-messages.ts'
 import { startThread } from './start-thread.ts'
 
-/** A thread that gets no processor time is waited for up to here. */
+/** Longest wait for a thread that gets no processor time. */
 const functionStarvedMsMax = 1000
 
 export class FunctionThreadLink {
@@ -38,7 +38,7 @@ export class FunctionThreadLink {
     }).catch(cause => {
       throw new InvariantError('The thread of user-defined functions does not start.', { cause })
     })
-    // What it dies of later shows in the answers that do not come.
+    // A later crash shows up as a missing answer.
     thread.on('error', () => {})
     thread.unref()
     return new FunctionThreadLink(thread, port1, turns)
@@ -48,7 +48,7 @@ export class FunctionThreadLink {
     return this.#isLost
   }
 
-  /** Undefined when no answer came in time. The thread is then lost, with all contexts in it. */
+  /** Undefined when no answer came in time. The thread and all its contexts are then lost. */
   ask(message: ToFunctionThread, msMax: number): FromFunctionThread | undefined {
     Atomics.store(this.#turns, 0, turn.asked)
     this.#port.postMessage(message)
@@ -70,9 +70,8 @@ export class FunctionThreadLink {
   }
 
   /**
-   * One wait is for a function that ends, the rest only for one that does not. It is given up when it was
-   * seen at work and the process has used a processor meanwhile, which was not for this thread: a busy
-   * machine can keep any thread waiting.
+   * Gives up only if the thread was seen at work and the process has used processor time since. On a busy
+   * machine any thread may have to wait, so elapsed time alone proves nothing.
    */
   #waitForTurn(msMax: number): boolean {
     const startMs = machine.monotonicMs()

@@ -1,7 +1,4 @@
-/**
- * The thread of user-defined functions. It sleeps until a query asks, and wakes the query when it has
- * answered.
- */
+/** The thread of user-defined functions. It sleeps until a query asks, answers, and wakes the query. */
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { FunctionContext } from './function-context.ts'
@@ -28,7 +25,7 @@ function answer(message: ToFunctionThread): FromFunctionThread | undefined {
   return undefined
 }
 
-// The engine is compiled as it is used: the first call would take many times as long as the second.
+// Warm-up: V8 compiles the engine on first use, which makes the first call many times slower.
 answer({ kind: 'open', session: 0, epochMs: 0 })
 answer({
   kind: 'call',
@@ -39,7 +36,7 @@ answer({
 })
 answer({ kind: 'end', session: 0 })
 
-// The one who started this thread waits for the first word, whatever it is.
+// The starter of this thread waits for the first message, whatever it is.
 parentPort?.postMessage('ready')
 while (true) {
   Atomics.wait(turns, 0, turn.idle)

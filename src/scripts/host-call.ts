@@ -1,6 +1,6 @@
 /**
- * Reads the calls of a script. They come out of the sandbox as texts, and scripts can reach the function that
- * sends them.
+ * Parses the calls of a script. They leave the sandbox as text, and scripts can reach the function that sends
+ * them.
  */
 
 import { pageItemsDefault, pageItemsMax } from '../base/limits.ts'
@@ -10,7 +10,7 @@ class MalformedCall extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Undefined when it is none. */
+/** Undefined if it is not a valid call. */
 export function toHostCall(kind: string, payload: string): HostCall | undefined {
   try {
     const fields = JSON.parse(payload)
@@ -58,7 +58,7 @@ function document(fields: Fields): DocumentReference {
   return rid === undefined ? { id: text(id) } : { rid: text(rid) }
 }
 
-/** -1 leaves the size to the server. */
+/** A page size of -1 lets the server choose. */
 function paged({ pageSize, continuation }: Fields) {
   const size = typeof pageSize === 'number' && pageSize >= 1 ? Math.floor(pageSize) : pageItemsDefault
   return { pageSize: Math.min(size, pageItemsMax), continuation: optionalText(continuation) }

@@ -1,5 +1,5 @@
 /**
- * What a script may ask of the database, and what whoever runs it has to answer.
+ * What a script may ask of the database, and how the caller of a run must answer.
  *
  * A script calls `createDocument`, `queryDocuments` and so on; each accepted call arrives here as one
  * `HostCall`. The order of events in a run:
@@ -10,20 +10,20 @@
  *   H3  The run ends when every call is answered: with an outcome, or with the error that the script threw.
  *   H4  When the run's promise settles, no call is under way, and none will come.
  *
- * So the caller of a run opens its transaction before the run, buffers the writes of the calls over one view
- * of one partition key (a later call sees the writes of an earlier one), commits when the promise fulfils and
- * drops everything when it rejects.
+ * So the caller of a run opens its transaction before the run and buffers the writes of the calls over one
+ * view of one partition key (a later call sees the writes of an earlier one). It commits when the promise
+ * fulfils and drops everything when it rejects.
  *
- * A refusal that is the script's business (404, 409, 412, 413 …) is an answer with an `error`: the script may
- * go on without. A rejected promise is nobody's business but ours: it ends the run and reaches the caller of
- * the run as it is.
+ * A refusal that concerns the script (404, 409, 412, 413 …) is an answer with an `error`: the script may
+ * continue. A rejected promise means an internal failure: it ends the run and reaches the caller of the run
+ * unchanged.
  */
 
 /** By `_rid`, from a `_self` link, or by `id`, from a link made of names. */
 export type DocumentReference = { readonly rid: string } | { readonly id: string }
 
 interface Paged {
-  /** Between 1 and `pageItemsMax`. */
+  /** From 1 to `pageItemsMax`. */
   readonly pageSize: number
   readonly continuation: string | undefined
 }
@@ -32,9 +32,7 @@ interface Conditional {
   readonly etag: string | undefined
 }
 
-/**
- * Bodies are JSON texts as the script made them; nothing about them has been checked but that they are texts.
- */
+/** Bodies are JSON texts from the script. It is only checked that they are strings. */
 export type HostCall =
   | { readonly kind: 'read'; readonly document: DocumentReference; readonly ifNoneMatch: string | undefined }
   | ({ readonly kind: 'readFeed' } & Paged)
@@ -47,7 +45,7 @@ export type HostCall =
   | ({ readonly kind: 'patch'; readonly document: DocumentReference; readonly operations: string } & Conditional)
   | ({ readonly kind: 'delete'; readonly document: DocumentReference } & Conditional)
 
-/** What callbacks get as their last argument. */
+/** The last argument of callbacks. */
 export interface ResponseOptions {
   readonly continuation?: string
   readonly notModified?: boolean
@@ -62,14 +60,16 @@ export interface HostSuccess {
   readonly options: ResponseOptions
 }
 
-/** A status of the protocol, and its text as the service sends it: `{"Errors":["Resource Not Found"]}`. */
+/**
+ * A status code of the protocol, and its text as the service sends it: `{"Errors":["Resource Not Found"]}`.
+ */
 export interface HostRefusal {
   readonly number: number
   readonly body: string
 }
 
 export type HostAnswer = ({ readonly ok: HostSuccess } | { readonly error: HostRefusal }) & {
-  /** Whether the run's request units are used up: further calls of the script are not accepted. */
+  /** Whether the run's request units are used up. Further calls of the script are then not accepted. */
   readonly isBudgetSpent?: boolean
 }
 

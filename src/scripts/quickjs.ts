@@ -1,16 +1,14 @@
 /**
- * QuickJS, kept within bounds: a JavaScript engine compiled to WebAssembly, with a memory that cannot grow
- * further.
+ * QuickJS within limits: a JavaScript engine compiled to WebAssembly, whose memory cannot grow further.
  *
- * Nothing of Node is in reach of the code inside: what it sees of the outside are the functions it is given,
- * which take and give strings. All strings that cross are JSON or source texts, because a NUL would end any
- * other.
+ * Code inside cannot reach Node. It sees only the functions it is given, which take and return strings. All
+ * strings that cross are JSON or source text, because a NUL would end any other.
  *
- * Two bounds hold by themselves: the WebAssembly memory has a maximum, and recursion ends at the stack limit,
- * given a thread with a large stack of its own (on Node's default stack the engine dies of plain recursion).
- * Time does not: the engine asks `isOver` once in ten thousand steps, and a step can be a search through
- * megabytes. Measured: 92 seconds from one question to the next. Whoever runs unknown code must be able to
- * end the thread.
+ * Two limits enforce themselves: the WebAssembly memory has a maximum, and recursion ends at the stack limit,
+ * provided that the thread has a large stack (on Node's default stack plain recursion crashes the engine).
+ * Time is different: the engine calls `isOver` once in ten thousand steps, and one step can be a search
+ * through megabytes. Measured: 92 seconds between two calls. So the caller must be able to terminate the
+ * thread.
  */
 
 import release from '@jitl/quickjs-wasmfile-release-sync'
@@ -25,32 +23,28 @@ import {
 import { KiB, MiB } from '../base/limits.ts'
 
 /**
- * The memory of a thread that runs scripts, all in all. QuickJS counts 8 bytes per allocation when it runs as
- * WebAssembly and lets a script pass 600 MB under a limit of 64, so that the bound is the size of the
- * WebAssembly memory itself.
+ * Total memory of a thread that runs scripts. As WebAssembly, QuickJS counts 8 bytes per allocation and lets
+ * a script pass 600 MB under a limit of 64. So the limit is the size of the WebAssembly memory itself.
  */
 const scriptMemoryBytesMax = 64 * MiB
 
 /**
- * Recursion in a script ends here. The thread's own stack must be far larger, or the engine dies of what it
- * should refuse.
+ * Stack limit of a script. The thread's own stack must be far larger, or the engine crashes instead of
+ * refusing.
  */
 const scriptStackBytesMax = 256 * KiB
 
 declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => never }
 
-/** The package describes its CommonJS form; as a module its default export is the variant itself. */
+/** The types describe the CommonJS form; imported as a module, the default export is the variant itself. */
 const variant = release as unknown as QuickJSSyncVariant
 
 const pageBytes = 65_536
 
-/**
- * How many turns of loops and calls of functions lie between two questions whether it is over; built into the
- * engine.
- */
+/** Loop iterations and function calls between two calls of `isOver`; built into the engine. */
 export const stepsPerQuestion = 10_000
 
-/** What the module is built to start with. */
+/** The memory size that the module is built to start with. */
 const initialBytes = 16 * 1024 * 1024
 
 export async function loadEngine(): Promise<ScriptEngine> {
@@ -58,7 +52,7 @@ export async function loadEngine(): Promise<ScriptEngine> {
     initial: initialBytes / pageBytes,
     maximum: scriptMemoryBytesMax / pageBytes,
   })
-  // The engine's last words are for the one who ends the thread, not for the terminal.
+  // The engine's last output must not reach the terminal.
   const emscriptenModule: object = { print: () => {}, printErr: () => {} }
   return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory, emscriptenModule })))
 }
@@ -70,7 +64,7 @@ export class ScriptEngine {
     this.#module = module
   }
 
-  /** A world of its own: nothing that one context does is seen in another. */
+  /** An isolated context: other contexts see nothing of it. */
   createContext(isOver: () => boolean): EngineContext {
     const runtime = this.#module.newRuntime()
     runtime.setMaxStackSize(scriptStackBytesMax)
@@ -79,17 +73,14 @@ export class ScriptEngine {
   }
 }
 
-/** A function in the sandbox. It lives until its context ends. */
+/** A function in the sandbox. It lives until its context is disposed. */
 export type GuestFunction = QuickJSHandle
 
 export type GuestArgument = string | undefined | GuestFunction
 
 export type HostFunction = (...values: string[]) => string | boolean | number | undefined
 
-/**
- * Something was thrown that no code in the sandbox caught: an error of the syntax, or the end of time or
- * memory.
- */
+/** An error that no code in the sandbox caught: a syntax error, or the end of time or memory. */
 export class UncaughtError extends Error {
   readonly guestStack: string
 
@@ -107,13 +98,13 @@ export class EngineContext {
     this.#context = context
   }
 
-  /** The value of a text: a function, or an object of functions. */
+  /** Evaluates a text to a function, or to an object of functions. */
   evaluate(text: string, fileName: string): GuestFunction {
     const result = this.#context.evalCode(text, fileName)
     return this.#own(result.error === undefined ? result.value : this.#fail(result.error))
   }
 
-  /** An object with the given functions, to be handed to a function in the sandbox. */
+  /** Makes an object with the given functions, to pass to a function in the sandbox. */
   createHost(functions: Readonly<Record<string, HostFunction>>): GuestFunction {
     const context = this.#context
     const host = this.#own(context.newObject())
@@ -127,7 +118,7 @@ export class EngineContext {
     return host
   }
 
-  /** Calls a function that answers with an object, and takes functions out of it. */
+  /** Calls a function that returns an object, and takes the named functions out of it. */
   create(maker: GuestFunction, args: readonly GuestArgument[], names: readonly string[]): GuestFunction[] {
     using made = this.#call(maker, args)
     return names.map(name => this.#own(this.#context.getProp(made, name)))
@@ -138,16 +129,13 @@ export class EngineContext {
     return this.#context.typeof(result) === 'string' ? this.#context.getString(result) : undefined
   }
 
-  /** Runs what promises left to do. Errors in there are the promises' own business. */
+  /** Runs pending promise jobs. Errors in them belong to the promises. */
   runJobs(): void {
     const result = this.#context.runtime.executePendingJobs()
     result.dispose()
   }
 
-  /**
-   * Throws when the code has left the engine in a state from which nothing can be cleaned up. The engine is
-   * then lost.
-   */
+  /** Throws if the code has left the engine in a state that cannot be cleaned up. The engine is then lost. */
   dispose(): void {
     const { runtime } = this.#context
     for (const handle of this.#owned) handle.dispose()

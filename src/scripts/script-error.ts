@@ -1,15 +1,15 @@
-/** How scripts fail: what they throw, what they cannot be compiled to, and the time they took too much of. */
+/** How scripts fail: they throw, do not compile, or take too long. */
 
 import { CapacityError, RequestError } from '../base/error.ts'
 
-/** The service's sub-status of a script that is not JavaScript. */
+/** The service's sub-status for a script that is not JavaScript. */
 export const compileErrorNumber = 0xffff
 
-/** The script threw an error, or is none. Nothing it wrote may stay. */
+/** The script threw an error or did not compile. Its writes must be rolled back. */
 export class ScriptError extends RequestError {
   /** The first argument of `new Error(404, 'text')` in the script. The service sends it as the sub-status. */
   readonly number: number | undefined
-  /** What the script had logged by then. */
+  /** What the script had logged so far. */
   readonly log: string
 
   constructor(message: string, number?: number, log = '') {
@@ -19,7 +19,7 @@ export class ScriptError extends RequestError {
   }
 }
 
-/** The text is the service's, its spelling too. */
+/** The text, with its spelling, is the service's. */
 export function timeOver(): CapacityError {
   const message =
     'The requested operation exceeded maximum alloted time. Learn more: https://aka.ms/cosmosdb-tsg-service-request-timeout'

@@ -240,7 +240,7 @@ describe('the language', () => {
 })
 
 describe('a run and its host', () => {
-  /** Answers when told, one call at a time. */
+  /** A host that answers one call at a time, when told to. */
   class SlowHost implements ScriptHost {
     readonly calls: HostCall[] = []
     active = 0

@@ -1,8 +1,8 @@
 /**
- * Runs stored procedures and triggers: the door for the edge.
+ * Runs stored procedures and triggers; the entry point for the NoSQL edge.
  *
- * Runs take turns on a few threads. How a run and its caller work together is said in host.ts; how scripts
- * see the database, in docs/scripts.md.
+ * Runs share a few threads. host.ts describes how a run and its caller work together; docs/scripts.md
+ * describes how scripts see the database.
  */
 
 import { CapacityError } from '../base/error.ts'
@@ -10,17 +10,17 @@ import { MiB } from '../base/limits.ts'
 import type { Links } from './guest/collection.ts'
 import type { GuestSettings } from './guest/script.ts'
 import type { ScriptHost } from './host.ts'
-import { type RunDone, ScriptLane } from './script-lane.ts'
+import { type RunDone, ScriptThreadLink } from './script-thread-link.ts'
 
-/** The service gives a stored procedure or trigger five seconds. */
+/** The service's limit for a stored procedure or trigger: five seconds. */
 const scriptMsMax = 5000
 
-/** What a script may send back: as much as a page. The service's limit is the same, in characters. */
+/** Most characters of a script's response: as many as a page has. The service has the same limit. */
 export const scriptResponseCharsMax = 4 * MiB
 
 /**
- * Threads that run scripts, so that one script in a loop does not stop all others; and how many runs may wait
- * for one.
+ * Threads that run scripts, so that an endless script does not stop all others; and the most runs that may
+ * wait for one.
  */
 export const scriptThreadsMax = 2
 const scriptRunsWaitingMax = 256
@@ -31,7 +31,7 @@ export interface ScriptRun {
   readonly body: string
   readonly links: Links
   readonly host: ScriptHost
-  /** What the script's clock says when it starts. */
+  /** The script's clock at the start. */
   readonly epochMs: number
   /** Headers of the request by lower-case name, for `getRequest().getValue(name)`. */
   readonly headers?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export interface ScriptRun {
 }
 
 export interface StoredProcedureRun extends ScriptRun {
-  /** JSON text of a list. */
+  /** JSON text of an array. */
   readonly args: string
 }
 
@@ -56,26 +56,29 @@ export interface TriggerRun extends ScriptRun {
   readonly requestBody: string | undefined
   /** JSON text of the item as it was written; post-triggers only. */
   readonly responseBody?: string | undefined
-  /** `getResponse().getResourceQuotaCurrentUsage()` and the like, by name; post-triggers only. */
+  /**
+   * Further response values by name, such as `getResponse().getResourceQuotaCurrentUsage()`; post-triggers
+   * only.
+   */
   readonly responseValues?: Readonly<Record<string, string>>
 }
 
 export interface TriggerOutcome {
-  /** JSON text: what a pre-trigger wants to be written. */
+  /** JSON text of the item to write, as a pre-trigger left it. */
   readonly requestBody: string | undefined
-  /** JSON text: what a post-trigger wants to be answered. */
+  /** JSON text of the response, as a post-trigger left it. */
   readonly responseBody: string | undefined
   readonly log: string
 }
 
 export class ScriptRunner {
-  readonly #idle: ScriptLane[] = Array.from({ length: scriptThreadsMax }, () => new ScriptLane())
-  readonly #lanes = [...this.#idle]
-  readonly #waiting: ((lane: ScriptLane) => void)[] = []
+  readonly #idle: ScriptThreadLink[] = Array.from({ length: scriptThreadsMax }, () => new ScriptThreadLink())
+  readonly #links = [...this.#idle]
+  readonly #waiting: ((link: ScriptThreadLink) => void)[] = []
   #isClosed = false
 
   /**
-   * Rejects with a ScriptError when the script throws or is none, with a CapacityError when it takes too
+   * Rejects with a ScriptError if the script throws or does not compile, with a CapacityError if it takes too
    * long.
    */
   async runStoredProcedure(run: StoredProcedureRun): Promise<StoredProcedureOutcome> {
@@ -87,7 +90,7 @@ export class ScriptRunner {
     return { body: response ?? '""', log }
   }
 
-  /** Rejects as a stored procedure does. */
+  /** Rejects like `runStoredProcedure`. */
   async runTrigger(run: TriggerRun): Promise<TriggerOutcome> {
     const { type, operation, requestBody, responseBody, responseValues = {} } = run
     const { request, response, log } = await this.#run(run, {
@@ -102,40 +105,40 @@ export class ScriptRunner {
     return { requestBody: type === 'pre' ? request : requestBody, responseBody: response, log }
   }
 
-  /** Runs under way and runs that wait are given up. */
+  /** Running and waiting runs are cancelled. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    await Promise.all(this.#lanes.map(lane => lane[Symbol.asyncDispose]()))
+    await Promise.all(this.#links.map(link => link[Symbol.asyncDispose]()))
   }
 
   async #run(run: ScriptRun, part: Pick<GuestSettings, 'args' | 'request' | 'response'>): Promise<RunDone> {
     const { id, body, links, host, epochMs, msMax = scriptMsMax } = run
     const settings: GuestSettings = { ...part, links, epochMs, responseCharsMax: scriptResponseCharsMax }
-    const lane = await this.#lane()
+    const link = await this.#idleLink()
     try {
       if (this.#isClosed) throw closed()
-      return await lane.run({ body, fileName: `${id}.js`, settings: JSON.stringify(settings), msMax }, host)
+      return await link.run({ body, fileName: `${id}.js`, settings: JSON.stringify(settings), msMax }, host)
     } catch (error) {
       throw this.#isClosed ? closed() : error
     } finally {
-      this.#release(lane)
+      this.#release(link)
     }
   }
 
-  #lane(): ScriptLane | Promise<ScriptLane> {
-    // The one that was used last has its thread already.
-    const lane = this.#idle.pop()
-    if (lane !== undefined) return lane
+  #idleLink(): ScriptThreadLink | Promise<ScriptThreadLink> {
+    // The most recently used one already has its thread.
+    const link = this.#idle.pop()
+    if (link !== undefined) return link
     if (this.#waiting.length >= scriptRunsWaitingMax) {
       throw new CapacityError('throttled', 'Too many scripts are waiting to be run.', 1000)
     }
     return new Promise(resolve => this.#waiting.push(resolve))
   }
 
-  #release(lane: ScriptLane): void {
+  #release(link: ScriptThreadLink): void {
     const next = this.#waiting.shift()
-    if (next === undefined) this.#idle.push(lane)
-    else next(lane)
+    if (next === undefined) this.#idle.push(link)
+    else next(link)
   }
 }
 

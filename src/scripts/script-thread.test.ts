@@ -6,8 +6,8 @@ import { CapacityError } from '../base/error.ts'
 import { scriptCallsSentMax } from './execution.ts'
 import type { HostAnswer } from './host.ts'
 import { ScriptError } from './script-error.ts'
-import { scriptSliceMsMax } from './script-lane.ts'
 import { ScriptRunner, scriptThreadsMax } from './script-runner.ts'
+import { scriptSliceMsMax } from './script-thread-link.ts'
 import { startThread } from './start-thread.ts'
 import type { FromThread } from './thread-messages.ts'
 
@@ -16,10 +16,10 @@ after(() => runner[Symbol.asyncDispose]())
 
 const msMax = 100
 
-/** What ends by itself gets the time that a slow machine may need. */
+/** Time limit for scripts that end by themselves, enough for a slow machine. */
 const patienceMs = 30_000
 
-/** 'late', or the text of the error, or the value. */
+/** 'late', the text of the error, or the value. */
 async function outcomeOf(script: string, msMax = patienceMs): Promise<unknown> {
   const run = { id: 'p', body: `() => { ${script} }`, links: testLinks, epochMs: 0, args: '[]', msMax }
   try {
@@ -35,7 +35,7 @@ const late = /^late$/
 const memory = /out of memory|too long|too large|invalid (string|array|array buffer) length|^late$/
 const stack = /stack overflow|^late$/
 
-/** Both outcomes are an end within the limits; which one comes first depends on the machine. */
+/** Either outcome stays within the limits; which one comes first depends on the machine. */
 const attacks: readonly [what: string, script: string, expected: RegExp][] = [
   ['a loop', 'for (;;);', late],
   ['a loop that catches everything', 'for (;;) { try { for (;;); } catch {} finally { continue } }', late],
@@ -84,7 +84,7 @@ test('attacks end within their limits, and the server has its turns meanwhile', 
     if (!isOver) machine.setImmediate(count)
   }
   count()
-  // As many at a time as there are threads, so that the turns are those during the attack.
+  // One attack per thread at a time, so that the counted turns fall within it.
   const waiting = [...attacks]
   const attacker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -125,7 +125,7 @@ test('calls that wait do not keep others from their turns', async () => {
   await runner.runStoredProcedure({ ...run, host: { call } })
   isOver = true
   assert.equal(calls, 1000)
-  // The one that ends a slice, and the first of a message that came in the same turn.
+  // The call that ends a slice, and the first of a message that came in the same turn.
   assert.ok(callsInOneTurn <= 6, `${callsInOneTurn} calls in one turn`)
 })
 

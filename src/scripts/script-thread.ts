@@ -32,7 +32,7 @@ port.on('message', (message: ToThread) => {
     if (end === undefined && kind !== 'drop') return
     current?.execution.dispose()
   } catch {
-    // The engine is WebAssembly: when it dies of what a script did, its memory is in no state to go on with.
+    // The engine is WebAssembly: after a crash its memory cannot be used any more.
     isEngineLost = true
   }
   current = undefined

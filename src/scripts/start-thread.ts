@@ -1,5 +1,5 @@
 /**
- * Starts a thread for code that nobody vouches for: with a stack the engine needs, and without the process's
+ * Starts a thread for untrusted code: with the stack that the engine needs, and without the process's
  * environment.
  */
 
@@ -7,10 +7,10 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 const scriptThreadStackMb = 16
 
-/** What the thread keeps outside the engine: texts on their way in and out, a few at a time. */
+/** Heap outside the engine: a few texts on their way in and out. */
 const heapMb = 128
 
-/** The file has the extension this one has: it may have been compiled. */
+/** The file has the same extension as this one, which may have been compiled. */
 export function startThread(name: string, options: WorkerOptions = {}): Worker {
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
   return new Worker(new URL(`./${name}${extension}`, import.meta.url), {

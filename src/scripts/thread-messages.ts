@@ -1,8 +1,8 @@
 /**
- * What the server's thread and a thread that runs scripts say to each other.
+ * The messages between the server's thread and a thread that runs scripts.
  *
- * Every message carries the number of its run: when one side has ended a run, words of the other may still be
- * on their way.
+ * Every message carries the number of its run: after one side has ended a run, messages of the other may
+ * still be on their way.
  */
 
 import type { HostCall } from './host.ts'
@@ -11,7 +11,7 @@ export interface RunMessage {
   readonly kind: 'run'
   readonly run: number
   readonly body: string
-  /** As it shows in stack traces. */
+  /** The name that stack traces show. */
   readonly fileName: string
   /** JSON text of the guest's settings. */
   readonly settings: string
@@ -29,13 +29,13 @@ export type ToThread =
       readonly error: string | undefined
       readonly isBudgetSpent: boolean
     }
-  /** The run is over for the server; its context can go. */
+  /** The server has ended the run; its context can be disposed. */
   | { readonly kind: 'drop'; readonly run: number }
 
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'call'; readonly run: number; readonly call: HostCall }
-  /** Without an `end` the run took the engine with it. A thread whose engine is lost runs nothing more. */
+  /** Without `end`, the run has crashed the engine. A thread whose engine is lost runs nothing more. */
   | {
       readonly kind: 'end'
       readonly run: number

@@ -111,7 +111,7 @@ describe('a function that does not end', () => {
       using session = await open({ f: body, one: '() => 1' })
       using other = await open({ one: '() => 1' })
       assert.throws(() => session.call('f', []), isLate)
-      // Whoever had a context there has lost it, and hears so.
+      // Other sessions of that thread have lost their contexts and get an error.
       assert.throws(
         () => other.call('one', []),
         error => error instanceof CapacityError && error.kind === 'unavailable',

@@ -1,10 +1,10 @@
 /**
- * User-defined functions in queries: `udf.name(…)`, called in the middle of a row and answered at once.
+ * User-defined functions in queries: `udf.name(…)`, called synchronously in the middle of a row.
  *
- * They run in a thread of their own all the same. In the thread of the query nothing could stop them: the
- * engine asks whether it should once in ten thousand steps, and a function whose steps were searches through
- * megabytes held a thread for 92 seconds under a limit of 100 milliseconds. So the query sleeps while the
- * function works, some 20 microseconds for one that does little, and ends the thread when it works on and on.
+ * They run in their own thread all the same, because in the query's thread nothing could stop them: the
+ * engine checks its limits only every ten thousand steps, and a function whose steps searched megabytes held
+ * a thread for 92 seconds under a limit of 100 milliseconds. So the query sleeps while the function works,
+ * about 20 microseconds for a small one, and terminates the thread if it does not end.
  */
 
 import { machine } from '../base/clock.ts'
@@ -14,23 +14,22 @@ import { FunctionThreadLink } from './function-thread-link.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 
 /**
- * Whoever evaluates a query waits so long for a function, and as long again if it is at work; then its thread
- * is ended.
+ * How long a query waits for a function, and again as long if it is at work. Then the thread is terminated.
  */
 const functionKillMsMax = 25
 
-/**
- * Longer by what the engine needs to read the arguments: it reads and writes 15 KB of JSON per millisecond.
- */
+/** The wait grows with the arguments: the engine reads and writes 15 KB of JSON per millisecond. */
 const functionCharsPerMs = 8 * KiB
 
-/** User-defined functions in one page of a query, all calls together: the service's five seconds. */
+/** Time limit for all user-defined functions in one page of a query: the service's five seconds. */
 const functionPageMsMax = 5000
 
-/** Pages with user-defined functions at the same time. Each has a context of 300 KB in the one thread. */
+/**
+ * Most pages with user-defined functions at the same time. Each has a context of 300 KB in the one thread.
+ */
 export const functionSessionsMax = 64
 
-/** As in the query language: JSON, and undefined. */
+/** A value of the query language: JSON, or undefined. */
 export type FunctionValue =
   | undefined
   | null
@@ -41,9 +40,9 @@ export type FunctionValue =
   | { readonly [name: string]: FunctionValue }
 
 export interface FunctionDefinitions {
-  /** Texts by name. */
+  /** Source texts by name. */
   readonly bodies: ReadonlyMap<string, string>
-  /** What the functions' clock says. */
+  /** The functions' clock. */
   readonly epochMs: number
 }
 
@@ -53,8 +52,8 @@ export class UserDefinedFunctions {
   #lastSession = 0
 
   /**
-   * For one page of a query. The functions are compiled when they are called, in a context of the session's
-   * own.
+   * Opens a session for one page of a query. It has its own context, in which functions are compiled on first
+   * call.
    */
   async open(definitions: FunctionDefinitions): Promise<FunctionSession> {
     if (this.#sessions >= functionSessionsMax) {
@@ -107,7 +106,7 @@ export class FunctionSession {
     link.tell({ kind: 'open', session: number, epochMs: definitions.epochMs })
   }
 
-  /** Throws a ScriptError when the function throws, a CapacityError when it takes too long. */
+  /** Throws a ScriptError if the function throws, a CapacityError if it takes too long. */
   call(name: string, values: readonly FunctionValue[]): FunctionValue {
     const body = this.#definitions.bodies.get(name)
     if (body === undefined) {
@@ -138,7 +137,7 @@ export class FunctionSession {
   }
 }
 
-/** Another query's function took the thread with it. */
+/** A function of another query has crashed the thread. */
 function lost(): CapacityError {
   return new CapacityError('unavailable', 'The thread of user-defined functions was lost. Try again.', 0)
 }
@@ -151,7 +150,10 @@ function readValue(text: string): FunctionValue {
   return JSON.parse(text)[0]
 }
 
-/** The query language walks values by recursion. The list around the value does not count. */
+/**
+ * Limits nesting, because the query language walks values recursively. The array around the value does not
+ * count.
+ */
 function isDeep(text: string): boolean {
   let depth = 0
   let isInString = false

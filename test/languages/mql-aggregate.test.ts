@@ -10,9 +10,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EJSON } from 'bson'
 import { accumulators } from '../../src/mql/accumulators/statement.ts'
+import { MongoError } from '../../src/mql/errors/mongo-error.ts'
 import { operatorFamilies } from '../../src/mql/expressions/operators/table.ts'
 import { stages } from '../../src/mql/stages/table.ts'
-import { MongoError } from '../../src/mql/words/error.ts'
 import { aggregate, bytesOf, shown } from '../support/aggregate.ts'
 import {
   caseNow,

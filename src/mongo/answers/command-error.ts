@@ -1,6 +1,6 @@
 /** The failure of a command: MongoDB's code, a message, and further fields of the answer. */
 
-import { MongoError } from '../../mql/words/error.ts'
+import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { type ErrorCodeName, errorCodes } from './error-codes.ts'
 import type { Fields } from './fields.ts'
 

@@ -3,7 +3,7 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type Fields } from '../answers/fields.ts'

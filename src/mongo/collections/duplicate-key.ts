@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
-import { printValue } from '../../mql/words/print.ts'
+import { printValue } from '../../mql/errors/print.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { IndexSpec } from '../index-specs/index-spec.ts'
 import type { Collection } from './collections.ts'

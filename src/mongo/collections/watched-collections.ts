@@ -8,7 +8,7 @@
 
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { nameOf } from '../requests/namespace.ts'
 
 /** What is watched: a collection, a database, or the whole server. */

@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { parseStreamOptions } from '../change-streams/options.ts'

@@ -2,7 +2,7 @@
 
 import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { findCollection } from '../collections/collections.ts'

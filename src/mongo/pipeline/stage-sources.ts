@@ -3,7 +3,7 @@
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { binary, date, int32, type Value } from '../../document/bson/value.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type Fields } from '../answers/fields.ts'
 import { storageStats } from '../collections/collection-size.ts'

@@ -1,7 +1,7 @@
 /** Names of databases and collections: which names are valid, and how commands give them. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import type { Namespace } from '../../mql/words/namespace.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from './arguments.ts'
 

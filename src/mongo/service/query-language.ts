@@ -5,8 +5,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32 } from '../../document/bson/value.ts'
+import type { Constants, VariableScope } from '../../mql/expressions/core/scope.ts'
 import { expressionTest, expressionValue } from '../../mql/expressions/expression.ts'
-import type { Constants, VariableScope } from '../../mql/expressions/frame/scope.ts'
 import { compileFilter, type Matcher } from '../../mql/filter/match.ts'
 import { compileSort, type Sort } from '../../mql/paths/sort-order.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'

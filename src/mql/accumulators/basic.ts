@@ -6,10 +6,10 @@ import { type Decimal, finite } from '../../document/bson/decimal128.ts'
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, double, int32, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
-import { isNullish, refuseNoObject } from '../expressions/frame/define.ts'
+import { isNullish, refuseNoObject } from '../expressions/core/define-operator.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
-import { identityOf } from '../expressions/values/identity.ts'
 import { integerValue, widthOf } from '../expressions/values/total.ts'
+import { valueIdentity } from '../expressions/values/value-identity.ts'
 import type { Accumulator } from './accumulator.ts'
 import { DoubleSum } from './double-sum.ts'
 import { type Kept, keptValue } from './kept-value.ts'
@@ -204,7 +204,7 @@ export class AddToSet implements Accumulator {
 
   take(value: Value | undefined): void {
     if (value === undefined) return
-    const identity = identityOf(value)
+    const identity = valueIdentity(value)
     if (this.#values.has(identity)) return
     const kept = keptValue(value)
     this.#values.set(identity, kept.value)

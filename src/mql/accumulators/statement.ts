@@ -3,13 +3,13 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int32, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { namedArguments, refuse } from '../expressions/frame/define.ts'
-import type { Compiler, Context, Evaluate } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { namedArguments, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import type { Compiler, Context, Evaluate } from '../expressions/core/scope.ts'
 import { compileSort } from '../paths/sort-order.ts'
 import type { Accumulator } from './accumulator.ts'
 import { AddToSet, Average, Extreme, First, Last, MergeObjects, Push, StandardDeviation, Sum } from './basic.ts'
-import { checkedCount, ExtremeSeveral, FirstSeveral, LastSeveral, placedOutput, TopSeveral } from './several.ts'
+import { checkedCount, ExtremeN, FirstN, keyedOutput, LastN, TopN } from './keep-n.ts'
 
 export interface AccumulatorStatement {
   readonly field: string
@@ -30,13 +30,13 @@ function single(make: () => Accumulator): ParseAccumulator {
 }
 
 /** Parses the arguments of `$firstN` and similar accumulators, and of the expressions with the same names. */
-export function severalArguments(
+export function keepNArguments(
   argument: Value,
   compiler: Compiler,
   code: number,
 ): { readonly count: Evaluate; readonly input: Evaluate } {
   if (argument.type !== bsonType.document) {
-    return refuse(code, `specification must be an object; found ${shown(argument)}`)
+    return refuse(code, `specification must be an object; found ${printForMessage(argument)}`)
   }
   const specs = namedArguments(argument, ['n', 'input'], unknown =>
     refuse(5787901, `Unknown argument for 'n' operator: ${unknown}`),
@@ -46,25 +46,25 @@ export function severalArguments(
   return { count: compiler.compile(count), input: compiler.compile(input) }
 }
 
-export type MakeSeveral = (count: number) => Accumulator
+export type MakeKeepN = (count: number) => Accumulator
 
-export const severalAccumulators: Readonly<Record<string, { readonly code: number; readonly make: MakeSeveral }>> = {
-  $firstN: { code: 5787801, make: count => new FirstSeveral(count) },
-  $lastN: { code: 5787801, make: count => new LastSeveral(count) },
-  $maxN: { code: 5787900, make: count => new ExtremeSeveral(count, -1) },
-  $minN: { code: 5787900, make: count => new ExtremeSeveral(count, 1) },
+export const keepNAccumulators: Readonly<Record<string, { readonly code: number; readonly make: MakeKeepN }>> = {
+  $firstN: { code: 5787801, make: count => new FirstN(count) },
+  $lastN: { code: 5787801, make: count => new LastN(count) },
+  $maxN: { code: 5787900, make: count => new ExtremeN(count, -1) },
+  $minN: { code: 5787900, make: count => new ExtremeN(count, 1) },
 }
 
-const several: ParseAccumulator = (argument, compiler, name) => {
-  const { code, make } = severalAccumulators[name]!
-  const { count, input } = severalArguments(argument, compiler, code)
+const keepN: ParseAccumulator = (argument, compiler, name) => {
+  const { code, make } = keepNAccumulators[name]!
+  const { count, input } = keepNArguments(argument, compiler, code)
   return { argument: input, begin: group => make(checkedCount(count(group))) }
 }
 
 function top(isBottom: boolean, isSingle: boolean): ParseAccumulator {
   return (argument, compiler, name) => {
     if (argument.type !== bsonType.document) {
-      return refuse(5788001, `specification must be an object; found ${shown(argument)}`)
+      return refuse(5788001, `specification must be an object; found ${printForMessage(argument)}`)
     }
     const known = isSingle ? (['output', 'sortBy'] as const) : (['n', 'output', 'sortBy'] as const)
     const specs: Partial<Record<'n' | 'output' | 'sortBy', Value>> = namedArguments(argument, known, unknown =>
@@ -79,8 +79,8 @@ function top(isBottom: boolean, isSingle: boolean): ParseAccumulator {
     const sort = compileSort(sortBy)
     const count = compiler.compile(countSpec)
     return {
-      argument: context => placedOutput(sort.keyOf(bytesOf(context.root)), output(context)),
-      begin: group => new TopSeveral(checkedCount(count(group)), { isBottom, isSingle }),
+      argument: context => keyedOutput(sort.keyOf(bytesOf(context.root)), output(context)),
+      begin: group => new TopN(checkedCount(count(group)), { isBottom, isSingle }),
     }
   }
 }
@@ -107,14 +107,14 @@ export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $bottomN: top(true, false),
   $count: count,
   $first: single(() => new First()),
-  $firstN: several,
+  $firstN: keepN,
   $last: single(() => new Last()),
-  $lastN: several,
+  $lastN: keepN,
   $max: single(() => new Extreme(-1)),
-  $maxN: several,
+  $maxN: keepN,
   $mergeObjects: single(() => new MergeObjects()),
   $min: single(() => new Extreme(1)),
-  $minN: several,
+  $minN: keepN,
   $push: single(() => new Push()),
   $stdDevPop: single(() => new StandardDeviation(false)),
   $stdDevSamp: single(() => new StandardDeviation(true)),

@@ -10,12 +10,12 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, timestamp, type Value } from '../../document/bson/value.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { printDocument } from '../errors/print.ts'
 import { checkedPath, checkFieldName, compilePath } from '../paths/expression-path.ts'
-import { MongoError } from '../words/error.ts'
-import { printDocument } from '../words/print.ts'
-import { isTrue, refuse } from './frame/define.ts'
-import { type Compiler, Context, type Evaluate, type Variable, type VariableScope } from './frame/scope.ts'
-import { checkVariableUse } from './frame/variable-name.ts'
+import { isTrue, refuse } from './core/define-operator.ts'
+import { type Compiler, Context, type Evaluate, type Variable, type VariableScope } from './core/scope.ts'
+import { checkVariableUse } from './core/variable-name.ts'
 import { listOf } from './operators/object.ts'
 import { findOperator } from './operators/table.ts'
 

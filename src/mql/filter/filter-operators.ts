@@ -10,8 +10,8 @@ import {
 } from '../../document/bson/number.ts'
 import { bsonType, isNumberType, typeNamed, typeNumbered } from '../../document/bson/types.ts'
 import type { BsonDocument, NumericValue, Value } from '../../document/bson/value.ts'
-import { badValue, failedToParse, MongoError, typeMismatch } from '../words/error.ts'
-import { printElement, printValue } from '../words/print.ts'
+import { badValue, failedToParse, MongoError, typeMismatch } from '../errors/mongo-error.ts'
+import { printElement, printValue } from '../errors/print.ts'
 import {
   type Comparison,
   type Condition,
@@ -22,7 +22,7 @@ import {
   isOperatorDocument,
   type RegexCondition,
 } from './filter.ts'
-import { isGeoOperator, parseGeo } from './geo.ts'
+import { isGeoOperator, parseGeo } from './parse-geo.ts'
 
 /** Filters and conditions are parsed recursively; passing the filter parser in avoids an import cycle. */
 type ParseFilter = (filter: BsonDocument, context: FilterContext) => Filter
@@ -174,11 +174,11 @@ function modPart(value: NumericValue, what: string): bigint {
 }
 
 function size({ name, value }: Operand): Condition {
-  const shown = printElement(name, value)
-  if (!isNumeric(value)) throw badValue(`Failed to parse $size. Expected a number in: ${shown}`)
+  const printed = printElement(name, value)
+  if (!isNumeric(value)) throw badValue(`Failed to parse $size. Expected a number in: ${printed}`)
   const count = exactInteger(value)
-  if (count === undefined) throw badValue(`Failed to parse $size. Expected an integer: ${shown}`)
-  if (count < 0n) throw badValue(`Failed to parse $size. Expected a non-negative number in: ${shown}`)
+  if (count === undefined) throw badValue(`Failed to parse $size. Expected an integer: ${printed}`)
+  if (count < 0n) throw badValue(`Failed to parse $size. Expected a non-negative number in: ${printed}`)
   return { kind: 'size', size: Number(count) }
 }
 
@@ -206,12 +206,12 @@ function setBits(bytes: readonly number[]): number[] {
 }
 
 function bitPosition(name: string, value: Value): number {
-  const shown = printElement(name, value)
+  const printed = printElement(name, value)
   const position = isNumeric(value) ? exactInteger(value) : undefined
-  if (position === undefined) throw badValue(`bit positions must be an integer but got: ${shown}`)
-  if (position < 0n) throw badValue(`bit positions must be >= 0 but got: ${shown}`)
+  if (position === undefined) throw badValue(`bit positions must be an integer but got: ${printed}`)
+  if (position < 0n) throw badValue(`bit positions must be >= 0 but got: ${printed}`)
   if (position > 2147483647n) {
-    throw badValue(`bit positions cannot be represented as a 32-bit signed integer: ${shown}`)
+    throw badValue(`bit positions cannot be represented as a 32-bit signed integer: ${printed}`)
   }
   return Number(position)
 }

@@ -8,8 +8,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
-import { badValue } from '../words/error.ts'
-import type { GeoCondition } from './geo.ts'
+import { badValue } from '../errors/mongo-error.ts'
+import type { GeoCondition } from './parse-geo.ts'
 
 export type Filter =
   | { readonly kind: 'and' | 'or' | 'nor'; readonly of: readonly Filter[] }

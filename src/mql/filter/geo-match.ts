@@ -6,7 +6,7 @@ import { double, valueAt } from '../../document/bson/value.ts'
 import { edgesOf, intersects, isWithin, type Position, positionsOf, type Shape } from '../../document/geometry.ts'
 import type { Sort } from '../paths/sort-order.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
-import { type GeoCondition, type NearCondition, type Region, shapeOf } from './geo.ts'
+import { type GeoCondition, type NearCondition, type Region, shapeOf } from './parse-geo.ts'
 
 export function geoTest(condition: GeoCondition): ElementTest {
   const holds = shapeTest(condition)

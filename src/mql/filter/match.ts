@@ -11,6 +11,7 @@ import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import { badValue } from '../errors/mongo-error.ts'
 import type { Sort } from '../paths/sort-order.ts'
 import {
   type DocumentTest,
@@ -20,7 +21,6 @@ import {
   pathTest,
   type Trace,
 } from '../paths/stored-path.ts'
-import { badValue } from '../words/error.ts'
 import { bitsTest } from './bits.ts'
 import { comparisonTest, listTest } from './comparison.ts'
 import type { Condition, Filter, FilterContext } from './filter.ts'

@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
-import { badValue, MongoError } from '../words/error.ts'
+import { badValue, MongoError } from '../errors/mongo-error.ts'
 import { equalTo, type Filter, type FilterContext, isOperatorDocument } from './filter.ts'
 import { parseConditions } from './filter-operators.ts'
 

@@ -5,8 +5,8 @@ import { bsonType } from '../../document/bson/types.ts'
 import { type RegexValue, valueAt } from '../../document/bson/value.ts'
 import { int32At, textAt } from '../../document/bson/view.ts'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
-import { MongoError } from '../words/error.ts'
 import type { RegexCondition } from './filter.ts'
 
 /** Text is always Unicode, so `u` changes nothing. */

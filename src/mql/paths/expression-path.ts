@@ -9,7 +9,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { bsonDepthMax } from '../../document/bson/validate.ts'
 import { BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
 import { findElement } from '../../document/bson/view.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 
 /** Field names that may begin with a dollar sign: those of DBRefs and metadata. */
 const dollarNames = new Set(['$id', '$ref', '$db', '$sortKey', '$recordId'])

@@ -9,8 +9,8 @@ import { keyTuples, ParallelArrays } from '../../document/bson/key-tuples.ts'
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { encodeFullKey } from '../../document/bson/ordered-key.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
-import { badValue, MongoError } from '../words/error.ts'
-import { printElement } from '../words/print.ts'
+import { badValue, MongoError } from '../errors/mongo-error.ts'
+import { printElement } from '../errors/print.ts'
 
 export interface SortComponent {
   readonly path: string

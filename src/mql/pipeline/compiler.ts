@@ -1,12 +1,14 @@
 /** Compiles the stages of a pipeline and of the pipelines in it. */
 
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
+import type { Compiler, Context, VariableScope } from '../expressions/core/scope.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
-import { refuse } from '../expressions/frame/define.ts'
-import type { Compiler, Context, VariableScope } from '../expressions/frame/scope.ts'
 import { geoNearStage } from '../stages/geo-near.ts'
 import { allOf } from '../stages/join-filter.ts'
+import { limitOf, skipOf } from '../stages/limit.ts'
 import { matchStage } from '../stages/match.ts'
+import type { Namespace } from '../stages/namespace.ts'
 import { sortStage } from '../stages/sort.ts'
 import {
   type Run,
@@ -18,8 +20,6 @@ import {
   viewsOf,
 } from '../stages/stage.ts'
 import { stages, unsupportedStages } from '../stages/table.ts'
-import { limitOf, skipOf } from '../stages/window.ts'
-import type { Namespace } from '../words/namespace.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
 import { readStages, type StageSpec } from './stage-list.ts'

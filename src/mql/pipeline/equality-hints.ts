@@ -8,8 +8,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { Context, type VariableScope } from '../expressions/core/scope.ts'
 import { compileExpression } from '../expressions/expression.ts'
-import { Context, type VariableScope } from '../expressions/frame/scope.ts'
 
 export function withEqualityHints(
   filter: BsonDocument,

@@ -3,10 +3,10 @@
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { geoNearFilter } from '../stages/geo-near.ts'
 import { allOf } from '../stages/join-filter.ts'
+import { limitOf, skipOf } from '../stages/limit.ts'
 import { filterOf } from '../stages/match.ts'
 import { sortSpecOf } from '../stages/sort.ts'
 import type { Lead } from '../stages/stage.ts'
-import { limitOf, skipOf } from '../stages/window.ts'
 import type { StageSpec } from './stage-list.ts'
 
 export interface Split {

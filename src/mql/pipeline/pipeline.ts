@@ -12,10 +12,12 @@
 
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
+import { type Constants, VariableScope } from '../expressions/core/scope.ts'
+import { checkVariableName } from '../expressions/core/variable-name.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
-import { refuse } from '../expressions/frame/define.ts'
-import { type Constants, VariableScope } from '../expressions/frame/scope.ts'
-import { checkVariableName } from '../expressions/frame/variable-name.ts'
+import type { Namespace } from '../stages/namespace.ts'
 import {
   type ByteStream,
   bytesOf,
@@ -26,8 +28,6 @@ import {
 } from '../stages/stage.ts'
 import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
-import { MongoError } from '../words/error.ts'
-import type { Namespace } from '../words/namespace.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'

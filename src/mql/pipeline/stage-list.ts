@@ -2,7 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
-import { refuse } from '../expressions/frame/define.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
 import type { SubPipelineOptions } from '../stages/stage.ts'
 import { checkWithin, firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../stages/table.ts'
 

@@ -1,9 +1,9 @@
 /** Pipelines as updates: from a document to the document that takes its place. */
 
 import { type BsonArray, BsonDocument } from '../../document/bson/value.ts'
-import { Context, type VariableScope } from '../expressions/frame/scope.ts'
+import { Context, type VariableScope } from '../expressions/core/scope.ts'
+import type { Namespace } from '../stages/namespace.ts'
 import { documentBytes } from '../stages/stage.ts'
-import type { Namespace } from '../words/namespace.ts'
 import { changesOf, PipelineCompiler } from './compiler.ts'
 import { readStages } from './stage-list.ts'
 

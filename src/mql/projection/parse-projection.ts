@@ -4,12 +4,12 @@ import { assert } from '../../base/error.ts'
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonDocument, NumericValue, Value } from '../../document/bson/value.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { printValue } from '../errors/print.ts'
 import { isTruthy } from '../filter/filter-operators.ts'
 import { compileElemMatch, type MatchOptions } from '../filter/match.ts'
 import { refusePath } from '../paths/sort-order.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
-import { MongoError } from '../words/error.ts'
-import { printValue } from '../words/print.ts'
 
 export interface ProjectionOptions extends MatchOptions {
   /** Compiles the expression of a computed field. */
@@ -212,11 +212,11 @@ class ProjectionReader {
 }
 
 function refuseCollision(path: readonly string[], at: readonly string[]): never {
-  const shown = path.join('.')
+  const pathText = path.join('.')
   const rest = path.slice(at.length).join('.')
   throw rest === ''
-    ? new MongoError(31250, `Path collision at ${shown}`)
-    : new MongoError(31249, `Path collision at ${shown} remaining portion ${rest}`)
+    ? new MongoError(31250, `Path collision at ${pathText}`)
+    : new MongoError(31249, `Path collision at ${pathText} remaining portion ${rest}`)
 }
 
 function sliceOf(operand: Value): ProjectionPlan {

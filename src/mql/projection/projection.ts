@@ -11,8 +11,8 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
-import { MongoError } from '../words/error.ts'
 import {
   type ProjectionNode,
   type ProjectionOptions,

@@ -1,4 +1,4 @@
-/** `$bucketAuto`: groups of about the same size by ranges. */
+/** `$bucketAuto`: splits documents into ranges of about the same size. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
@@ -6,14 +6,14 @@ import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
 import type { AccumulatorStatement } from '../accumulators/statement.ts'
-import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context, type Evaluate } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import { Context, type Evaluate } from '../expressions/core/scope.ts'
 import { readOutput } from './bucket.ts'
 import { type Granularity, granularityNamed } from './granularity.ts'
 import { isExpressionSpec, resultFields } from './group.ts'
 import { Sorter } from './sort.ts'
-import { type CompileStage, forEachDocument, inBatches, type Run, written } from './stage.ts'
+import { type CompileStage, encoded, forEachDocument, inBatches, type Run } from './stage.ts'
 
 interface Buckets {
   readonly count: number
@@ -29,8 +29,8 @@ interface Bucket {
 }
 
 /**
- * Cuts the sorted documents into buckets. Equal keys are never parted, so there may be fewer buckets than
- * asked for. With a granularity the boundaries are its numbers.
+ * Cuts the sorted documents into buckets. Equal keys stay together, so there may be fewer buckets than asked
+ * for. With a granularity, the boundaries are numbers of its series.
  */
 function* cut(documents: readonly BsonDocument[], keys: readonly Value[], buckets: Buckets): Generator<Bucket> {
   const { granularity } = buckets
@@ -96,7 +96,7 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
   )
   if (options.groupBy !== undefined && !isExpressionSpec(options.groupBy)) {
     const problem = "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object,"
-    refuse(40239, `${problem} but found: ${shown(options.groupBy)}`)
+    refuse(40239, `${problem} but found: ${printForMessage(options.groupBy)}`)
   }
   const count = options.buckets === undefined ? undefined : bucketCount(options.buckets)
   const statements = readOutput(options.output, expressions, '$bucketAuto', 40244)
@@ -115,7 +115,7 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
       await forEachDocument(input, run.slice, document => {
         const value = key(context.at(document))
         if (granularity !== undefined) checkKey(value)
-        sorter.add(keyOfValue(value ?? nullValue), written(document))
+        sorter.add(keyOfValue(value ?? nullValue), encoded(document))
       })
       yield* inBatches(documentsOf(sorter.documents(), buckets, run), run.slice)
     },

@@ -1,12 +1,12 @@
-/** `$bucket`: groups by ranges with given boundaries. */
+/** `$bucket`: groups documents by ranges with given boundaries. */
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import type { Compiler, Evaluate } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import type { Compiler, Evaluate } from '../expressions/core/scope.ts'
 import { bucketGroups, countStatement, isExpressionSpec } from './group.ts'
 import type { CompileStage } from './stage.ts'
 
@@ -17,7 +17,7 @@ function readBoundaries(spec: Value, expressions: Compiler): readonly Value[] {
   const boundaries = spec.elements.map(element => {
     const constant = expressions.constant(element)?.value
     const problem = "The $bucket 'boundaries' field must be an array of constant values, but found value:"
-    return constant ?? refuse(40191, `${problem} ${shown(element)}.`)
+    return constant ?? refuse(40191, `${problem} ${printForMessage(element)}.`)
   })
   if (boundaries.length < 2) {
     const found = `${boundaries.length} value(s)`
@@ -31,7 +31,7 @@ function readBoundaries(spec: Value, expressions: Compiler): readonly Value[] {
     }
     if (compareValues(lower, upper) >= 0) {
       const problem = `elements ${at - 1} and ${at} are not in ascending order`
-      const order = `(${shown(lower)} is not less than ${shown(upper)})`
+      const order = `(${printForMessage(lower)} is not less than ${printForMessage(upper)})`
       refuse(40194, `The 'boundaries' option to $bucket must be sorted, but ${problem} ${order}.`)
     }
   }
@@ -41,7 +41,10 @@ function readBoundaries(spec: Value, expressions: Compiler): readonly Value[] {
 function readDefault(spec: Value, boundaries: readonly Value[], expressions: Compiler): Value {
   const value = expressions.constant(spec)?.value
   if (value === undefined) {
-    return refuse(40195, `The $bucket 'default' field must be a constant expression, but found: ${shown(spec)}.`)
+    return refuse(
+      40195,
+      `The $bucket 'default' field must be a constant expression, but found: ${printForMessage(spec)}.`,
+    )
   }
   const [lowest, highest] = [boundaries[0]!, boundaries.at(-1)!]
   if (compareValues(value, lowest) >= 0 && compareValues(value, highest) < 0) {
@@ -79,7 +82,7 @@ export const bucketStage: CompileStage = (spec, { expressions }, name) => {
   }
   if (!isExpressionSpec(options.groupBy)) {
     const problem = "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression, but found:"
-    refuse(40202, `${problem} ${shown(options.groupBy)}.`)
+    refuse(40202, `${problem} ${printForMessage(options.groupBy)}.`)
   }
   const boundaries = readBoundaries(options.boundaries, expressions)
   const fallback = options.default === undefined ? undefined : readDefault(options.default, boundaries, expressions)

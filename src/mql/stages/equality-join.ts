@@ -1,12 +1,12 @@
 /**
- * `$lookup` by equality alone, for many documents at once: one search for all their values, then each
- * document gets those of the documents found that hold one of its own.
+ * `$lookup` by equality only, for many documents at once. One search finds the matches of a whole chunk; then
+ * each document gets the matches that share one of its values.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, nullValue, type Value, valueAt } from '../../document/bson/value.ts'
 import { indexBoundsMax } from '../../query/demands.ts'
-import { identityOf } from '../expressions/values/identity.ts'
+import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
 import { aggregationMemoryBytesMax } from './memory.ts'
@@ -22,12 +22,12 @@ export interface EqualityJoin {
 
 const identityOfNull = 'null'
 
-/** In filters null, undefined and what is missing are the same. */
+/** Filters treat null, undefined and missing as equal. */
 function joinIdentity(value: Value): string {
-  return value.type === bsonType.null || value.type === bsonType.undefined ? identityOfNull : identityOf(value)
+  return value.type === bsonType.null || value.type === bsonType.undefined ? identityOfNull : valueIdentity(value)
 }
 
-/** All that a filter on the path would compare with. */
+/** The keys of all values that a filter on the path would compare with. */
 function identitiesFinder(path: string): (document: Uint8Array) => ReadonlySet<string> {
   let found = new Set<string>()
   const look: ElementTest = (bytes, type, start) => {
@@ -44,11 +44,11 @@ function identitiesFinder(path: string): (document: Uint8Array) => ReadonlySet<s
 
 interface Local {
   readonly document: BsonDocument
-  /** By identity. */
+  /** Values by their key. */
   readonly values: ReadonlyMap<string, Value>
 }
 
-/** Documents whose values together are few enough for an index to look them up. */
+/** Splits the documents into chunks whose values are few enough for an index lookup. */
 function* chunks(documents: readonly BsonDocument[], local: readonly string[]): Generator<readonly Local[]> {
   let chunk: Local[] = []
   const wanted = new Set<string>()
@@ -74,7 +74,7 @@ export function equalityJoiner(
 ): (batch: readonly BsonDocument[], run: Run) => AsyncGenerator<Joined> {
   const identitiesOf = identitiesFinder(join.foreign)
 
-  /** Undefined when all that is found together would be too large. */
+  /** Undefined when all matches together would be too large. */
   async function findFor(chunk: readonly Local[], run: Run): Promise<readonly Joined[] | undefined> {
     const values = new Map(chunk.flatMap(local => [...local.values]))
     const found: BsonDocument[] = []

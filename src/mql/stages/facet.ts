@@ -1,18 +1,18 @@
-/** `$facet`: several pipelines over the same documents, each giving an array. */
+/** `$facet`: runs several pipelines over the same documents. Each result is an array. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
-import { nameOfType, refuse } from '../expressions/frame/define.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
-import { MongoError } from '../words/error.ts'
 import { aggregationMemoryBytesMax, Memory } from './memory.ts'
 import type { CompileStage, DocumentBatch, Stream, SubPipeline } from './stage.ts'
 
 /**
- * One stream as several, which are read at the same pace: the next batch is fetched when all readers that
- * still read have asked for it, so that no more than one is held.
+ * Splits one stream into several that are read at the same pace. The next batch is fetched when all active
+ * readers have asked for it, so at most one batch is held.
  */
 class Fork {
   readonly #source: AsyncIterator<DocumentBatch>
@@ -42,7 +42,7 @@ class Fork {
     }
   }
 
-  /** For when one of the readers failed: the others need not go on. */
+  /** Called when one reader fails: the others stop, too. */
   async end(): Promise<void> {
     this.#isEnded = true
     this.#serve()
@@ -70,7 +70,7 @@ interface Facet {
 
 export const facetStage: CompileStage = (spec, compiler, name) => {
   if (spec.type !== bsonType.document || spec.isEmpty) {
-    return refuse(40169, `the $facet specification must be a non-empty object, but found: ${shown(spec)}`)
+    return refuse(40169, `the $facet specification must be a non-empty object, but found: ${printForMessage(spec)}`)
   }
   const facets = spec.fields.map(([facet, stages]): Facet => {
     checkFieldName(facet)
@@ -79,7 +79,7 @@ export const facetStage: CompileStage = (spec, compiler, name) => {
     }
     for (const stage of stages.elements) {
       if (stage.type === bsonType.document) continue
-      const found = `${facet} argument contained an element of type ${nameOfType(stage)}: ${shown(stage)}`
+      const found = `${facet} argument contained an element of type ${nameOfType(stage)}: ${printForMessage(stage)}`
       refuse(40171, `elements of arrays in $facet spec must be non-empty objects, ${found}`)
     }
     return { facet, pipeline: compiler.pipeline(stages, { within: '$facet' }) }

@@ -1,20 +1,20 @@
-/** `$geoNear`: documents by their distance from a point, nearest first, with the distance in them. */
+/** `$geoNear`: sorts documents by distance from a point, nearest first, and adds the distance. */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, double, type Value, valueAt } from '../../document/bson/value.ts'
 import { edgesOf, intersects, type Position, positionsOf, type Shape } from '../../document/geometry.ts'
-import { isTrue, nameOfType, refuse } from '../expressions/frame/define.ts'
-import type { Compiler } from '../expressions/frame/scope.ts'
-import { type NearCondition, parseGeo, shapeOf } from '../filter/geo.ts'
+import { isTrue, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import type { Compiler } from '../expressions/core/scope.ts'
+import { type NearCondition, parseGeo, shapeOf } from '../filter/parse-geo.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { withPath } from './nested-field.ts'
 import { Sorter } from './sort.ts'
 import { documentBytes, forEachDocument, inBatches, type Stage, type StageCompiler } from './stage.ts'
 
-/** Metres, of MongoDB's sphere. */
+/** MongoDB's earth radius in metres. */
 const earthRadius = 6_378_100
 
 const options: ReadonlySet<string> = new Set([
@@ -34,11 +34,11 @@ interface Near {
   readonly key: string
   readonly distancePath: readonly string[]
   readonly locationPath: readonly string[] | undefined
-  /** From radians, or the units of the coordinates, to what is shown. */
+  /** Converts radians, or the units of the coordinates, to the reported distance. */
   readonly factor: number
 }
 
-/** The filter that goes with it, which is answered before distances are computed. */
+/** The `query` of the stage. It runs before distances are computed. */
 export function geoNearFilter(spec: Value): BsonDocument {
   const query = spec.type === bsonType.document ? spec.get('query') : undefined
   if (query === undefined) return BsonDocument.of([])
@@ -85,7 +85,7 @@ function readNear(spec: BsonDocument, expressions: Compiler, geoPath: string | u
   }
 }
 
-/** The same as `$near` and `$nearSphere` in a filter. */
+/** The equivalent `$near` or `$nearSphere` condition. */
 function conditionOf(spec: BsonDocument, near: Value, isGeoJson: boolean): NearCondition {
   const isSphere = isGeoJson || isTrue(spec.get('spherical'))
   const bounds = (['minDistance', 'maxDistance'] as const).flatMap(name => {
@@ -111,7 +111,7 @@ function radians(degrees: number): number {
   return (degrees * Math.PI) / 180
 }
 
-/** In radians on the sphere (haversine), or in the plane. */
+/** Distance in radians on the sphere (haversine), or in the units of the plane. */
 function distance(from: Position, to: Position, isSphere: boolean): number {
   if (!isSphere) return Math.hypot(to[0] - from[0], to[1] - from[1])
   const [latitude, otherLatitude] = [radians(from[1]), radians(to[1])]
@@ -129,7 +129,7 @@ function distanceTo(shape: Shape, { center, isSphere }: NearCondition): number {
   return candidates.reduce((least, each) => Math.min(least, distance(center, each, isSphere)), Number.POSITIVE_INFINITY)
 }
 
-/** The point of an edge next to a position, on the plane that touches the sphere there. */
+/** The point of an edge that is nearest to a position, on the plane tangent at that position. */
 function nearestOn([from, to]: readonly [Position, Position], position: Position): Position {
   const shrink = Math.cos(radians(position[1]))
   const [dx, dy] = [(to[0] - from[0]) * shrink, to[1] - from[1]]
@@ -144,7 +144,7 @@ interface Place {
   readonly location: Value
 }
 
-/** The nearest of the locations that a document has at a path. */
+/** Finds the nearest of the locations that a document has at a path. */
 function placeFinder(key: string, condition: NearCondition): (document: Uint8Array) => Place | undefined {
   let nearest: Place | undefined
   const look: ElementTest = (bytes, type, start) => {
@@ -163,7 +163,7 @@ function placeFinder(key: string, condition: NearCondition): (document: Uint8Arr
   }
 }
 
-/** `limit`: how many documents the stages behind it look at. */
+/** `limit` is the number of documents that the following stages need. */
 export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number | undefined): Stage {
   if (spec.type !== bsonType.document) return refuse(10065, 'invalid parameter: expected an object ($geoNear)')
   const { condition, key, distancePath, locationPath, factor } = readNear(spec, compiler.expressions, compiler.geoPath)
@@ -176,8 +176,8 @@ export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number
         const place = find(documentBytes(document))
         if (place === undefined || place.distance < condition.min || place.distance > condition.max) return
         const measured = withPath(document, distancePath, double(place.distance * factor))
-        const shown = locationPath === undefined ? measured : withPath(measured, locationPath, place.location)
-        sorter.add(keyOfValue(double(place.distance)), shown)
+        const output = locationPath === undefined ? measured : withPath(measured, locationPath, place.location)
+        sorter.add(keyOfValue(double(place.distance)), output)
       })
       yield* inBatches(sorter.documents(), slice)
     },

@@ -1,17 +1,16 @@
 /**
- * Series of round numbers for `$bucketAuto`: Renard's (ISO 3), the E series (IEC 60063), 1-2-5, and powers of
- * two.
+ * Preferred number series for `$bucketAuto`: Renard (ISO 3), E series (IEC 60063), 1-2-5, and powers of two.
  */
 
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { double, int32, int64, type Value } from '../../document/bson/value.ts'
-import { nameOfType, refuse } from '../expressions/frame/define.ts'
+import { nameOfType, refuse } from '../expressions/core/define-operator.ts'
 
 export interface Granularity {
-  /** The next greater number of the series. */
+  /** The next larger number of the series. */
   up(value: Value): Value
-  /** The next smaller one. */
+  /** The next smaller number of the series. */
   down(value: Value): Value
 }
 
@@ -31,7 +30,7 @@ const decades: Readonly<Record<string, string>> = {
   E192: '100 101 102 104 105 106 107 109 110 111 113 114 115 117 118 120 121 123 124 126 127 129 130 132 133 135 137 138 140 142 143 145 147 149 150 152 154 156 158 160 162 164 165 167 169 172 174 176 178 180 182 184 187 189 191 193 196 198 200 203 205 208 210 213 215 218 221 223 226 229 232 234 237 240 243 246 249 252 255 258 261 264 267 271 274 277 280 284 287 291 294 298 301 305 309 312 316 320 324 328 332 336 340 344 348 352 357 361 365 370 374 379 383 388 392 397 402 407 412 417 422 427 432 437 442 448 453 459 464 470 475 481 487 493 499 505 511 517 523 530 536 542 549 556 562 569 576 583 590 597 604 612 619 626 634 642 649 657 665 673 681 690 698 706 715 723 732 741 750 759 768 777 787 796 806 816 825 835 845 856 866 876 887 898 909 920 931 942 953 965 976 988',
 }
 
-/** In the type of the value that is rounded: a decimal stays one, everything else becomes a double. */
+/** The result has the type of the input: a decimal stays a decimal, anything else becomes a double. */
 function rounding(round: (number: number) => number): (value: Value) => Value {
   return value => {
     if (!isNumeric(value)) {
@@ -53,7 +52,7 @@ function series(decade: readonly number[]): Granularity {
       while (number < first * multiplier) {
         const smallest = first * multiplier
         multiplier /= 10
-        // Between the decades.
+        // The number lies between two decades.
         if (number >= last * multiplier) return smallest
       }
       return decade.find(member => number < member * multiplier)! * multiplier

@@ -4,17 +4,17 @@ import { exactInteger, isNumeric, truncatedInteger } from '../../document/bson/n
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int64, nullValue, trueValue, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import { Context, type Evaluate, type VariableScope } from '../expressions/core/scope.ts'
 import { expressionTest } from '../expressions/expression.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context, type Evaluate, type VariableScope } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
-import { identityOf } from '../expressions/values/identity.ts'
+import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { compileFilter } from '../filter/match.ts'
 import { checkedPath } from '../paths/expression-path.ts'
-import { MongoError } from '../words/error.ts'
-import type { Namespace } from '../words/namespace.ts'
 import { allOf, joinFilter, joinValues } from './join-filter.ts'
 import { Memory } from './memory.ts'
+import type { Namespace } from './namespace.ts'
 import { withPath } from './nested-field.ts'
 import { type CompileStage, type Run, viewsOf } from './stage.ts'
 
@@ -63,14 +63,14 @@ function readDepth(value: Value | undefined): number {
   return Number(depth)
 }
 
-/** Values to search for, each once. */
+/** Distinct values to search for. */
 class Frontier {
   readonly #values = new Map<string, Value>()
 
   add(values: readonly Value[]): void {
     for (const value of values) {
       const kept = value.type === bsonType.undefined ? nullValue : keptValue(value).value
-      this.#values.set(identityOf(kept), kept)
+      this.#values.set(valueIdentity(kept), kept)
     }
   }
 
@@ -81,7 +81,7 @@ class Frontier {
   }
 }
 
-/** Breadth first. Each document is found once, at the least depth at which it can be. */
+/** Breadth-first search. Each document is found once, at its smallest depth. */
 async function search(graph: Graph, startValue: Value | undefined, run: Run): Promise<BsonArray> {
   const memory = new Memory(() => new MongoError(40099, '$graphLookup reached maximum memory consumption'))
   const visited = new Map<string, BsonDocument>()
@@ -90,9 +90,9 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
   if (startValue?.type === bsonType.array) frontier.add(startValue.elements)
   else if (startValue !== undefined) frontier.add([startValue])
   for (let depth = 0; depth <= graph.depthMax; depth += 1) {
-    const wanted = frontier.take().filter(value => !searched.has(identityOf(value)))
+    const wanted = frontier.take().filter(value => !searched.has(valueIdentity(value)))
     if (wanted.length === 0) break
-    for (const value of wanted) searched.add(identityOf(value))
+    for (const value of wanted) searched.add(valueIdentity(value))
     for await (const batch of viewsOf(findNext(graph, wanted, run))) {
       for (const document of batch) {
         const id = document.get('_id')
@@ -101,7 +101,7 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
           const problem = 'namespace must contain an _id for de-duplication in $graphLookup'
           return refuse(40271, `Documents in the '${namespace}' ${problem}`)
         }
-        const identity = identityOf(id)
+        const identity = valueIdentity(id)
         if (visited.has(identity)) continue
         frontier.add(joinValues(document, graph.connectFrom))
         const placed =
@@ -118,7 +118,7 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
 
 function findNext({ from, connectTo, restriction, scope }: Graph, values: readonly Value[], run: Run) {
   const conditions = [restriction, joinFilter(connectTo, values)]
-  // Unlike in other filters, null finds only what is there.
+  // Unlike in other filters, null does not match a missing field.
   if (values.some(value => value.type === bsonType.null)) {
     conditions.push(BsonDocument.of([[connectTo, BsonDocument.of([['$exists', trueValue]])]]))
   }
@@ -141,7 +141,7 @@ export const graphLookupStage: CompileStage = (spec, compiler, name) => {
     refuse(40104, `Unknown argument to $graphLookup: ${unknown}`),
   )
   if (specs.from === undefined) {
-    return refuse(failedToParse, `missing 'from' option to $graphLookup stage specification: ${shown(spec)}`)
+    return refuse(failedToParse, `missing 'from' option to $graphLookup stage specification: ${printForMessage(spec)}`)
   }
   if (specs.from.type !== bsonType.string) {
     return refuse(failedToParse, `$graphLookup 'from' field must be a string, but found ${nameOfType(specs.from)}`)

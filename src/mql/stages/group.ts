@@ -1,4 +1,4 @@
-/** `$group`, and what is made of it: `$sortByCount` and `$bucket`. */
+/** `$group`, and the stages built on it: `$sortByCount` and `$bucket`. */
 
 import { isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -6,9 +6,9 @@ import { BsonDocument, type Field, int32, nullValue, type Value } from '../../do
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
-import { refuse } from '../expressions/frame/define.ts'
-import { type Compiler, Context, type Evaluate } from '../expressions/frame/scope.ts'
-import { identityOf } from '../expressions/values/identity.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
+import { type Compiler, Context, type Evaluate } from '../expressions/core/scope.ts'
+import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
 import { compileSort } from '../paths/sort-order.ts'
 import { Memory, refuseGroupMemory } from './memory.ts'
@@ -20,7 +20,7 @@ interface Group {
   readonly accumulators: readonly Accumulator[]
 }
 
-/** What a group takes beside its identity, its `_id` and its accumulators. */
+/** Overhead of a group besides its key, its `_id` and its accumulators. */
 const groupBytes = 200
 
 const nothing = BsonDocument.of([])
@@ -37,9 +37,9 @@ export class Groups {
     this.#context = new Context(slots)
   }
 
-  /** The context stands at the document. */
+  /** The context is positioned at the document. */
   add(id: Value, context: Context): void {
-    const identity = identityOf(id)
+    const identity = valueIdentity(id)
     const group = this.#groups.get(identity) ?? this.#begin(identity, id)
     for (const [index, accumulator] of group.accumulators.entries()) {
       if (!accumulator.isOpen) continue
@@ -92,8 +92,7 @@ async function* grouped(input: Stream, { name, id, statements }: Grouping, { slo
 }
 
 /**
- * A document that is no expression is a description of fields, in which flags would be mistaken for a
- * projection.
+ * Compiles `_id`. A document without an operator lists fields; it must not look like a projection with flags.
  */
 function compileId(spec: Value, expressions: Compiler): Evaluate {
   if (spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') !== true) {
@@ -133,13 +132,13 @@ function refuseRepetition(statements: readonly AccumulatorStatement[]): void {
   }
 }
 
-/** An expression, either a path or a document with an operator. */
+/** Whether the spec is a field path or a document with an operator. */
 export function isExpressionSpec(spec: Value): boolean {
   if (spec.type === bsonType.string) return spec.value.startsWith('$') && spec.value.length > 1
   return spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') === true
 }
 
-/** `{ $sum: 1 }`, which is what is shown of a bucket when nothing else is asked for. */
+/** `{ $sum: 1 }`: the default output of a bucket. */
 export function countStatement(expressions: Compiler): AccumulatorStatement {
   return parseStatement('count', BsonDocument.of([['$sum', int32(1)]]), expressions)
 }
@@ -163,7 +162,7 @@ export const sortByCountStage: CompileStage = (spec, { expressions }, name) => {
   return groupedAndSorted({ name, id: expressions.compile(spec), statements }, [['count', int32(-1)]])
 }
 
-/** A group by something that has been computed already, in the order of `_id`. */
+/** Groups by an `_id` that was computed before; the result is sorted by `_id`. */
 export function bucketGroups(name: string, id: Evaluate, statements: readonly AccumulatorStatement[]): Stage {
   return groupedAndSorted({ name, id, statements }, [['_id', int32(1)]])
 }

@@ -3,16 +3,16 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context, type Evaluate } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
-import { checkVariableName } from '../expressions/frame/variable-name.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import { Context, type Evaluate } from '../expressions/core/scope.ts'
+import { checkVariableName } from '../expressions/core/variable-name.ts'
 import { checkedPath } from '../paths/expression-path.ts'
-import { MongoError } from '../words/error.ts'
-import type { Namespace } from '../words/namespace.ts'
 import { equalityJoiner, type Joined } from './equality-join.ts'
 import { joinFilter, joinValues } from './join-filter.ts'
 import { aggregationMemoryBytesMax, Memory } from './memory.ts'
+import type { Namespace } from './namespace.ts'
 import { withPath } from './nested-field.ts'
 import type { CompileStage, Run, StageCompiler, SubPipeline } from './stage.ts'
 import { pipelineBatchDocumentsMax } from './stage.ts'
@@ -27,7 +27,7 @@ interface Join {
   readonly equality: { readonly local: readonly string[]; readonly foreign: string } | undefined
   readonly variables: readonly (readonly [slot: number, value: Evaluate])[]
   readonly pipeline: SubPipeline
-  /** Nothing in it depends on the document that is joined, so that it gives the same every time. */
+  /** Nothing depends on the joined document, so the result is the same every time. */
   readonly isConstant: boolean
   /** There is no pipeline. */
   readonly isPlain: boolean
@@ -37,11 +37,11 @@ function stringOption(value: Value | undefined, name: string): string | undefine
   if (value === undefined || value.type === bsonType.string) return value?.value
   return refuse(
     failedToParse,
-    `$lookup argument '${name}' must be a string, found ${shown(value)}: ${nameOfType(value)}`,
+    `$lookup argument '${name}' must be a string, found ${printForMessage(value)}: ${nameOfType(value)}`,
   )
 }
 
-/** The collection; another database only where MongoDB allows it, which is for its own collections. */
+/** The foreign collection. As in MongoDB, only some internal collections may be in another database. */
 function readFrom(value: Value | undefined, { namespace }: StageCompiler): Namespace | undefined {
   if (value === undefined) return undefined
   if (value.type === bsonType.string) {
@@ -67,7 +67,7 @@ function readJoin(spec: Value, compiler: StageCompiler): Join {
   )
   if (as === undefined || as === '') return refuse(failedToParse, "must specify 'as' field for a $lookup")
   if (options.let !== undefined && options.let.type !== bsonType.document) {
-    const found = `${shown(options.let)}' must be an object, is type ${nameOfType(options.let)}`
+    const found = `${printForMessage(options.let)}' must be an object, is type ${nameOfType(options.let)}`
     return refuse(failedToParse, `$lookup argument 'let: ${found}`)
   }
   if (options.pipeline === undefined) {
@@ -128,7 +128,7 @@ async function joined(join: Join, document: BsonDocument, context: Context, run:
 
 type Search = (batch: readonly BsonDocument[], run: Run) => AsyncGenerator<Joined>
 
-/** One search after the other. */
+/** Runs one search per document. */
 function oneByOne(join: Join): Search {
   let same: BsonArray | undefined
   return async function* (batch, run) {

@@ -1,15 +1,15 @@
-/** `$match`: only documents that satisfy a filter go on. */
+/** `$match`: passes on the documents that match a filter. */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
+import type { VariableScope } from '../expressions/core/scope.ts'
 import { expressionTest } from '../expressions/expression.ts'
-import { refuse } from '../expressions/frame/define.ts'
-import type { VariableScope } from '../expressions/frame/scope.ts'
 import { compileFilter, type Matcher } from '../filter/match.ts'
 import { type CompileStage, documentBytes, type Run } from './stage.ts'
 
-/** The filter in words that filters have: `$sampleRate` is a comparison with chance. */
+/** The filter of the stage. `$sampleRate` is rewritten as a comparison with a random number. */
 export function filterOf(spec: Value): BsonDocument {
   if (spec.type !== bsonType.document) return refuse(15959, 'the match filter must be an expression in an object')
   const rate = spec.get('$sampleRate')
@@ -30,7 +30,7 @@ export function matcherOf(filter: BsonDocument, scope: VariableScope, slots: Run
 
 export const matchStage: CompileStage = (spec, { scope }, name) => {
   const filter = filterOf(spec)
-  // To refuse a wrong filter before anything runs.
+  // Throws on an invalid filter before anything runs.
   matcherOf(filter, scope, [])
   return {
     name,

@@ -1,11 +1,11 @@
-/** How much a stage may hold in memory. */
+/** The memory limit of a stage. */
 
 import { MiB } from '../../base/limits.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 
 /**
- * What one stage of an aggregation may hold in memory: MongoDB's limit, beyond which it writes to disk or
- * refuses.
+ * Most memory that one stage of an aggregation may hold: MongoDB's limit, beyond which it spills to disk or
+ * fails.
  */
 export const aggregationMemoryBytesMax = 100 * MiB
 
@@ -33,7 +33,7 @@ export class Memory {
     this.#refusal = refusal
   }
 
-  /** More, or less when negative. */
+  /** Adds bytes; a negative number frees them. */
   add(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes > aggregationMemoryBytesMax) throw this.#refusal()

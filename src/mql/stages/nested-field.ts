@@ -1,7 +1,4 @@
-/**
- * Setting fields at paths of a document, as `$unwind`, `$lookup` and `$graphLookup` do: without entering
- * arrays.
- */
+/** Sets and reads fields at paths without entering arrays, as `$unwind`, `$lookup` and `$graphLookup` do. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
@@ -11,7 +8,10 @@ import { withField } from '../expressions/values/document-builder.ts'
 
 const nothing = BsonDocument.of([])
 
-/** What is no document on the way gives place to one. Without a value the field is removed. */
+/**
+ * Sets the field at a path. A value on the path that is no document is replaced by one. Without a value the
+ * field is removed.
+ */
 export function withPath(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
   const { raw } = document
   if (raw !== undefined) return spliced(raw, names, value)
@@ -21,7 +21,7 @@ export function withPath(document: BsonDocument, names: readonly string[], value
   return withField(document, name, withPath(inner?.type === bsonType.document ? inner : nothing, rest, value))
 }
 
-/** The same on bytes, of which all others are copied as they are. */
+/** The same on encoded bytes; all other fields are copied. */
 function spliced(
   { bytes, start, end }: { readonly bytes: Uint8Array; readonly start: number; readonly end: number },
   names: readonly string[],
@@ -53,7 +53,7 @@ function spliced(
   return BsonDocument.view(writer.bytes())
 }
 
-/** The value at a path that leads through documents only. */
+/** The value at a path that leads only through documents. */
 export function atPath(document: BsonDocument, names: readonly string[]): Value | undefined {
   let value: Value | undefined = document
   for (const name of names) value = value?.type === bsonType.document ? value.get(name) : undefined

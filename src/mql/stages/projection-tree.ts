@@ -1,22 +1,22 @@
 /**
  * Projections with computed fields: `$project` and `$addFields`.
  *
- * First the fields that are included are picked, in the order of the document; then what is computed is set,
- * in the order of the specification, each in its place or at the end. Paths go through arrays, and where
- * something is to be computed below a value that is no document, a document takes its place.
+ * First the included fields are picked, in document order. Then the computed fields are set, in the order of
+ * the specification: in place if the field exists, otherwise at the end. Paths go through arrays. If a field
+ * is to be computed below a value that is no document, a new document replaces that value.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import type { Context, Evaluate } from '../expressions/frame/scope.ts'
+import type { Context, Evaluate } from '../expressions/core/scope.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 
 export class ComputedNode {
   readonly included = new Set<string>()
   readonly children = new Map<string, ComputedNode>()
-  /** What is computed here or below, in order. */
+  /** Computed fields here or below, in order. */
   readonly computed = new Map<string, Evaluate | ComputedNode>()
 
   child(name: string): ComputedNode {
@@ -27,7 +27,7 @@ export class ComputedNode {
     return child
   }
 
-  /** Whether the name is spoken for, in whatever way. */
+  /** Whether the name is already included, computed or a parent. */
   has(name: string): boolean {
     return this.included.has(name) || this.children.has(name) || this.computed.has(name)
   }
@@ -50,7 +50,7 @@ export class ComputedNode {
   }
 }
 
-/** Picks the included fields. A value that is no document is missing where fields below it were asked for. */
+/** Picks the included fields. If fields below a value are wanted and it is no document, it is dropped. */
 function pick(node: ComputedNode, document: BsonDocument): BsonDocument {
   const picked: [string, Value][] = []
   for (const [name, value] of document.fields) {
@@ -69,13 +69,13 @@ function pickValue(node: ComputedNode, value: Value): Value | undefined {
   for (const element of value.elements) {
     const kept = pickValue(node, element)
     if (kept !== undefined) elements.push(kept)
-    // Something will be computed in its place.
+    // A computed field will replace it.
     else if (node.computed.size > 0) elements.push(element)
   }
   return BsonArray.of(elements)
 }
 
-/** Sets the computed fields of a document; paths in them begin at the context's root. */
+/** Sets the computed fields of a document. Paths in their expressions begin at the context's root. */
 function set(node: ComputedNode, document: BsonDocument, context: Context): BsonDocument {
   const builder = new DocumentBuilder(document.fields)
   for (const [name, part] of node.computed) {
@@ -97,8 +97,8 @@ function setValue(node: ComputedNode, value: Value | undefined, context: Context
 }
 
 /**
- * The same on bytes, for projections that name no embedded fields: parts of the document are copied as they
- * are. What is computed stands in the place of the field that it replaces, if that is kept, or at the end.
+ * The same on encoded bytes, for projections without embedded fields: kept parts are copied. A computed value
+ * goes in place of the field it replaces, if that field is kept, otherwise at the end.
  */
 function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument {
   const values = new Map<string, Value | undefined>()
@@ -107,7 +107,7 @@ function splice(node: ComputedNode, context: Context, keepsOthers: boolean): Bso
   const writer = new BsonWriter(end - start + 64)
   const opened = writer.open()
   const cursor = new ElementCursor(bytes, start)
-  // Neighbours that are kept are copied together.
+  // Adjacent kept fields are copied in one piece.
   let keptFrom = -1
   let elementStart = cursor.valueEnd
   while (cursor.next()) {
@@ -121,7 +121,7 @@ function splice(node: ComputedNode, context: Context, keepsOthers: boolean): Bso
       keptFrom = -1
       const value = keepsOthers ? values.get(name) : undefined
       if (value !== undefined) writer.field(name, value)
-      // Of a repeated name the first is replaced, and the others stay.
+      // Of duplicate field names, the first is replaced; the others stay.
       if (keepsOthers) values.delete(name)
     }
     elementStart = cursor.valueEnd

@@ -3,17 +3,17 @@
 import { isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, falseValue, type Value } from '../../document/bson/value.ts'
-import { isTrue, nameOfType, refuse } from '../expressions/frame/define.ts'
-import type { Compiler } from '../expressions/frame/scope.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { printDocument, printElement } from '../errors/print.ts'
+import { isTrue, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import type { Compiler } from '../expressions/core/scope.ts'
 import { findOperator } from '../expressions/operators/table.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { compileProjection } from '../projection/projection.ts'
-import { MongoError } from '../words/error.ts'
-import { printDocument, printElement } from '../words/print.ts'
 import { addFields, ComputedNode, project } from './projection-tree.ts'
 import { type CompileStage, change, documentBytes, type Stage } from './stage.ts'
 
-/** Refusals name the stage. */
+/** Adds the name of the stage to errors. */
 function named<T>(name: string, compile: () => T): T {
   try {
     return compile()
@@ -51,18 +51,18 @@ class ProjectionReader {
   }
 
   #readFlag(path: readonly string[], isIncluded: boolean): void {
-    const shown = path.join('.')
+    const pathText = path.join('.')
     this.#checkFree(path)
-    const isId = shown === '_id'
+    const isId = pathText === '_id'
     if (isId && !isIncluded) {
       this.isIdExcluded = true
       return
     }
     if (isId) this.isIdIncluded = true
     else if (isIncluded && this.isInclusion === false) {
-      refuse(31253, `Cannot do inclusion on field ${shown} in exclusion projection`)
+      refuse(31253, `Cannot do inclusion on field ${pathText} in exclusion projection`)
     } else if (!isIncluded && this.isInclusion === true) {
-      refuse(31254, `Cannot do exclusion on field ${shown} in inclusion projection`)
+      refuse(31254, `Cannot do exclusion on field ${pathText} in inclusion projection`)
     } else this.isInclusion = isIncluded
     this.root.include(path)
   }
@@ -121,7 +121,7 @@ function compileProject(spec: BsonDocument, expressions: Compiler, name: string)
   reader.read(spec, [])
   const { root, isIdExcluded } = reader
   if (root.computed.size === 0) {
-    // Nothing is computed: parts of the bytes are all it takes.
+    // Nothing is computed, so copying parts of the bytes is enough.
     const { project: pick } = compileProjection(spec, {})
     return change(name, ({ root: document }) => BsonDocument.view(pick(documentBytes(document))))
   }
@@ -129,9 +129,7 @@ function compileProject(spec: BsonDocument, expressions: Compiler, name: string)
   return change(name, context => project(root, context))
 }
 
-/**
- * A document in the specification is an expression or a description of fields, in which names have no dots.
- */
+/** A nested document is either an expression or a list of fields, whose names must not contain dots. */
 function readAddedFields(
   spec: BsonDocument,
   { root, whole, expressions }: { root: ComputedNode; whole: BsonDocument; expressions: Compiler },

@@ -1,10 +1,10 @@
-/** `$replaceRoot`, `$replaceWith` and `$redact`: another document in the place of each, or none. */
+/** `$replaceRoot`, `$replaceWith` and `$redact`: replace each document, or drop it. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import type { Context, Evaluate } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import type { Context, Evaluate } from '../expressions/core/scope.ts'
 import { type CompileStage, change, eachToOne, type Stage } from './stage.ts'
 
 function replacement(name: string, evaluate: Evaluate, what: string): Stage {
@@ -12,8 +12,8 @@ function replacement(name: string, evaluate: Evaluate, what: string): Stage {
     const { root } = context
     const value = evaluate(context)
     if (value?.type === bsonType.document) return value
-    const result = `resulting value was: ${shown(value)}. Type of resulting value: '${nameOfType(value)}'`
-    return refuse(40228, `${what} must evaluate to an object, but ${result}. Input document: ${shown(root)}`)
+    const result = `resulting value was: ${printForMessage(value)}. Type of resulting value: '${nameOfType(value)}'`
+    return refuse(40228, `${what} must evaluate to an object, but ${result}. Input document: ${printForMessage(root)}`)
   })
 }
 
@@ -34,8 +34,8 @@ export const replaceWithStage: CompileStage = (spec, { expressions }, name) =>
 const answers = { DESCEND: 'descend', PRUNE: 'prune', KEEP: 'keep' } as const
 
 /**
- * The expression is asked about the document and, where it says descend, about the documents in it; paths
- * begin there.
+ * Evaluates the expression for the document. On `$$DESCEND` it is evaluated again for each embedded document;
+ * paths then begin there.
  */
 export const redactStage: CompileStage = (spec, { scope, expressions }, name) => {
   const names = Object.keys(answers) as (keyof typeof answers)[]
@@ -54,7 +54,7 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
       const allowed = 'the variables $$KEEP, $$DESCEND, and $$PRUNE'
       refuse(
         17053,
-        `$redact's expression should not return anything aside from ${allowed}, but returned ${shown(answer)}`,
+        `$redact's expression should not return anything aside from ${allowed}, but returned ${printForMessage(answer)}`,
       )
     }
     const fields: [string, Value][] = []

@@ -1,19 +1,19 @@
-/** `$sort`, with the number of documents that are wanted in the end when that is known. */
+/** `$sort`, with a limit if it is known how many documents are needed. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
-import { refuse } from '../expressions/frame/define.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
 import { compileSort, type Sort } from '../paths/sort-order.ts'
 import { aggregationMemoryBytesMax, refuseSortMemory } from './memory.ts'
 import {
   type DocumentBatch,
   documentBytes,
+  encoded,
   forEachDocument,
   inBatches,
   type PipelineSlice,
   type Stage,
   type Stream,
-  written,
 } from './stage.ts'
 
 export function sortSpecOf(spec: Value): BsonDocument {
@@ -28,13 +28,10 @@ interface Placed {
   readonly bytes: number
 }
 
-/** What an entry takes beside the bytes of key and document. */
+/** Overhead of an entry besides the bytes of key and document. */
 const entryBytes = 100
 
-/**
- * Documents of which the first so many in an order are wanted; equal ones stay in the order in which they
- * came.
- */
+/** Keeps the first `limit` documents in sort order. Documents with equal keys keep their order of arrival. */
 export class Sorter {
   readonly #limit: number
   #placed: Placed[] = []
@@ -53,7 +50,7 @@ export class Sorter {
     if (isLong || this.#bytes > aggregationMemoryBytesMax) this.#cut()
   }
 
-  /** Cutting at twice the size makes the cost of sorting per document constant. */
+  /** Cutting at twice the limit makes the cost of sorting per document constant. */
   #cut(): void {
     this.#placed = this.#sorted()
     this.#bytes = this.#placed.reduce((sum, placed) => sum + placed.bytes, 0)
@@ -78,7 +75,7 @@ export async function* sorted(
 ): AsyncGenerator<DocumentBatch> {
   const sorter = new Sorter(limit)
   await forEachDocument(input, slice, document => {
-    const own = written(document)
+    const own = encoded(document)
     sorter.add(sort.keyOf(documentBytes(own)), own)
   })
   yield* inBatches(sorter.documents(), slice)

@@ -1,26 +1,26 @@
 /**
- * Stages of a pipeline: what they take and give, and what they need from outside.
+ * The stages of a pipeline: their input and output, and what they need from outside.
  *
- * Documents go from stage to stage in small batches, so that a stage costs a step of the event loop per batch
- * and not per document. A document is a view of bytes until a stage makes a new one.
+ * Documents go from stage to stage in small batches, so that a stage costs one step of the event loop per
+ * batch instead of per document. A document is a view of stored bytes until a stage makes a new one.
  */
 
 import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type Compiler, Context, type VariableScope } from '../expressions/frame/scope.ts'
-import type { Namespace } from '../words/namespace.ts'
+import { type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
+import type { Namespace } from './namespace.ts'
 
-/** Documents that go from one stage of a pipeline to the next at a time. */
+/** Most documents in one batch between two stages. */
 export const pipelineBatchDocumentsMax = 250
 
 export type DocumentBatch = readonly BsonDocument[]
 export type Stream = AsyncIterable<DocumentBatch>
-/** As stores keep documents and clients get them. */
+/** Encoded documents, as the store holds them and clients receive them. */
 export type ByteStream = AsyncIterable<readonly Uint8Array[]>
 
-/** What a find of a collection would be asked for. */
+/** The find that the first stages of a pipeline amount to. */
 export interface Lead {
   readonly filter: BsonDocument
   readonly sort: BsonDocument | undefined
@@ -29,34 +29,34 @@ export interface Lead {
 }
 
 export interface FindRequest extends Lead {
-  /** For the option `expression` of the filter: it knows the variables that the filter may mention. */
+  /** The `expression` option of the filter. It knows the variables that the filter may use. */
   readonly expression: (spec: Value) => (document: Uint8Array) => boolean
 }
 
 export interface MergeRequest {
   readonly target: Namespace
-  /** The paths whose values say which documents are the same. Together they must be unique. */
+  /** Paths whose values identify a document. Together they must be unique. */
   readonly on: readonly string[]
   readonly whenMatched: 'fail' | 'keepExisting' | 'update'
-  /** For `update`: what becomes of a document. */
+  /** For `update`: computes the new document. */
   readonly update: (existing: Uint8Array, incoming: Uint8Array) => Uint8Array
   readonly whenNotMatched: 'insert' | 'discard' | 'fail'
 }
 
-/** The collections that a pipeline reads and writes besides the one it runs on. */
+/** The other collections that a pipeline reads and writes. */
 export interface Collections {
-  /** Of a collection that does not exist: nothing. */
+  /** A collection that does not exist is empty. */
   find(namespace: Namespace, request: FindRequest): ByteStream
-  /** `$out`: puts the documents in the place of the collection, all of them or none. */
+  /** `$out`: replaces the whole collection with the documents, or changes nothing. */
   replace(target: Namespace, documents: ByteStream): Promise<void>
-  /** `$merge`. A document without `_id` gets one where that is what it is matched by. */
+  /** `$merge`. A document without `_id` gets one if it is matched by `_id`. */
   merge(request: MergeRequest, documents: ByteStream): Promise<void>
 }
 
 /** One run of a pipeline. */
 export interface Run {
   readonly collections: Collections
-  /** What the variables of the command and of outer pipelines hold. */
+  /** Values of the variables of the command and of outer pipelines. */
   readonly slots: readonly (Value | undefined)[]
   readonly slice: PipelineSlice
 }
@@ -64,7 +64,7 @@ export interface Run {
 export interface Stage {
   readonly name: string
   run(input: Stream, run: Run): Stream
-  /** For stages that change one document at a time. */
+  /** Set by stages that change one document at a time. */
   readonly change?: (context: Context) => BsonDocument
 }
 
@@ -74,29 +74,29 @@ export interface StageCompiler {
   /** The path of the collection's only geographic index. */
   readonly geoPath: string | undefined
   readonly expressions: Compiler
-  /** Stages that change one document at a time, as one function. */
+  /** Compiles stages that change one document at a time into one function. */
   changes(stages: BsonArray, scope: VariableScope): (context: Context) => BsonDocument
-  /** A pipeline within this one; `stages` is its array. */
+  /** Compiles a nested pipeline; `stages` is its array. */
   pipeline(stages: Value, options: SubPipelineOptions): SubPipeline
 }
 
 export interface SubPipelineOptions {
   readonly scope?: VariableScope
   readonly namespace?: Namespace | undefined
-  /** Which stage it is a part of, for refusals. */
+  /** The stage that contains it, for error texts. */
   readonly within: '$lookup' | '$unionWith' | '$facet'
 }
 
 export interface SubPipeline {
-  /** Runs it over its collection, with a filter that its documents must satisfy as well. */
+  /** Runs it over its collection. Documents must also match the filter. */
   runOn(namespace: Namespace | undefined, run: Run, filter?: BsonDocument): Stream
-  /** Runs it over documents. */
+  /** Runs it over the given documents. */
   runOver(input: Stream, run: Run): Stream
 }
 
 export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) => Stage
 
-/** Gives others a turn of the event loop whenever a slice of time is over. */
+/** Yields to the event loop whenever a time slice is used up. */
 export class PipelineSlice {
   #startMs = machine.monotonicMs()
 
@@ -110,7 +110,7 @@ export class PipelineSlice {
   }
 }
 
-/** The bytes of a document, which are made when it has none. */
+/** The bytes of a document. A document without bytes is encoded. */
 export function documentBytes(document: BsonDocument): Uint8Array {
   const { raw } = document
   if (raw === undefined) return encodeDocument(document)
@@ -118,12 +118,12 @@ export function documentBytes(document: BsonDocument): Uint8Array {
   return isWhole ? raw.bytes : raw.bytes.subarray(raw.start, raw.end)
 }
 
-/** The same document as a view of bytes of its own. */
-export function written(document: BsonDocument): BsonDocument {
+/** The same document as a view of its own bytes. */
+export function encoded(document: BsonDocument): BsonDocument {
   return document.raw?.start === 0 ? document : BsonDocument.view(documentBytes(document))
 }
 
-/** Calls `each` for every document of a stream, in slices. */
+/** Calls `each` for every document of a stream, in time slices. */
 export async function forEachDocument(
   input: Stream,
   slice: PipelineSlice,
@@ -137,7 +137,7 @@ export async function forEachDocument(
   }
 }
 
-/** A stage that makes at most one document of each. */
+/** A stage that turns each document into one or none. */
 export function eachToOne(name: string, make: (context: Context) => BsonDocument | undefined): Stage {
   return {
     name,
@@ -156,12 +156,12 @@ export function eachToOne(name: string, make: (context: Context) => BsonDocument
   }
 }
 
-/** A stage that changes each document. */
+/** A stage that turns each document into one. */
 export function change(name: string, make: (context: Context) => BsonDocument): Stage {
   return { ...eachToOne(name, make), change: make }
 }
 
-/** Documents as batches of the usual size. */
+/** Splits documents into batches of the usual size. */
 export async function* inBatches(
   documents: Iterable<BsonDocument>,
   slice: PipelineSlice,

@@ -1,12 +1,13 @@
-/** The stages there are, and where each of them may stand. */
+/** All stages, and where in a pipeline each may stand. */
 
-import { refuse } from '../expressions/frame/define.ts'
+import { refuse } from '../expressions/core/define-operator.ts'
 import { bucketStage } from './bucket.ts'
 import { bucketAutoStage } from './bucket-auto.ts'
 import { facetStage } from './facet.ts'
 import { geoNearStage } from './geo-near.ts'
 import { graphLookupStage } from './graph-lookup.ts'
 import { groupStage, sortByCountStage } from './group.ts'
+import { countStage, limitStage, sampleStage, skipStage } from './limit.ts'
 import { lookupStage } from './lookup.ts'
 import { matchStage } from './match.ts'
 import { addFieldsStage, projectStage, unsetStage } from './projection.ts'
@@ -15,7 +16,6 @@ import { sortStage } from './sort.ts'
 import type { CompileStage } from './stage.ts'
 import { documentsStage, unionWithStage } from './union.ts'
 import { unwindStage } from './unwind.ts'
-import { countStage, limitStage, sampleStage, skipStage } from './window.ts'
 import { mergeStage, outStage } from './write.ts'
 
 const unsupported: CompileStage = (_, __, name) => refuse(238, `${name} is not supported`)
@@ -49,14 +49,14 @@ export const stages: Readonly<Record<string, CompileStage>> = {
   $unwind: unwindStage,
 }
 
-/** Known to MongoDB and not to us. */
+/** Stages that MongoDB knows and we do not support. */
 export const unsupportedStages: Readonly<Record<string, CompileStage>> = {
   $densify: unsupported,
   $fill: unsupported,
   $setWindowFields: unsupported,
 }
 
-/** Where documents come from that are in no collection; who runs the pipeline brings them. */
+/** First stages whose documents come from no collection. The caller of the pipeline supplies them. */
 export const sourceStages: ReadonlySet<string> = new Set([
   '$changeStream',
   '$collStats',

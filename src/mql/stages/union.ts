@@ -1,11 +1,11 @@
-/** `$unionWith`, and `$documents`, which is where a pipeline without a collection begins. */
+/** `$unionWith`, and `$documents`, with which a pipeline without a collection begins. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context } from '../expressions/frame/scope.ts'
-import { shown } from '../expressions/frame/shown.ts'
-import type { Namespace } from '../words/namespace.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
+import { Context } from '../expressions/core/scope.ts'
+import type { Namespace } from './namespace.ts'
 import { type CompileStage, inBatches } from './stage.ts'
 
 const failedToParse = 9
@@ -64,13 +64,13 @@ export const documentsStage: CompileStage = (spec, { expressions }, name) => {
   const evaluate = expressions.compile(spec)
   return {
     name,
-    /** What comes in is not looked at: there is no collection. */
+    /** The input is ignored: there is no collection. */
     async *run(_, { slots, slice }) {
       const value = evaluate(new Context(slots))
       if (value?.type !== bsonType.array) return refuse(5858203, 'an array is expected')
       const documents = value.elements.map((element): BsonDocument => {
         if (element.type === bsonType.document) return element
-        const result = `resulting value was: ${shown(element)}. Type of resulting value: '${nameOfType(element)}'`
+        const result = `resulting value was: ${printForMessage(element)}. Type of resulting value: '${nameOfType(element)}'`
         return refuse(40228, `'$documents' must evaluate to an object, but ${result}.`)
       })
       yield* inBatches(documents, slice)

@@ -1,8 +1,8 @@
-/** `$unwind`: one document for every element of an array. */
+/** `$unwind`: makes one document per element of an array. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int64, nullValue, type Value } from '../../document/bson/value.ts'
-import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
+import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { atPath, withPath } from './nested-field.ts'
 import type { CompileStage } from './stage.ts'
@@ -85,7 +85,7 @@ export const unwindStage: CompileStage = (spec, _, name) => {
             made = []
           }
         }
-        // Nobody downstream shall wait for documents that are not there yet.
+        // Yields early, so that the next stage need not wait for the rest.
         if (made.length > 0) yield made
         made = []
       }

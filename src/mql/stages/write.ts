@@ -1,13 +1,13 @@
-/** `$out` and `$merge`, which write what comes to a collection and give nothing on. */
+/** `$out` and `$merge`, which write their input to a collection and pass nothing on. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/frame/define.ts'
-import { Context } from '../expressions/frame/scope.ts'
-import { checkVariableName } from '../expressions/frame/variable-name.ts'
+import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { Context } from '../expressions/core/scope.ts'
+import { checkVariableName } from '../expressions/core/variable-name.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 import { checkedPath } from '../paths/expression-path.ts'
-import type { Namespace } from '../words/namespace.ts'
+import type { Namespace } from './namespace.ts'
 import {
   bytesOf,
   type CompileStage,
@@ -18,7 +18,7 @@ import {
   type StageCompiler,
 } from './stage.ts'
 
-/** A stage that knows where it writes. */
+/** A stage with a known target. */
 export interface WritingStage extends Stage {
   readonly target: Namespace
 }
@@ -55,7 +55,7 @@ function outTarget(spec: Value, { namespace }: StageCompiler): Namespace {
   return { database: stringField(db, '$out.db'), collection: stringField(coll, '$out.coll') }
 }
 
-/** The work begins when somebody asks for the result. */
+/** The work begins when the result is read. */
 async function* nothingAfter(work: () => Promise<void>): AsyncGenerator<DocumentBatch> {
   await work()
   yield* []
@@ -122,14 +122,14 @@ function choice<Word extends string>(
 
 type Update = MergeRequest['update']
 
-/** Every field of the incoming document is set. */
+/** Sets every field of the incoming document. */
 const mergeDocuments: Update = (existing, incoming) => {
   const builder = new DocumentBuilder(BsonDocument.view(existing).fields)
   for (const [name, value] of BsonDocument.view(incoming).fields) builder.set(name, value)
   return documentBytes(builder.document())
 }
 
-/** The `_id` stays; where the incoming document has one, it is the same or the write will be refused. */
+/** Keeps the `_id`. If the incoming document has another one, the write will be refused. */
 const replaceDocument: Update = (existing, incoming) => {
   const document = BsonDocument.view(incoming)
   if (document.get('_id') !== undefined) return incoming

@@ -8,14 +8,14 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { ElementCursor, int32At } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import {
   isContainer,
+  printRawField,
   type RawValue,
   type Rename,
   removed,
   type Site,
-  shown,
   type UpdateContext,
   valueUnder,
 } from './modifier.ts'
@@ -130,7 +130,7 @@ class Application {
       return
     }
     if (node.kind === 'elements' && current.type !== bsonType.array) {
-      throw new MongoError(2, `Cannot apply array updates to non-array element ${shown(path.name, current)}`)
+      throw new MongoError(2, `Cannot apply array updates to non-array element ${printRawField(path.name, current)}`)
     }
     this.#name(cursor, current.type)
     if (node.kind === 'elements') {
@@ -265,12 +265,12 @@ function textOf(path: Path | undefined): string {
 }
 
 function uncreatable({ name, value, part }: Obstacle): MongoError {
-  return new MongoError(28, `Cannot create field '${part}' in element {${shown(name, value)}}`)
+  return new MongoError(28, `Cannot create field '${part}' in element {${printRawField(name, value)}}`)
 }
 
 function untraversable(path: Path, { name, value, part }: Obstacle): MongoError {
   return new MongoError(
     28,
-    `Cannot use the part (${part}) of (${textOf(path)}) to traverse the element ({${shown(name, value)}})`,
+    `Cannot use the part (${part}) of (${textOf(path)}) to traverse the element ({${printRawField(name, value)}})`,
   )
 }

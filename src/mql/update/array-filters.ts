@@ -2,10 +2,10 @@
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { Filter } from '../filter/filter.ts'
 import { compileElementFilter } from '../filter/match.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
-import { MongoError } from '../words/error.ts'
 import type { ElementFilter } from './modifier-tree.ts'
 
 export function compileArrayFilters(filters: BsonArray): ReadonlyMap<string, ElementFilter> {

@@ -6,17 +6,17 @@ import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import { filterOperators } from '../filter/filter.ts'
 import { compileElementFilter, compileFilter } from '../filter/match.ts'
-import { MongoError } from '../words/error.ts'
 import {
   elementsOf,
   type Modifier,
   type ModifierFactory,
+  printOperandField,
+  printRawValue,
   type RawValue,
   rawValue,
-  shownOperand,
-  shownValue,
   valueUnder,
 } from './modifier.ts'
 
@@ -109,7 +109,7 @@ function valuesToAdd(operand: Value): readonly RawValue[] {
   }
   const spec = operand as BsonDocument
   if (spec.fields.length > 1) {
-    throw new MongoError(2, `Found unexpected fields after $each in $addToSet: ${shownValue(rawValue(spec))}`)
+    throw new MongoError(2, `Found unexpected fields after $each in $addToSet: ${printRawValue(rawValue(spec))}`)
   }
   return elementsOf(rawValue(list))
 }
@@ -134,7 +134,7 @@ export const pop: ModifierFactory = (operand, path) => {
 }
 
 function endToPop(operand: Value, path: string): bigint {
-  const element = shownOperand(path, operand)
+  const element = printOperandField(path, operand)
   if (!isNumeric(operand)) throw new MongoError(9, `Expected a number in: ${element}`)
   if (isNaNValue(operand)) throw new MongoError(9, `Expected an integer, but found NaN in: ${element}`)
   const end = exactInteger(operand)

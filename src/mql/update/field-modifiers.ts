@@ -4,18 +4,18 @@ import { compareAt } from '../../document/bson/compare.ts'
 import { addExactly, compareNumbers, isNaNValue, isNumeric, multiplyExactly } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { date, int32, int64, type NumericValue, nullValue, timestamp, type Value } from '../../document/bson/value.ts'
-import { MongoError } from '../words/error.ts'
-import { printValue } from '../words/print.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { printValue } from '../errors/print.ts'
 import {
   decoded,
   isSame,
   type ModifierFactory,
+  printIdField,
+  printOperandField,
   type RawValue,
   rawValue,
   removed,
   type Site,
-  shownId,
-  shownOperand,
 } from './modifier.ts'
 
 export const set: ModifierFactory = operand => {
@@ -57,7 +57,7 @@ interface Arithmetic {
 function arithmetic({ operator, verb, of, ofMissing }: Arithmetic): ModifierFactory {
   return (operand, path) => {
     if (!isNumeric(operand)) {
-      throw new MongoError(14, `Cannot ${verb} with non-numeric argument: {${shownOperand(path, operand)}}`)
+      throw new MongoError(14, `Cannot ${verb} with non-numeric argument: {${printOperandField(path, operand)}}`)
     }
     return {
       whenMissing: 'create',
@@ -69,7 +69,7 @@ function arithmetic({ operator, verb, of, ofMissing }: Arithmetic): ModifierFact
         if (result === undefined) {
           throw new MongoError(
             2,
-            `Failed to apply ${operator} operations to current value (${debugged(value)}) for document {${shownId(site.document)}}`,
+            `Failed to apply ${operator} operations to current value (${debugged(value)}) for document {${printIdField(site.document)}}`,
           )
         }
         return isIdentical(result, value) ? undefined : rawValue(result)
@@ -96,7 +96,7 @@ function debugged(value: NumericValue): string {
 
 function notNumeric(operator: string, current: RawValue, site: Site): MongoError {
   const field = site.path().split('.').at(-1)
-  const message = `Cannot apply ${operator} to a value of non-numeric type. {${shownId(site.document)}}`
+  const message = `Cannot apply ${operator} to a value of non-numeric type. {${printIdField(site.document)}}`
   return new MongoError(14, `${message} has the field '${field}' of non-numeric type ${typeName(current.type)}`)
 }
 
@@ -172,7 +172,7 @@ export const bit: ModifierFactory = operand => {
       const value = decoded(current)
       if (!isInteger(value)) {
         const field = site.path().split('.').at(-1)
-        const message = `Cannot apply $bit to a value of non-integral type.${shownId(site.document)}`
+        const message = `Cannot apply $bit to a value of non-integral type.${printIdField(site.document)}`
         throw new MongoError(2, `${message} has the field ${field} of non-integer type ${typeName(current.type)}`)
       }
       return rawValue(applied(value))
@@ -200,13 +200,13 @@ function bitSteps(operand: Value): readonly ((value: Integer) => Integer)[] {
     if (operation === undefined) {
       throw new MongoError(
         2,
-        `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}' which is an unknown operator: {${shownOperand(name, right)}}`,
+        `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}' which is an unknown operator: {${printOperandField(name, right)}}`,
       )
     }
     if (!isInteger(right)) {
       throw new MongoError(
         2,
-        `The $bit modifier field must be an Integer(32/64 bit); a '${typeName(right.type)}' is not supported here: {${shownOperand(name, right)}}`,
+        `The $bit modifier field must be an Integer(32/64 bit); a '${typeName(right.type)}' is not supported here: {${printOperandField(name, right)}}`,
       )
     }
     return left => {

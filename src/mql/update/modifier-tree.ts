@@ -12,7 +12,7 @@
  */
 
 import type { ElementCursor } from '../../document/bson/view.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { Modifier, RawValue } from './modifier.ts'
 import { arrayIndex, comparePathParts, filterIdentifier } from './update-path.ts'
 

@@ -9,7 +9,7 @@ import { bytesOf } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfValue, findElement } from '../../document/bson/view.ts'
-import { printValue } from '../words/print.ts'
+import { printValue } from '../errors/print.ts'
 
 /** An encoded value without its name. */
 export interface RawValue {
@@ -129,29 +129,29 @@ export function levelsOfOperand(operand: Value): number {
 }
 
 /** Most characters of a value that a message shows. */
-const shownCharsMax = 200
+const messageCharsMax = 200
 
-export function shownValue(value: RawValue): string {
+export function printRawValue(value: RawValue): string {
   // Printing decodes the whole document, but a message needs little of it.
-  if (value.end - value.start > 64 * shownCharsMax) return '...'
+  if (value.end - value.start > 64 * messageCharsMax) return '...'
   const text = printValue(decoded(value))
-  return text.length <= shownCharsMax ? text : `${text.slice(0, shownCharsMax)}...`
+  return text.length <= messageCharsMax ? text : `${text.slice(0, messageCharsMax)}...`
 }
 
 /** Formats a field for a message. */
-export function shown(name: string, value: RawValue): string {
-  return `${name}: ${shownValue(value)}`
+export function printRawField(name: string, value: RawValue): string {
+  return `${name}: ${printRawValue(value)}`
 }
 
 /** Formats a field of an update for a message. */
-export function shownOperand(name: string, operand: Value): string {
-  return shown(name, rawValue(operand))
+export function printOperandField(name: string, operand: Value): string {
+  return printRawField(name, rawValue(operand))
 }
 
 const idName = Buffer.from('_id')
 
 /** Formats the `_id` of a document for a message. */
-export function shownId(document: Uint8Array): string {
+export function printIdField(document: Uint8Array): string {
   const id = fieldAt(document, 0, idName)
-  return id === undefined ? 'no id' : shown('_id', id)
+  return id === undefined ? 'no id' : printRawField('_id', id)
 }

@@ -4,7 +4,7 @@ import { compareAt } from '../../document/bson/compare.ts'
 import { exactInteger, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { type BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import { arrayOf } from './array-modifiers.ts'
 import {
   elementsOf,
@@ -12,9 +12,9 @@ import {
   isContainer,
   isSame,
   type ModifierFactory,
+  printIdField,
   type RawValue,
   rawValue,
-  shownId,
 } from './modifier.ts'
 
 type Comparison = (left: RawValue, right: RawValue) => number
@@ -36,7 +36,7 @@ export const push: ModifierFactory = operand => {
       if (current.type !== bsonType.array) {
         throw new MongoError(
           2,
-          `The field '${site.path()}' must be an array but is of type ${typeName(current.type)} in document {${shownId(site.document)}}`,
+          `The field '${site.path()}' must be an array but is of type ${typeName(current.type)} in document {${printIdField(site.document)}}`,
         )
       }
       const array = arrayOf(pushed(spec, elementsOf(current)))

@@ -3,16 +3,16 @@
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import {
   fieldAt,
   type Modifier,
+  printIdField,
+  printOperandField,
+  printRawField,
   type RawValue,
   type Rename,
   removed,
-  shown,
-  shownId,
-  shownOperand,
   valueUnder,
 } from './modifier.ts'
 import { arrayIndex, isDynamic, updatePathParts } from './update-path.ts'
@@ -20,7 +20,7 @@ import { arrayIndex, isDynamic, updatePathParts } from './update-path.ts'
 export function parseRename(from: string, operand: Value): Rename {
   const fromParts = updatePathParts(from)
   if (operand.type !== bsonType.string) {
-    throw new MongoError(2, `The 'to' field for $rename must be a string: ${shownOperand(from, operand)}`)
+    throw new MongoError(2, `The 'to' field for $rename must be a string: ${printOperandField(from, operand)}`)
   }
   const to = operand.value
   if (to.includes('\0')) {
@@ -28,12 +28,12 @@ export function parseRename(from: string, operand: Value): Rename {
   }
   const toParts = updatePathParts(to)
   if (from === to) {
-    throw new MongoError(2, `The source and target field for $rename must differ: ${shownOperand(from, operand)}`)
+    throw new MongoError(2, `The source and target field for $rename must differ: ${printOperandField(from, operand)}`)
   }
   if (`${from}.`.startsWith(`${to}.`) || `${to}.`.startsWith(`${from}.`)) {
     throw new MongoError(
       2,
-      `The source and target field for $rename must not be on the same path: ${shownOperand(from, operand)}`,
+      `The source and target field for $rename must not be on the same path: ${printOperandField(from, operand)}`,
     )
   }
   if (fromParts.some(isDynamic)) {
@@ -73,7 +73,7 @@ export function locateRename(rename: Rename, document: Uint8Array): RawValue | u
     const path = rename.from.join('.')
     throw new MongoError(
       28,
-      `cannot use the part (${part} of ${path}) to traverse the element ({${shown(name, value)}})`,
+      `cannot use the part (${part} of ${path}) to traverse the element ({${printRawField(name, value)}})`,
     )
   }
   if (source.value === undefined) return undefined
@@ -119,6 +119,6 @@ function elementAt({ bytes, start }: RawValue, index: number): RawValue | undefi
 }
 
 function throughArray(which: string, parts: readonly string[], document: Uint8Array, array: string): MongoError {
-  const message = `The ${which} field cannot be an array element, '${parts.join('.')}' in doc with ${shownId(document)}`
+  const message = `The ${which} field cannot be an array element, '${parts.join('.')}' in doc with ${printIdField(document)}`
   return new MongoError(2, `${message} has an array field called '${array}'`)
 }

@@ -6,8 +6,8 @@ import { bsonDepthMax } from '../../document/bson/validate.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import { MongoError } from '../words/error.ts'
-import { fieldAt, levelsOf, type RawValue, shown, type UpdateContext } from './modifier.ts'
+import { MongoError } from '../errors/mongo-error.ts'
+import { fieldAt, levelsOf, printRawField, type RawValue, type UpdateContext } from './modifier.ts'
 
 const idName = Buffer.from('_id')
 
@@ -48,7 +48,7 @@ function refuseOtherId(kept: RawValue, id: RawValue): void {
   if (compareAt(kept.bytes, kept.type, kept.start, id.bytes, id.type, id.start) === 0) return
   throw new MongoError(
     66,
-    `After applying the update, the (immutable) field '_id' was found to have been altered to ${shown('_id', id)}`,
+    `After applying the update, the (immutable) field '_id' was found to have been altered to ${printRawField('_id', id)}`,
   )
 }
 
@@ -129,7 +129,7 @@ export function withTimestamps(document: Uint8Array, { now }: UpdateContext): Ui
   return stamped ?? document
 }
 
-export function checkDepth(document: Uint8Array): void {
+export function checkDocumentDepth(document: Uint8Array): void {
   const levels = levelsOf({ type: bsonType.document, bytes: document, start: 0, end: document.length })
   if (levels > bsonDepthMax) {
     throw new MongoError(15, `Document exceeds maximum nesting depth of ${bsonDepthMax}`)

@@ -1,6 +1,6 @@
 /** What update operators may not do to top-level fields: change `_id`, or set names that begin with `$`. */
 
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import { fieldAt, isSame, type UpdateContext } from './modifier.ts'
 import type { FieldsNode, UpdateNode } from './modifier-tree.ts'
 import { checkDollars, idOf } from './replacement.ts'

@@ -3,7 +3,7 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { string } from '../../document/bson/value.ts'
 import { bsonWriteDepthMax } from '../../document/bson/writer.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 
 /** Splits the path of an update into its parts, or throws when it is not valid. */
 export function updatePathParts(path: string): readonly string[] {

@@ -13,7 +13,7 @@ import { bsonType, typeName } from '../../document/bson/types.ts'
 import { bsonDepthMax } from '../../document/bson/validate.ts'
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { MongoError } from '../words/error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import { applyTree, type UpdateTree } from './apply.ts'
 import { compileArrayFilters } from './array-filters.ts'
 import { addToSet, pop, pull, pullAll } from './array-modifiers.ts'
@@ -21,16 +21,16 @@ import { bit, currentDate, inc, max, min, mul, set, setOnInsert, unset } from '.
 import {
   levelsOfOperand,
   type ModifierFactory,
+  printOperandField,
+  printRawValue,
   type Rename,
   rawValue,
-  shownOperand,
-  shownValue,
   type UpdateContext,
 } from './modifier.ts'
 import { addModifier, type ElementFilter, FieldsNode } from './modifier-tree.ts'
 import { push } from './push.ts'
 import { parseRename, renameSource, renameTarget } from './rename.ts'
-import { checkDepth, checkDollars, refuseSecondId, replaced, withTimestamps } from './replacement.ts'
+import { checkDocumentDepth, checkDollars, refuseSecondId, replaced, withTimestamps } from './replacement.ts'
 import { refuseTopChanges } from './top-level-rules.ts'
 import { filterIdentifier, updatePathParts } from './update-path.ts'
 
@@ -74,7 +74,7 @@ function compileReplacement(spec: BsonDocument, { isMulti = false }: UpdateOptio
   if (isMulti) throw new MongoError(9, 'multi update is not supported for replacement-style update')
   const replacement = encodeDocument(spec)
   refuseSecondId(replacement)
-  checkDepth(replacement)
+  checkDocumentDepth(replacement)
   return {
     kind: 'replacement',
     needsPosition: false,
@@ -117,7 +117,7 @@ function compilePipeline(
     needsPosition: false,
     apply: (document, context) => {
       const result = updated(document, replaced(document, transform(document, context)))
-      if (result.isChanged) checkDepth(result.document)
+      if (result.isChanged) checkDocumentDepth(result.document)
       return result
     },
   }
@@ -167,7 +167,7 @@ function compileOperators(spec: BsonDocument, filters: ReadonlyMap<string, Eleme
     if (!tree.usedFilters.has(name)) {
       throw new MongoError(
         9,
-        `The array filter for identifier '${name}' was not used in the update ${shownValue(rawValue(spec))}`,
+        `The array filter for identifier '${name}' was not used in the update ${printRawValue(rawValue(spec))}`,
       )
     }
   }
@@ -179,7 +179,7 @@ function compileOperators(spec: BsonDocument, filters: ReadonlyMap<string, Eleme
       const result = updated(document, applyTree(tree, document, context))
       if (result.isChanged) {
         refuseTopChanges(root, document, result.document, context)
-        if (mayBeTooDeep) checkDepth(result.document)
+        if (mayBeTooDeep) checkDocumentDepth(result.document)
       }
       return result
     },
@@ -198,7 +198,7 @@ function addOperator(tree: Growing, operator: string, operand: Value): void {
   if (operand.type !== bsonType.document) {
     throw new MongoError(
       9,
-      `Modifiers operate on fields but we found type ${typeName(operand.type)} instead. For example: {$mod: {<field>: ...}} not {${shownOperand(operator, operand)}}`,
+      `Modifiers operate on fields but we found type ${typeName(operand.type)} instead. For example: {$mod: {<field>: ...}} not {${printOperandField(operator, operand)}}`,
     )
   }
   for (const [path, value] of operand.fields) {

@@ -3,11 +3,11 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { BsonDocument, type Field, string, type Value } from '../../document/bson/value.ts'
 import { bsonWriteDepthMax, encodeDocument } from '../../document/bson/writer.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { Condition, Filter } from '../filter/filter.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
-import { MongoError } from '../words/error.ts'
 import { decoded, rawValue, type UpdateContext } from './modifier.ts'
-import { checkDepth, checkId, idOf, withId } from './replacement.ts'
+import { checkDocumentDepth, checkId, idOf, withId } from './replacement.ts'
 import type { CompiledUpdate } from './update.ts'
 
 export interface Upserted {
@@ -27,7 +27,7 @@ export function upsertDocument(
   const id = idOf(document) ?? rawValue(newId())
   checkId(id)
   // A filter may nest as deep as a command, which is deeper than a document may.
-  checkDepth(document)
+  checkDocumentDepth(document)
   return { document: withId(document, id), id: decoded(id) }
 }
 

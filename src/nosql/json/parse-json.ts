@@ -7,7 +7,7 @@ import { depthOf } from './json-text.ts'
 
 /** JSON of any kind, its depth bounded so that nothing that walks it later can run out of stack. */
 export function parseJson(text: string): unknown {
-  checkDepth(text)
+  checkJsonDepth(text)
   return parseAnyDepth(text)
 }
 
@@ -44,7 +44,7 @@ export function missingBody(): RequestError {
 }
 
 /** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
-export function checkDepth(text: string): void {
+export function checkJsonDepth(text: string): void {
   if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) refuseTooDeep()
 }
 

@@ -1,8 +1,8 @@
 /**
- * The collection object of scripts: documents are read and written by calls that answer in callbacks.
+ * The collection object of scripts: calls that read and write documents, with results in callbacks.
  *
- * Texts of errors are the service's. This function is sent to the sandbox as text. It may refer to nothing
- * but its parameters and what the language has.
+ * Error texts are the service's. This function is sent to the sandbox as text. It may refer only to its
+ * parameters and to the language's built-ins.
  */
 
 import type { GuestHost } from './environment.ts'
@@ -13,7 +13,7 @@ type Options = Record<string, unknown>
 
 export interface CollectionTools {
   readonly collection: Record<string, unknown>
-  /** Makes a call; false when it is not accepted. */
+  /** Makes a call. Returns false if it is not accepted. */
   send(kind: string, payload: object, complete: Complete): boolean
   fail(number: number, text: string): Error
   readArguments(
@@ -23,9 +23,9 @@ export interface CollectionTools {
 }
 
 export interface Links {
-  /** By `_rid`s, with a slash at the end. */
+  /** Made of `_rid`s, with a slash at the end. */
   readonly self: string
-  /** By names, without one. */
+  /** Made of names, without a slash at the end. */
   readonly alt: string
 }
 
@@ -107,7 +107,7 @@ export function createCollection(
 
   const condition = ({ etag }: Options): object => (etag ? { etag: String(etag) } : {})
 
-  /** A body without an id gets one, and the script's own object stays as it is. */
+  /** Adds an id to a body without one; the script's own object is not changed. */
   const bodyOf = (body: unknown, { disableAutomaticIdGeneration }: Options): string => {
     if (body === null || (typeof body !== 'object' && typeof body !== 'string')) {
       throw fail(400, 'The document body must be an object or a string representing a JSON-serialized object.')

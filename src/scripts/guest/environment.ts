@@ -1,19 +1,18 @@
 /**
- * The language as scripts of the service find it: `new Error(number, text)`, the database's clock, numbers
- * that are random.
+ * Adapts the language to what the service offers: `new Error(number, text)`, the database's clock, and good
+ * random numbers.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 /**
- * What the thread offers to the code in the sandbox. Scripts can get at these functions too: none of them
- * trusts its arguments.
+ * Functions that the thread offers to the sandbox. Scripts can reach them too, so none trusts its arguments.
  */
 export interface GuestHost {
-  /** False when the call is not accepted. */
+  /** Returns false if the call is not accepted. */
   send(kind: string, payload: string): boolean
-  /** The text as JSON. */
+  /** The text is JSON. */
   log(text: string): void
   abort(): void
   newId(): string
@@ -23,10 +22,7 @@ export interface GuestHost {
 export function defineEnvironment(host: Pick<GuestHost, 'random'>, epochMs: number): void {
   type Constructor = (...parts: unknown[]) => unknown
 
-  /**
-   * The new one creates what the old one creates, and is taken for it by `instanceof`, `extends` and the
-   * statics.
-   */
+  /** Replaces a built-in constructor. `instanceof`, `extends` and static members keep working. */
   const replace = (name: 'Error' | 'Date', replacement: Constructor): void => {
     const real = globalThis[name]
     Object.setPrototypeOf(replacement, real)
@@ -48,7 +44,7 @@ export function defineEnvironment(host: Pick<GuestHost, 'random'>, epochMs: numb
   replace('Error', ScriptError)
   for (const each of errors) Object.setPrototypeOf(each, ScriptError)
 
-  // Items live by the database's clock, which may be turned by hand. It goes on at the machine's rate during
+  // Items expire by the database's clock, which may be a manual one. It advances at the machine's rate during
   // the run.
   const RealDate = Date
   const offsetMs = epochMs - RealDate.now()
@@ -60,6 +56,7 @@ export function defineEnvironment(host: Pick<GuestHost, 'random'>, epochMs: numb
   replace('Date', ScriptDate)
   Object.defineProperty(ScriptDate, 'now', { value: nowMs, configurable: true, writable: true })
 
-  // The engine takes its seed from the millisecond, so that two runs in one would make the same "unique" ids.
+  // The engine seeds from the current millisecond, so two runs in the same one would make the same "unique"
+  // ids.
   Math.random = () => host.random()
 }

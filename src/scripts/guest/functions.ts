@@ -1,11 +1,11 @@
 /**
  * User-defined functions inside the sandbox: made once, called once per row.
  *
- * Undefined has no place in JSON, so that every value travels in a list: `[]` is undefined, `[x]` is x. An
- * error is an object.
+ * JSON has no undefined, so every value travels in an array: `[]` is undefined, `[x]` is x. An error is an
+ * object.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 import type { defineEnvironment, GuestHost } from './environment.ts'
@@ -38,7 +38,7 @@ export function createFunctions(
     call: (name, args) => {
       try {
         const value = functions.get(name)!(...parse(args).map((wrapped: unknown[]) => wrapped[0]))
-        // What JSON would turn into null is no value of the query language.
+        // JSON would turn NaN and Infinity into null. They become undefined instead.
         const text = typeof value === 'number' && !Number.isFinite(value) ? undefined : stringify(value)
         return text === undefined ? '[]' : `[${text}]`
       } catch (error) {

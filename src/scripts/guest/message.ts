@@ -1,8 +1,8 @@
 /**
  * The request and response objects of scripts: named values, some of them writable.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 export interface MessageProperty {
@@ -11,7 +11,8 @@ export interface MessageProperty {
 }
 
 /**
- * `getBody`, `setBody`, `appendBody` for the property `Body`; `getValue`, `setValue`, `appendValue` for any.
+ * For the property `Body`: `getBody`, `setBody`, `appendBody`. For any name: `getValue`, `setValue`,
+ * `appendValue`.
  */
 export type Message = Record<string, (...parts: unknown[]) => unknown>
 
@@ -29,8 +30,7 @@ export function createMessage(properties: readonly [string, MessageProperty][], 
   }
 
   /**
-   * The size is known piece by piece: a body that is appended to a thousand times is not measured a thousand
-   * times.
+   * The size is summed per piece, so that a thousand appends do not measure the whole body a thousand times.
    */
   const checkSize = (name: string, size: number): void => {
     if (size > charsMax) {

@@ -1,12 +1,12 @@
 /**
- * Queries written as functions: `__.filter(…)`, `__.chain().filter(…).map(…).value(…)` and their relatives.
+ * Queries written as functions: `__.filter(…)`, `__.chain().filter(…).map(…).value(…)` and similar.
  *
- * The service turns the functions into SQL where it can. Here they run as they are, over the documents of the
- * partition key, read in batches: a page of results is full or the last one, whatever a filter leaves out.
- * What is behind a sort needs all documents first.
+ * The service translates the functions to SQL where it can. Here they run as they are, over the documents of
+ * the partition key, read in batches. Every page of results except the last is full, whatever a filter drops.
+ * A sort needs all documents before the next function can run.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 import type { Callback, CollectionTools } from './collection.ts'
@@ -29,7 +29,7 @@ export function defineQueries(
   const rank = (value: unknown): number =>
     value === null ? 1 : ['undefined', '', 'boolean', 'number', 'string', 'object'].indexOf(typeof value)
 
-  /** As ORDER BY has it: by type, then by value. */
+  /** Compares like ORDER BY: by type, then by value. */
   const compare = (a: unknown, b: unknown): number => {
     const byType = rank(a) - rank(b)
     if (byType !== 0 || typeof a === 'object') return byType
@@ -51,7 +51,7 @@ export function defineQueries(
     return { needsAll: true, apply }
   }
 
-  /** Each takes its own arguments off the front of the list and leaves options and callback. */
+  /** Each takes its own arguments from the front of the list and leaves options and callback. */
   const stages: Record<string, (parts: unknown[]) => Stage> = {
     filter: parts => {
       const isWanted = checkFunction(parts.shift())
@@ -91,7 +91,7 @@ export function defineQueries(
   }
 
   /**
-   * Where a result goes on: behind so many rows of the batch that begins at the token, or of everything when
+   * Where a result continues: after `skip` rows of the batch that begins at the token, or of all rows if
    * sorted.
    */
   const readPosition = (continuation: unknown): { token?: string; skip: number } => {
@@ -175,7 +175,7 @@ export function defineQueries(
     return { isAccepted: read() }
   }
 
-  /** The collection may stand before all other arguments. */
+  /** Drops the collection, which may come before all other arguments. */
   const withoutCollection = (parts: unknown[]): unknown[] => {
     const [first] = parts
     const isCollection = first === collection || (typeof first === 'object' && first !== null && 'getSelfLink' in first)

@@ -1,8 +1,8 @@
 /**
- * What a stored procedure or trigger finds around it, and the three doors through which the thread enters.
+ * The globals of a stored procedure or trigger, and the three functions that the thread calls.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 import type { Complete, createCollection, Links } from './collection.ts'
@@ -22,18 +22,18 @@ export interface GuestSettings {
   readonly links: Links
   readonly epochMs: number
   readonly responseCharsMax: number
-  /** JSON text of the list of arguments. */
+  /** JSON text of the array of arguments. */
   readonly args: string
   readonly request: GuestMessage
-  /** A pre-trigger has none. */
+  /** Undefined for a pre-trigger. */
   readonly response: GuestMessage | undefined
 }
 
-/** Each answers nothing, or the JSON text of a `ThrownError`. */
+/** Each returns undefined, or the JSON text of a `ThrownError`. */
 export interface GuestScript {
   start(make: () => unknown): string | undefined
   answer(body: string | undefined, options: string, error: string | undefined): string | undefined
-  /** The JSON texts of both bodies, in a JSON text, or of what went wrong. */
+  /** A JSON text that holds the JSON texts of both bodies, or an error. */
   outcome(): string
 }
 
@@ -119,7 +119,7 @@ export function createScript(host: GuestHost, settingsText: string, parts: Guest
   const bodyText = (message: Message | undefined, name: string): string | undefined => {
     const value = message?.getBody?.()
     const text = value === undefined ? undefined : JSON.stringify(value)
-    // Objects may have grown since they were set; texts grow by their escapes.
+    // Objects may have grown since they were set, and escapes make texts longer.
     if (text !== undefined && text.length > 2 * settings.responseCharsMax) {
       throw tools.fail(413, `Resulting message would be too large because of "${name}".`)
     }

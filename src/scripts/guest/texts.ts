@@ -1,8 +1,8 @@
 /**
- * The guest's functions as texts, which is how they get into the sandbox.
+ * The guest's functions as source text, which is how they get into the sandbox.
  *
- * They are written, checked and read as TypeScript. Types are gone by the time a function can say what its
- * text is, whether it was stripped when loading or compiled.
+ * They are written and type-checked as TypeScript. At run time the types are gone, stripped on load or by
+ * the compiler, so a function's own text is plain JavaScript.
  */
 
 import { createCollection } from './collection.ts'

@@ -1,8 +1,8 @@
 /**
- * Puts into words what was thrown, whatever it is.
+ * Describes a thrown value, whatever it is.
  *
- * This function is sent to the sandbox as text. It may refer to nothing but its parameters and what the
- * language has.
+ * This function is sent to the sandbox as text. It may refer only to its parameters and to the language's
+ * built-ins.
  */
 
 export interface ThrownError {
@@ -22,7 +22,7 @@ export function describeError(error: unknown): string {
       if (typeof number === 'number') described.number = number
     }
   } catch {
-    // Even `toString` and the properties may throw.
+    // Even `toString` and the property getters may throw.
   }
   const { text, stack, number } = described
   return JSON.stringify({ text: text.slice(0, charsMax), stack: stack.slice(0, charsMax), number })

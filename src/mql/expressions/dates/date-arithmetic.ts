@@ -4,7 +4,7 @@
 
 import { civilFromDays, daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
 import { int64Max, int64Min } from '../../../document/bson/number.ts'
-import { refuse } from '../frame/define.ts'
+import { refuse } from '../core/define-operator.ts'
 import { isoDayOfWeek, joinDays, msPerDay, splitDays } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utcMsOf } from './time-zone.ts'
 

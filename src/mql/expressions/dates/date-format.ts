@@ -1,6 +1,6 @@
 /** Formats dates: the formats of `$dateToString`, and ISO 8601. */
 
-import { refuse } from '../frame/define.ts'
+import { refuse } from '../core/define-operator.ts'
 import { dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, partsOf, splitDays, weekOfYear } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utc } from './time-zone.ts'
 

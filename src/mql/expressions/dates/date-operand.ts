@@ -4,9 +4,9 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../../document/bson/value.ts'
-import { MongoError } from '../../words/error.ts'
-import { isNullish, nameOfType, refuse } from '../frame/define.ts'
-import type { Context, Evaluate } from '../frame/scope.ts'
+import { MongoError } from '../../errors/mongo-error.ts'
+import { isNullish, nameOfType, refuse } from '../core/define-operator.ts'
+import type { Context, Evaluate } from '../core/scope.ts'
 import { type TimeZone, timeZoneNamed, utc } from './time-zone.ts'
 
 /** Milliseconds since 1970 of a date, timestamp or object id. */

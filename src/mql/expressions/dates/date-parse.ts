@@ -6,7 +6,7 @@
  */
 
 import { daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
-import { refuse } from '../frame/define.ts'
+import { refuse } from '../core/define-operator.ts'
 import { monthNames } from './date-format.ts'
 import { daysFromIsoWeek, joinDays } from './days-and-weeks.ts'
 import { offsetOf, type TimeZone, utcMsOf } from './time-zone.ts'

@@ -1,7 +1,7 @@
 /** Time zones: fixed offsets from UTC, and the named zones of the IANA database. */
 
 import { daysFromCivil } from '../../../base/calendar.ts'
-import { refuse } from '../frame/define.ts'
+import { refuse } from '../core/define-operator.ts'
 import { msPerDay } from './days-and-weeks.ts'
 
 export interface TimeZone {

@@ -3,13 +3,13 @@
 import { bsonType } from '../../../document/bson/types.ts'
 import type { Accumulator } from '../../accumulators/accumulator.ts'
 import { Average, Extreme, StandardDeviation, Sum } from '../../accumulators/basic.ts'
-import { checkedCount } from '../../accumulators/several.ts'
-import { severalAccumulators, severalArguments } from '../../accumulators/statement.ts'
-import { any, refuse } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+import { checkedCount } from '../../accumulators/keep-n.ts'
+import { keepNAccumulators, keepNArguments } from '../../accumulators/statement.ts'
+import { anyOperands, refuse } from '../core/define-operator.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 
 function overAll(make: () => Accumulator): CompileOperator {
-  return any(operands => context => {
+  return anyOperands(operands => context => {
     const accumulator = make()
     for (const operand of operands) {
       const value = operand(context)
@@ -24,9 +24,9 @@ function overAll(make: () => Accumulator): CompileOperator {
   })
 }
 
-const several: CompileOperator = (argument, compiler, name) => {
-  const { code, make } = severalAccumulators[name]!
-  const { count, input } = severalArguments(argument, compiler, code)
+const keepN: CompileOperator = (argument, compiler, name) => {
+  const { code, make } = keepNAccumulators[name]!
+  const { count, input } = keepNArguments(argument, compiler, code)
   return context => {
     const accumulator = make(checkedCount(count(context)))
     const list = input(context)
@@ -39,12 +39,12 @@ const several: CompileOperator = (argument, compiler, name) => {
 
 export const accumulationOperators: OperatorFamily = {
   $avg: overAll(() => new Average()),
-  $firstN: several,
-  $lastN: several,
+  $firstN: keepN,
+  $lastN: keepN,
   $max: overAll(() => new Extreme(-1)),
-  $maxN: several,
+  $maxN: keepN,
   $min: overAll(() => new Extreme(1)),
-  $minN: several,
+  $minN: keepN,
   $stdDevPop: overAll(() => new StandardDeviation(false)),
   $stdDevSamp: overAll(() => new StandardDeviation(true)),
   $sum: overAll(() => new Sum()),

@@ -38,8 +38,17 @@ import {
   nullValue,
   type Value,
 } from '../../../document/bson/value.ts'
-import { any, between, binary, int32Of, isNullish, nameOfType, refuse, unary } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+import {
+  anyOperands,
+  between,
+  int32Of,
+  isNullish,
+  nameOfType,
+  oneOperand,
+  refuse,
+  twoOperands,
+} from '../core/define-operator.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { product, sum, Total } from '../values/total.ts'
 
 const badValue = 2
@@ -58,7 +67,7 @@ function dateOf(epochMs: bigint): DateValue {
   return date(epochMs)
 }
 
-const add = any(operands => context => {
+const add = anyOperands(operands => context => {
   const total = new Total(sum)
   let moment: DateValue | undefined
   for (const operand of operands) {
@@ -78,7 +87,7 @@ const add = any(operands => context => {
   return moment ?? total.value()
 })
 
-const multiply = any(operands => context => {
+const multiply = anyOperands(operands => context => {
   const total = new Total(product)
   for (const operand of operands) {
     const value = operand(context)
@@ -89,7 +98,7 @@ const multiply = any(operands => context => {
   return total.value()
 })
 
-const subtraction = binary((left, right) => {
+const subtraction = twoOperands((left, right) => {
   if (isNumeric(left) && isNumeric(right)) return subtract(left, right)
   if (isNullish(left) || isNullish(right)) return nullValue
   if (left.type !== bsonType.date) {
@@ -103,7 +112,7 @@ const subtraction = binary((left, right) => {
   return dateOf(left.value - milliseconds(right))
 })
 
-const division = binary((left, right) => {
+const division = twoOperands((left, right) => {
   if (isNumeric(left) && isNumeric(right)) {
     if (isZeroValue(right)) refuse(badValue, "can't $divide by zero")
     return divide(left, right)
@@ -112,7 +121,7 @@ const division = binary((left, right) => {
   return refuse(typeMismatch, `$divide only supports numeric types, not ${nameOfType(left)} and ${nameOfType(right)}`)
 })
 
-const remainder = binary((left, right) => {
+const remainder = twoOperands((left, right) => {
   if (isNumeric(left) && isNumeric(right)) {
     if (isZeroValue(right)) {
       const isDecimal = left.type === bsonType.decimal128 || right.type === bsonType.decimal128
@@ -128,7 +137,7 @@ const remainder = binary((left, right) => {
 
 /** An operator on one number. */
 export function numeric(compute: (value: NumericValue, name: string) => Value): CompileOperator {
-  return unary((value, name) => {
+  return oneOperand((value, name) => {
     if (isNullish(value)) return nullValue
     if (!isNumeric(value)) refuse(28765, `${name} only supports numeric types, not ${nameOfType(value)}`)
     return compute(value, name)
@@ -142,7 +151,7 @@ function isPositive(value: NumericValue): boolean {
   return compareNumbers(value, zero) > 0
 }
 
-const logarithm = binary((value, base) => {
+const logarithm = twoOperands((value, base) => {
   if (isNullish(value) || isNullish(base)) return nullValue
   if (!isNumeric(value)) return refuse(28756, `$log's argument must be numeric, not ${nameOfType(value)}`)
   if (!isNumeric(base)) return refuse(28757, `$log's base must be numeric, not ${nameOfType(base)}`)
@@ -159,7 +168,7 @@ const logarithm = binary((value, base) => {
   return double(Math.log(toDouble(value)) / Math.log(toDouble(base)))
 })
 
-const power = binary((base, exponent) => {
+const power = twoOperands((base, exponent) => {
   if (isNullish(base) || isNullish(exponent)) return nullValue
   if (!isNumeric(base)) return refuse(28762, `$pow's base must be numeric, not ${nameOfType(base)}`)
   if (!isNumeric(exponent)) return refuse(28763, `$pow's exponent must be numeric, not ${nameOfType(exponent)}`)

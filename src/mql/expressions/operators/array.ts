@@ -5,10 +5,9 @@ import { isNumeric, printNumber } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, int32, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
-  any,
+  anyOperands,
   array,
   between,
-  binary,
   exactly,
   expressionArrayElementsMax,
   int32Of,
@@ -16,14 +15,15 @@ import {
   isTrue,
   namedArguments,
   nameOfType,
+  oneOperand,
   refuse,
   refuseSize,
-  unary,
-} from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
+  twoOperands,
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { compareByPattern, sortPatternOf } from './sort-pattern.ts'
-import { placeOf } from './string-search.ts'
+import { searchIndex } from './string-search.ts'
 
 function elementAt(
   list: Value | undefined,
@@ -45,7 +45,7 @@ function elementAt(
   return list.elements.at(index)
 }
 
-const concatenation = any(operands => context => {
+const concatenation = anyOperands(operands => context => {
   const elements: Value[] = []
   for (const operand of operands) {
     const value = operand(context)
@@ -58,7 +58,7 @@ const concatenation = any(operands => context => {
   return array(elements)
 })
 
-const membership = binary((value, list, name, context) => {
+const membership = twoOperands((value, list, name, context) => {
   if (list?.type !== bsonType.array) {
     return refuse(40081, `${name} requires an array as a second argument, found: ${nameOfType(list)}`)
   }
@@ -73,8 +73,8 @@ const indexOf = between([2, 4], ([listOperand, valueOperand, startOperand, endOp
     return refuse(40090, `$indexOfArray requires an array as a first argument, found: ${nameOfType(list)}`)
   }
   const { elements } = list
-  const start = startOperand === undefined ? 0 : placeOf(startOperand(context), name, 'starting index')
-  const end = endOperand === undefined ? elements.length : placeOf(endOperand(context), name, 'ending index')
+  const start = startOperand === undefined ? 0 : searchIndex(startOperand(context), name, 'starting index')
+  const end = endOperand === undefined ? elements.length : searchIndex(endOperand(context), name, 'ending index')
   const wanted = valueOperand!(context)
   context.spend(elements.length)
   for (let index = start; index < Math.min(end, elements.length); index += 1) {
@@ -94,7 +94,7 @@ function rangeNumber(value: Value | undefined, { what, codes }: RangeCodes): num
   }
   const article = what === 'ending' ? 'an' : 'a'
   const problem = `$range requires ${article} ${what} value that can be represented as a 32-bit integer, found value:`
-  return int32Of(value) ?? refuse(codes[1], `${problem} ${shown(value)}`)
+  return int32Of(value) ?? refuse(codes[1], `${problem} ${printForMessage(value)}`)
 }
 
 const range = between([2, 3], ([startOperand, endOperand, stepOperand]) => context => {
@@ -110,7 +110,7 @@ const range = between([2, 3], ([startOperand, endOperand, stepOperand]) => conte
   return array(Array.from({ length }, (_, index) => int32(start + index * step)))
 })
 
-const reversal = unary((value, _, context) => {
+const reversal = oneOperand((value, _, context) => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.array) {
     return refuse(34435, `The argument to $reverseArray must be an array, but was of type: ${nameOfType(value)}`)
@@ -119,7 +119,7 @@ const reversal = unary((value, _, context) => {
   return array(value.elements.toReversed())
 })
 
-const size = unary(value => {
+const size = oneOperand(value => {
   if (value?.type !== bsonType.array) {
     return refuse(17124, `The argument to $size must be an array, but was of type: ${nameOfType(value)}`)
   }
@@ -154,7 +154,7 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
 })
 
 function elementsTrue(code: number, every: boolean): CompileOperator {
-  return unary((value, name, context) => {
+  return oneOperand((value, name, context) => {
     if (value?.type !== bsonType.array) {
       return refuse(code, `${name}'s argument must be an array, but is ${nameOfType(value)}`)
     }
@@ -212,11 +212,11 @@ export const arrayOperators: OperatorFamily = {
         elementAt(list!(context), place!(context), name, false),
   ),
   $concatArrays: concatenation,
-  $first: unary((value, name) => elementAt(value, int32(0), name, true)),
+  $first: oneOperand((value, name) => elementAt(value, int32(0), name, true)),
   $in: membership,
   $indexOfArray: indexOf,
-  $isArray: unary(value => bool(value?.type === bsonType.array)),
-  $last: unary((value, name) => elementAt(value, int32(-1), name, true)),
+  $isArray: oneOperand(value => bool(value?.type === bsonType.array)),
+  $last: oneOperand((value, name) => elementAt(value, int32(-1), name, true)),
   $range: range,
   $reverseArray: reversal,
   $size: size,

@@ -26,22 +26,22 @@ import {
   string,
   type Value,
 } from '../../../document/bson/value.ts'
-import { printIsoDate } from '../dates/date-format.ts'
-import { momentOf, orElse } from '../dates/date-operand.ts'
-import { parseFreely } from '../dates/date-parse.ts'
-import { utc } from '../dates/time-zone.ts'
 import {
-  compileAll,
+  compileArguments,
   int32Of,
   isNullish,
   isTrue,
   namedArguments,
   nameOfType,
+  oneOperand,
   optional,
   refuse,
-  unary,
-} from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+} from '../core/define-operator.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
+import { printIsoDate } from '../dates/date-format.ts'
+import { momentOf, orElse } from '../dates/date-operand.ts'
+import { parseFreely } from '../dates/date-parse.ts'
+import { utc } from '../dates/time-zone.ts'
 
 const conversionFailure = 241
 const failedToParse = 9
@@ -55,8 +55,8 @@ function unsupported(value: Value, type: number): never {
   return fail(`Unsupported conversion from ${nameOfType(value)} to ${typeName(type)} ${noOnError}`)
 }
 
-function refuseOverflow(shownNumber: string): never {
-  return fail(`Conversion would overflow target type ${noOnError}: ${shownNumber}`)
+function refuseOverflow(printedNumber: string): never {
+  return fail(`Conversion would overflow target type ${noOnError}: ${printedNumber}`)
 }
 
 function toInteger(value: NumericValue): bigint {
@@ -71,9 +71,9 @@ function isInfinite(value: NumericValue): boolean {
   return value.type === bsonType.decimal128 ? unpackDecimal(value).kind === 'infinity' : value.type === bsonType.double
 }
 
-function int(value: bigint, shownNumber: string): Value {
+function int(value: bigint, printedNumber: string): Value {
   const isIn = value >= BigInt(int32Min) && value <= BigInt(int32Max)
-  return isIn ? int32(Number(value)) : refuseOverflow(shownNumber)
+  return isIn ? int32(Number(value)) : refuseOverflow(printedNumber)
 }
 
 function refuseNumber(text: string, reason: string): never {
@@ -241,7 +241,7 @@ const convert: CompileOperator = (argument, compiler) => {
 
 function shortcut(type: number): CompileOperator {
   return (argument, compiler, name) => {
-    const operands = compileAll(argument, compiler)
+    const operands = compileArguments(argument, compiler)
     if (operands.length !== 1) refuse(50723, `${name} requires a single argument, got ${operands.length}`)
     const [operand] = operands
     return context => {
@@ -253,7 +253,7 @@ function shortcut(type: number): CompileOperator {
 
 export const conversionOperators: OperatorFamily = {
   $convert: convert,
-  $isNumber: unary(value => bool(isNumeric(value))),
+  $isNumber: oneOperand(value => bool(isNumeric(value))),
   $toBool: shortcut(bsonType.bool),
   $toDate: shortcut(bsonType.date),
   $toDecimal: shortcut(bsonType.decimal128),
@@ -262,5 +262,5 @@ export const conversionOperators: OperatorFamily = {
   $toLong: shortcut(bsonType.int64),
   $toObjectId: shortcut(bsonType.objectId),
   $toString: shortcut(bsonType.string),
-  $type: unary(value => string(nameOfType(value))),
+  $type: oneOperand(value => string(nameOfType(value))),
 }

@@ -3,6 +3,17 @@
 import { daysFromCivil } from '../../../base/calendar.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, date, int32, int64, nullValue, type Value } from '../../../document/bson/value.ts'
+import {
+  int64Of,
+  isNullish,
+  namedArguments,
+  nameOfType,
+  oneOperand,
+  optional,
+  refuse,
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { requireDocument, requireMoment, zoneOf } from '../dates/date-operand.ts'
 import {
   dayOfWeek,
@@ -16,9 +27,6 @@ import {
   weekOfYear,
 } from '../dates/days-and-weeks.ts'
 import { localMsOf, timeZoneNamed, utc, utcMsOf } from '../dates/time-zone.ts'
-import { int64Of, isNullish, namedArguments, nameOfType, optional, refuse, unary } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
 
 type Part = (days: number, localMs: bigint) => Value
 
@@ -37,7 +45,7 @@ function part(compute: Part): CompileOperator {
         const given = zone(context)
         if (isNullish(given)) return nullValue
         if (given.type !== bsonType.string) {
-          const found = `${nameOfType(given)} (${shown(given)})`
+          const found = `${nameOfType(given)} (${printForMessage(given)})`
           return refuse(40533, `${name} requires a string for the timezone argument, but was given a ${found}`)
         }
         at = timeZoneNamed(given.value)
@@ -62,7 +70,8 @@ function dateAndZone(argument: Value, name: string): { dateSpec: Value; zoneSpec
   const parts = namedArguments(argument, ['date', 'timezone'], unknown =>
     refuse(40535, `unrecognized option to ${name}: "${unknown}"`),
   )
-  const dateSpec = parts.date ?? refuse(40539, `missing 'date' argument to ${name}, provided: ${shown(argument)}`)
+  const dateSpec =
+    parts.date ?? refuse(40539, `missing 'date' argument to ${name}, provided: ${printForMessage(argument)}`)
   return { dateSpec, zoneSpec: parts.timezone }
 }
 
@@ -151,7 +160,7 @@ const partMax = 32_767
 function partOfDate(value: Value, name: string): number {
   const number = int64Of(value)
   if (number === undefined) {
-    const found = `${nameOfType(value)} with value ${shown(value)}`
+    const found = `${nameOfType(value)} with value ${printForMessage(value)}`
     return refuse(40515, `'${name}' must evaluate to an integer, found ${found}`)
   }
   const isFree = name === 'second' || name === 'millisecond' || name === 'year' || name === 'isoWeekYear'
@@ -163,7 +172,7 @@ function partOfDate(value: Value, name: string): number {
 }
 
 function halfOfTimestamp(code: number, half: (value: bigint) => bigint): CompileOperator {
-  return unary((value, name) => {
+  return oneOperand((value, name) => {
     if (isNullish(value)) return nullValue
     if (value.type !== bsonType.timestamp) {
       return refuse(code, ` Argument to ${name} must be a timestamp, but is ${nameOfType(value)}`)

@@ -2,12 +2,12 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { date, nullValue, string } from '../../../document/bson/value.ts'
+import { isNullish, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { checkInputFormat, checkOutputFormat, formatDate } from '../dates/date-format.ts'
 import { orElse, requireDocument, requireMoment, zoneOf } from '../dates/date-operand.ts'
 import { parseByFormat, parseFreely } from '../dates/date-parse.ts'
-import { isNullish, namedArguments, nameOfType, optional, refuse } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
 
 const dateToString: CompileOperator = (argument, compiler) => {
   const given = requireDocument(argument, 18629, '$dateToString only supports an object as its argument')
@@ -23,7 +23,7 @@ const dateToString: CompileOperator = (argument, compiler) => {
     const pattern = format?.(context)
     if (!isNullish(pattern)) {
       if (pattern.type !== bsonType.string) {
-        const found = `${nameOfType(pattern)} with value ${shown(pattern)}`
+        const found = `${nameOfType(pattern)} with value ${printForMessage(pattern)}`
         return refuse(18533, `$dateToString requires that 'format' be a string, found: ${found}`)
       }
       checkOutputFormat(pattern.value)
@@ -54,7 +54,7 @@ const dateFromString: CompileOperator = (argument, compiler) => {
     const pattern = format?.(context)
     if (!isNullish(pattern)) {
       if (pattern.type !== bsonType.string) {
-        const found = `${nameOfType(pattern)} with value ${shown(pattern)}`
+        const found = `${nameOfType(pattern)} with value ${printForMessage(pattern)}`
         return refuse(40684, `$dateFromString requires that 'format' be a string, found: ${found}`)
       }
       checkInputFormat(pattern.value)
@@ -63,7 +63,7 @@ const dateFromString: CompileOperator = (argument, compiler) => {
     if (isNullish(value)) return onNull === undefined ? nullValue : onNull(context)
     return orElse(onError, context, () => {
       if (value.type !== bsonType.string) {
-        const found = `${nameOfType(value)} with value ${shown(value)}`
+        const found = `${nameOfType(value)} with value ${printForMessage(value)}`
         return refuse(241, `$dateFromString requires that 'dateString' be a string, found: ${found}`)
       }
       if (at === undefined || (format !== undefined && isNullish(pattern))) return nullValue

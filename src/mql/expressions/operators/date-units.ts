@@ -2,13 +2,13 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { date, int64, nullValue, type Value } from '../../../document/bson/value.ts'
-import { MongoError } from '../../words/error.ts'
+import { MongoError } from '../../errors/mongo-error.ts'
+import { int64Of, isNullish, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, Context, Evaluate, OperatorFamily } from '../core/scope.ts'
 import { addToDate, dateDifference, isUnit, truncateDate, type Unit, weekdayNamed } from '../dates/date-arithmetic.ts'
 import { momentOf, requireDocument, zoneOf } from '../dates/date-operand.ts'
 import type { TimeZone } from '../dates/time-zone.ts'
-import { int64Of, isNullish, namedArguments, nameOfType, optional, refuse } from '../frame/define.ts'
-import type { CompileOperator, Context, Evaluate, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
 
 function unitOf(value: Value, name: string): Unit {
   if (value.type !== bsonType.string) {
@@ -143,7 +143,7 @@ const truncation: CompileOperator = (argument, compiler, name) => {
 function binSizeOf(value: Value): bigint {
   const size = int64Of(value)
   if (size === undefined) {
-    const got = `value '${shown(value)}' of type ${nameOfType(value)}`
+    const got = `value '${printForMessage(value)}' of type ${nameOfType(value)}`
     return refuse(5439017, `$dateTrunc requires 'binSize' to be a 64-bit integer, but got ${got}`)
   }
   if (size <= 0n) refuse(5439018, `$dateTrunc requires 'binSize' to be greater than 0, but got value ${size}`)

@@ -2,10 +2,19 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
-import { array, int32Of, isNullish, isTrue, namedArguments, nameOfType, optional, refuse } from '../frame/define.ts'
-import type { CompileOperator, Evaluate, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
-import { checkVariableName } from '../frame/variable-name.ts'
+import {
+  array,
+  int32Of,
+  isNullish,
+  isTrue,
+  namedArguments,
+  nameOfType,
+  optional,
+  refuse,
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, Evaluate, OperatorFamily } from '../core/scope.ts'
+import { checkVariableName } from '../core/variable-name.ts'
 
 /** The variable name given by `as`, or `this`. */
 function variableOf(spec: Value | undefined): string {
@@ -68,7 +77,8 @@ const filter: CompileOperator = (argument, compiler) => {
 function limitOf(value: Value | undefined): number {
   if (isNullish(value)) return Number.POSITIVE_INFINITY
   const limit =
-    int32Of(value) ?? refuse(327391, `$filter: limit must be represented as a 32-bit integral value: ${shown(value)}`)
+    int32Of(value) ??
+    refuse(327391, `$filter: limit must be represented as a 32-bit integral value: ${printForMessage(value)}`)
   return limit > 0 ? limit : refuse(327392, `$filter: limit must be greater than 0: ${limit}`)
 }
 
@@ -90,7 +100,8 @@ const reduce: CompileOperator = (argument, compiler) => {
   return context => {
     const list = input(context)
     if (isNullish(list)) return nullValue
-    if (list.type !== bsonType.array) refuse(40080, `$reduce requires that 'input' be an array, found: ${shown(list)}`)
+    if (list.type !== bsonType.array)
+      refuse(40080, `$reduce requires that 'input' be an array, found: ${printForMessage(list)}`)
     let accumulated = initial(context)
     for (const element of list.elements) {
       context.spend(1)
@@ -133,7 +144,8 @@ const zip: CompileOperator = (argument, compiler) => {
     for (const operand of inputs) {
       const list = operand(context)
       if (isNullish(list)) return nullValue
-      if (list.type !== bsonType.array) refuse(34468, `$zip found a non-array expression in input: ${shown(list)}`)
+      if (list.type !== bsonType.array)
+        refuse(34468, `$zip found a non-array expression in input: ${printForMessage(list)}`)
       lists.push(list.elements)
     }
     const pick = isLongest ? Math.max : Math.min

@@ -4,22 +4,22 @@ import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, int32, type Value } from '../../../document/bson/value.ts'
 import {
-  any,
-  binary,
-  compileAll,
+  anyOperands,
+  compileArguments,
   exactly,
   isNullish,
   isTrue,
   namedArguments,
   nameOfType,
+  oneOperand,
   optional,
   refuse,
-  unary,
-} from '../frame/define.ts'
-import type { CompileOperator, Evaluate, OperatorFamily } from '../frame/scope.ts'
+  twoOperands,
+} from '../core/define-operator.ts'
+import type { CompileOperator, Evaluate, OperatorFamily } from '../core/scope.ts'
 
 function comparison(isResult: (order: number) => boolean): CompileOperator {
-  return binary((left, right) => bool(isResult(compareValues(left, right))))
+  return twoOperands((left, right) => bool(isResult(compareValues(left, right))))
 }
 
 const conditionOf: CompileOperator = (argument, compiler, name) => {
@@ -42,7 +42,7 @@ const choice = exactly(
 )
 
 const firstNotNull: CompileOperator = (argument, compiler) => {
-  const operands = compileAll(argument, compiler)
+  const operands = compileArguments(argument, compiler)
   const { length } = operands
   if (length < 2) refuse(1257300, `$ifNull needs at least two arguments, had: ${length}`)
   return context => {
@@ -89,13 +89,13 @@ const branches: CompileOperator = (argument, compiler) => {
 }
 
 export const booleanOperators: OperatorFamily = {
-  $and: any(operands => context => bool(operands.every(operand => isTrue(operand(context))))),
-  $or: any(operands => context => bool(operands.some(operand => isTrue(operand(context))))),
-  $not: unary(value => bool(!isTrue(value))),
+  $and: anyOperands(operands => context => bool(operands.every(operand => isTrue(operand(context))))),
+  $or: anyOperands(operands => context => bool(operands.some(operand => isTrue(operand(context))))),
+  $not: oneOperand(value => bool(!isTrue(value))),
 }
 
 export const comparisonOperators: OperatorFamily = {
-  $cmp: binary((left, right) => int32(Math.sign(compareValues(left, right)))),
+  $cmp: twoOperands((left, right) => int32(Math.sign(compareValues(left, right)))),
   $eq: comparison(order => order === 0),
   $ne: comparison(order => order !== 0),
   $gt: comparison(order => order > 0),

@@ -2,12 +2,21 @@
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, BsonDocument, nullValue, string, type Value } from '../../../document/bson/value.ts'
-import { any, array, isNullish, namedArguments, nameOfType, refuse, refuseNoObject, unary } from '../frame/define.ts'
-import type { CompileOperator, Compiler, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
+import {
+  anyOperands,
+  array,
+  isNullish,
+  namedArguments,
+  nameOfType,
+  oneOperand,
+  refuse,
+  refuseNoObject,
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, Compiler, OperatorFamily } from '../core/scope.ts'
 import { DocumentBuilder, withField } from '../values/document-builder.ts'
 
-const arrayToObject = unary((value, _, context) => {
+const arrayToObject = oneOperand((value, _, context) => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.array) {
     return refuse(40386, `$arrayToObject requires an array input, found: ${nameOfType(value)}`)
@@ -58,7 +67,7 @@ function keyAndValueOf(element: Value): readonly [string, Value] {
   const [key, value] = [element.get('k'), element.get('v')]
   if (key === undefined || value === undefined) {
     const problem = "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from:"
-    return refuse(40393, `${problem} ${shown(element)}`)
+    return refuse(40393, `${problem} ${printForMessage(element)}`)
   }
   if (key.type !== bsonType.string) {
     const problem =
@@ -68,7 +77,7 @@ function keyAndValueOf(element: Value): readonly [string, Value] {
   return [key.value, value]
 }
 
-const objectToArray = unary((value, _, context) => {
+const objectToArray = oneOperand((value, _, context) => {
   if (isNullish(value)) return nullValue
   if (value.type !== bsonType.document) {
     return refuse(40390, `$objectToArray requires a document input, found: ${nameOfType(value)}`)
@@ -84,7 +93,7 @@ const objectToArray = unary((value, _, context) => {
   )
 })
 
-const mergeObjects = any(operands => context => {
+const mergeObjects = anyOperands(operands => context => {
   const builder = new DocumentBuilder()
   const take = (value: Value | undefined): void => {
     if (isNullish(value)) return

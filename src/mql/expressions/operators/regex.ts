@@ -6,8 +6,8 @@
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, bool, int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../../document/pattern.ts'
-import { array, isNullish, namedArguments, nameOfType, optional, refuse } from '../frame/define.ts'
-import type { CompileOperator, Context, OperatorFamily } from '../frame/scope.ts'
+import { array, isNullish, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
+import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
 import { listOf } from './object.ts'
 import { codePointsIn } from './string.ts'
 

@@ -3,9 +3,17 @@
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, nullValue, type Value } from '../../../document/bson/value.ts'
-import { any, array, binary, compileAll, isNullish, nameOfType, refuse } from '../frame/define.ts'
-import type { Context, OperatorFamily } from '../frame/scope.ts'
-import { identityOf } from '../values/identity.ts'
+import {
+  anyOperands,
+  array,
+  compileArguments,
+  isNullish,
+  nameOfType,
+  refuse,
+  twoOperands,
+} from '../core/define-operator.ts'
+import type { Context, OperatorFamily } from '../core/scope.ts'
+import { valueIdentity } from '../values/value-identity.ts'
 
 type ValueSet = Map<string, Value>
 
@@ -14,7 +22,7 @@ function setOf(elements: readonly Value[], context: Context): ValueSet {
   context.spend(elements.length)
   const set: ValueSet = new Map()
   for (const element of elements) {
-    const identity = identityOf(element)
+    const identity = valueIdentity(element)
     if (!set.has(identity)) set.set(identity, element)
   }
   return set
@@ -24,7 +32,7 @@ function sorted(set: ValueSet): Value {
   return array([...set.values()].sort(compareValues))
 }
 
-const difference = binary((left, right, _, context) => {
+const difference = twoOperands((left, right, _, context) => {
   if (isNullish(left) || isNullish(right)) return nullValue
   const problem = 'both operands of $setDifference must be arrays.'
   if (left.type !== bsonType.array) return refuse(17048, `${problem} First argument is of type: ${nameOfType(left)}`)
@@ -34,7 +42,7 @@ const difference = binary((left, right, _, context) => {
   return array(rest.map(([, value]) => value))
 })
 
-const intersection = any(operands => context => {
+const intersection = anyOperands(operands => context => {
   let common: ValueSet | undefined
   for (const operand of operands) {
     const value = operand(context)
@@ -49,7 +57,7 @@ const intersection = any(operands => context => {
   return sorted(common ?? new Map())
 })
 
-const union = any(operands => context => {
+const union = anyOperands(operands => context => {
   const all: ValueSet = new Map()
   for (const operand of operands) {
     const value = operand(context)
@@ -64,7 +72,7 @@ const union = any(operands => context => {
   return sorted(all)
 })
 
-const isSubset = binary((left, right, _, context) => {
+const isSubset = twoOperands((left, right, _, context) => {
   const problem = 'both operands of $setIsSubset must be arrays.'
   if (left?.type !== bsonType.array) return refuse(17046, `${problem} First argument is of type: ${nameOfType(left)}`)
   if (right?.type !== bsonType.array)
@@ -76,7 +84,7 @@ const isSubset = binary((left, right, _, context) => {
 export const setOperators: OperatorFamily = {
   $setDifference: difference,
   $setEquals: (argument, compiler) => {
-    const operands = compileAll(argument, compiler)
+    const operands = compileArguments(argument, compiler)
     if (operands.length < 2) refuse(17045, `$setEquals needs at least two arguments had: ${operands.length}`)
     return context => {
       let first: ValueSet | undefined

@@ -3,7 +3,7 @@
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { type BsonDocument, nullValue, type Value } from '../../../document/bson/value.ts'
-import { int32Of, refuse } from '../frame/define.ts'
+import { int32Of, refuse } from '../core/define-operator.ts'
 
 export interface PatternPart {
   readonly names: readonly string[]

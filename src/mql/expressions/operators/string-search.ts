@@ -13,17 +13,17 @@ import {
   refuse,
   refuseSize,
   text,
-} from '../frame/define.ts'
-import type { CompileOperator, Context, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
 
 /** Checks the start or end index of a search. */
-export function placeOf(value: Value | undefined, name: string, what: string): number {
+export function searchIndex(value: Value | undefined, name: string, what: string): number {
   const place =
     int32Of(value) ??
     refuse(
       40096,
-      `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ${shown(value)}`,
+      `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ${printForMessage(value)}`,
     )
   if (place < 0) refuse(40097, `${name} requires a nonnegative ${what}, found: ${place}`)
   return place
@@ -45,8 +45,8 @@ function search({ codes, find }: Search): CompileOperator {
     if (token?.type !== bsonType.string) {
       return refuse(codes[1], `${name} requires a string as the second argument, found: ${nameOfType(token)}`)
     }
-    const start = startOperand === undefined ? 0 : placeOf(startOperand(context), name, 'starting index')
-    const end = endOperand === undefined ? undefined : placeOf(endOperand(context), name, 'ending index')
+    const start = startOperand === undefined ? 0 : searchIndex(startOperand(context), name, 'starting index')
+    const end = endOperand === undefined ? undefined : searchIndex(endOperand(context), name, 'ending index')
     context.spend(input.value.length)
     return int32(find(input.value, token.value, start, end))
   })
@@ -89,14 +89,14 @@ function trim(isLeft: boolean, isRight: boolean): CompileOperator {
       const value = input(context)
       if (isNullish(value)) return nullValue
       if (value.type !== bsonType.string) {
-        const given = `${shown(value)} (of type ${nameOfType(value)})`
+        const given = `${printForMessage(value)} (of type ${nameOfType(value)})`
         return refuse(50699, `${name} requires its input to be a string, got ${given} instead.`)
       }
       if (chars === undefined) return string(trimmed(value.value, blanks, isLeft, isRight))
       const set = chars(context)
       if (isNullish(set)) return nullValue
       if (set.type !== bsonType.string) {
-        const given = `${shown(set)} (of type ${nameOfType(set)})`
+        const given = `${printForMessage(set)} (of type ${nameOfType(set)})`
         return refuse(50700, `${name} requires 'chars' to be a string, got ${given} instead.`)
       }
       if (set.value.length > trimCharsMax) {
@@ -142,7 +142,7 @@ function replacement(replace: Replace): CompileOperator {
       const values = operands.map(operand => operand(context))
       for (const [index, value] of values.entries()) {
         if (isNullish(value) || value.type === bsonType.string) continue
-        refuse(51746 - index, `${name} requires that '${names[index]}' be a string, found: ${shown(value)}`)
+        refuse(51746 - index, `${name} requires that '${names[index]}' be a string, found: ${printForMessage(value)}`)
       }
       if (values.some(isNullish)) return nullValue
       const [input, find, by] = values.map(value => (value as { readonly value: string }).value)

@@ -7,11 +7,22 @@
 import { isNumeric, printNumber, truncatedInteger } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { int32, type NumericValue, nullValue, string, type Value } from '../../../document/bson/value.ts'
+import {
+  anyOperands,
+  array,
+  exactly,
+  int32Of,
+  isNullish,
+  nameOfType,
+  oneOperand,
+  refuse,
+  text,
+  twoOperands,
+} from '../core/define-operator.ts'
+import { printForMessage } from '../core/print-for-message.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { formatDate, printIsoDate } from '../dates/date-format.ts'
 import { utc } from '../dates/time-zone.ts'
-import { any, array, binary, exactly, int32Of, isNullish, nameOfType, refuse, text, unary } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
-import { shown } from '../frame/shown.ts'
 
 /** Converts a value to text for operators that accept any string-like value. */
 function coercedText(value: Value | undefined): string {
@@ -49,7 +60,7 @@ function lowerCase(value: string): string {
   return value.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 }
 
-const concatenation = any(operands => context => {
+const concatenation = anyOperands(operands => context => {
   let result = ''
   for (const operand of operands) {
     const value = operand(context)
@@ -61,12 +72,12 @@ const concatenation = any(operands => context => {
   return text(result)
 })
 
-const comparison = binary((left, right) => {
+const comparison = twoOperands((left, right) => {
   const [a, b] = [Buffer.from(upperCase(coercedText(left))), Buffer.from(upperCase(coercedText(right)))]
   return int32(Buffer.compare(a, b))
 })
 
-const split = binary((input, separator, _, context) => {
+const split = twoOperands((input, separator, _, context) => {
   if (isNullish(input) || isNullish(separator)) return nullValue
   const refusal = '$split requires an expression that evaluates to a string as a'
   if (input.type !== bsonType.string) return refuse(40085, `${refusal} first argument, found: ${nameOfType(input)}`)
@@ -117,10 +128,11 @@ const substringOfCodePoints = exactly(3, ([input, start, length], name) => conte
   }
   const first =
     int32Of(from) ??
-    refuse(34451, `${name}: starting index cannot be represented as a 32-bit integral value: ${shown(from)}`)
+    refuse(34451, `${name}: starting index cannot be represented as a 32-bit integral value: ${printForMessage(from)}`)
   if (!isNumeric(count)) refuse(34452, `${name}: length must be a numeric type (is BSON type ${nameOfType(count)})`)
   const wanted =
-    int32Of(count) ?? refuse(34453, `${name}: length cannot be represented as a 32-bit integral value: ${shown(count)}`)
+    int32Of(count) ??
+    refuse(34453, `${name}: length cannot be represented as a 32-bit integral value: ${printForMessage(count)}`)
   if (wanted < 0) refuse(34454, `${name}: length must be a nonnegative integer.`)
   if (first < 0) refuse(34455, `${name}: the starting index must be nonnegative integer.`)
   return string([...characters].slice(first, first + wanted).join(''))
@@ -136,14 +148,14 @@ export function codePointsIn(value: string): number {
   return count
 }
 
-const lengthInBytes = unary((value, name) => {
+const lengthInBytes = oneOperand((value, name) => {
   if (value?.type !== bsonType.string) {
     return refuse(34473, `${name} requires a string argument, found: ${nameOfType(value)}`)
   }
   return int32(Buffer.byteLength(value.value))
 })
 
-const lengthInCodePoints = unary((value, name) => {
+const lengthInCodePoints = oneOperand((value, name) => {
   if (value?.type !== bsonType.string) {
     return refuse(34471, `${name} requires a string argument, found: ${nameOfType(value)}`)
   }
@@ -151,7 +163,7 @@ const lengthInCodePoints = unary((value, name) => {
 })
 
 function cased(change: (value: string) => string): CompileOperator {
-  return unary(value => string(change(coercedText(value))))
+  return oneOperand(value => string(change(coercedText(value))))
 }
 
 export const stringOperators: OperatorFamily = {

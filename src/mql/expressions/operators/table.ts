@@ -1,6 +1,6 @@
 /** All expression operators, by family. */
 
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { accumulationOperators } from './accumulation.ts'
 import { arithmeticOperators } from './arithmetic.ts'
 import { arrayOperators } from './array.ts'

@@ -14,8 +14,8 @@ import {
 } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { double, int32, int64, type NumericValue, nullValue, type Value } from '../../../document/bson/value.ts'
-import { any, binary, isNullish, nameOfType, refuse } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
+import { anyOperands, isNullish, nameOfType, refuse, twoOperands } from '../core/define-operator.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { numeric } from './arithmetic.ts'
 import { arctangentOf, decimalFunctions } from './decimal-trigonometry.ts'
 
@@ -61,7 +61,7 @@ function bounded(bounds: Bounds, name: Name): CompileOperator {
   })
 }
 
-const arctangent2 = binary((y, x, name) => {
+const arctangent2 = twoOperands((y, x, name) => {
   if (isNullish(y)) return nullValue
   if (!isNumeric(y)) return refuse(51044, `${name} only supports numeric types, not ${nameOfType(y)}`)
   if (isNullish(x)) return nullValue
@@ -97,7 +97,7 @@ export const trigonometricOperators: OperatorFamily = {
 const typeMismatch = 14
 
 function bitwise(neutral: number, compute: (left: bigint, right: bigint) => bigint): CompileOperator {
-  return any((operands, name) => context => {
+  return anyOperands((operands, name) => context => {
     let result = BigInt(neutral)
     let isLong = false
     for (const operand of operands) {

@@ -3,9 +3,9 @@
 import { bsonType } from '../../../document/bson/types.ts'
 import { double, int32, nullValue, type Value } from '../../../document/bson/value.ts'
 import { encodeDocument } from '../../../document/bson/writer.ts'
-import { isNullish, namedArguments, nameOfType, refuse, unary } from '../frame/define.ts'
-import type { CompileOperator, OperatorFamily } from '../frame/scope.ts'
-import { checkVariableName } from '../frame/variable-name.ts'
+import { isNullish, namedArguments, nameOfType, oneOperand, refuse } from '../core/define-operator.ts'
+import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
+import { checkVariableName } from '../core/variable-name.ts'
 
 const let_: CompileOperator = (argument, compiler) => {
   if (argument.type !== bsonType.document) return refuse(16874, '$let only supports an object as its argument')
@@ -84,8 +84,8 @@ export const variableOperators: OperatorFamily = {
 }
 
 export const dataSizeOperators: OperatorFamily = {
-  $binarySize: unary(sizeOfBytes),
-  $bsonSize: unary(sizeOfDocument),
+  $binarySize: oneOperand(sizeOfBytes),
+  $bsonSize: oneOperand(sizeOfDocument),
 }
 
 export const otherOperators: OperatorFamily = {

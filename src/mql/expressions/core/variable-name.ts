@@ -1,6 +1,6 @@
 /** Checks names of variables: users' names begin in lower case, system names in upper case. */
 
-import { refuse } from './define.ts'
+import { refuse } from './define-operator.ts'
 
 const failedToParse = 9
 const isLetter = /^[A-Za-z\u0080-\u{10ffff}]/u

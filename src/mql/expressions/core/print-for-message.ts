@@ -1,12 +1,12 @@
 /** Formats values for the messages of expressions. */
 
 import type { Value } from '../../../document/bson/value.ts'
-import { printValue } from '../../words/print.ts'
+import { printValue } from '../../errors/print.ts'
 
 /** A message should not contain a whole document. */
 const charsMax = 1024
 
-export function shown(value: Value | undefined): string {
+export function printForMessage(value: Value | undefined): string {
   const text = value === undefined ? 'MISSING' : printValue(value)
   return text.length > charsMax ? `${text.slice(0, charsMax)}...` : text
 }

@@ -6,7 +6,7 @@
  */
 
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
-import { MongoError } from '../../words/error.ts'
+import { MongoError } from '../../errors/mongo-error.ts'
 
 /**
  * Most elements that expressions may visit for one document: about a second, in which nothing else can run.

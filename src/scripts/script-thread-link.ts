@@ -1,9 +1,8 @@
 /**
- * The server's side of one thread that runs scripts: passes their calls to the host, and ends the thread when
- * nothing else helps.
+ * The server's link to one thread that runs scripts: passes their calls to the host, and terminates the
+ * thread if nothing else helps.
  *
- * A thread is started when it is first needed and used again and again. It is replaced when a script had to
- * be ended with it.
+ * A thread is started on first use and then reused. It is replaced if it had to be terminated.
  */
 
 import type { Worker } from 'node:worker_threads'
@@ -15,20 +14,17 @@ import { startThread } from './start-thread.ts'
 import type { FromThread, RunEnd, RunMessage, ToThread } from './thread-messages.ts'
 
 /**
- * A script that hears of its end but does not come to it is ended with its thread: one call of a built-in can
- * take seconds.
+ * Grace period for a script to stop by itself. After it the thread is terminated: one built-in call can take
+ * seconds.
  */
 const scriptKillMsMax = 250
 
-/**
- * How long the calls of a script may hold the event loop before others get a turn: thousands of them can
- * wait.
- */
+/** Longest time that the calls of a script may hold the event loop: thousands of them can wait. */
 export const scriptSliceMsMax = 2
 
 export type RunDone = RunEnd & { readonly kind: 'done' }
 
-export class ScriptLane {
+export class ScriptThreadLink {
   #thread: Promise<Worker> | undefined
   #lastRun = 0
 
@@ -59,7 +55,7 @@ export class ScriptLane {
         fail(code)
       })
       thread.once('message', () => {
-        // A thread without work is no reason for the process to stay.
+        // An idle thread must not keep the process alive.
         thread.unref()
         resolve(thread)
       })
@@ -74,9 +70,9 @@ class Run {
   #isThreadLost = false
   #isOver = false
   readonly #waiting: HostCall[] = []
-  /** The host's work, call after call, while there is any. */
+  /** The loop that answers calls, while there are any. */
   #answering: Promise<void> | undefined
-  /** When everybody else last had a turn. */
+  /** When the event loop last had a turn. */
   #sliceStartMs = machine.monotonicMs()
 
   constructor(thread: Worker, number: number, host: ScriptHost) {
@@ -130,9 +126,9 @@ class Run {
   }
 
   /**
-   * Messages arrive a thousand in a turn, so that answering each at once would keep everybody else waiting
-   * for all of them. The slice outlives this promise: a thread that sends as fast as it is answered finds
-   * nothing waiting after every call.
+   * Answers waiting calls, and yields after each time slice: a thousand messages may arrive in one turn. The
+   * slice outlives this promise, because a thread that sends as fast as it is answered leaves nothing waiting
+   * after each call.
    */
   async #answer(reject: (error: unknown) => void): Promise<void> {
     for (;;) {
@@ -165,7 +161,7 @@ class Run {
     }
   }
 
-  /** The host itself failed: that is not for the script to know. */
+  /** The host itself failed; the script is not told. */
   #drop(error: unknown, reject: (error: unknown) => void): void {
     if (this.#isOver) return
     this.#isOver = true

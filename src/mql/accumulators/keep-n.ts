@@ -4,22 +4,22 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BinaryValue, BsonArray, binary, nullValue, type Value } from '../../document/bson/value.ts'
-import { isNullish, refuse } from '../expressions/frame/define.ts'
-import { shown } from '../expressions/frame/shown.ts'
+import { isNullish, refuse } from '../expressions/core/define-operator.ts'
+import { printForMessage } from '../expressions/core/print-for-message.ts'
 import type { Accumulator } from './accumulator.ts'
 import { smallBytes } from './basic.ts'
 import { type Kept, keptValue } from './kept-value.ts'
 
 /** Checks `n`, the number of values to keep. */
 export function checkedCount(value: Value | undefined): number {
-  const problem = () => `Value for 'n' must be of integral type, but found ${shown(value)}`
+  const problem = () => `Value for 'n' must be of integral type, but found ${printForMessage(value)}`
   if (!isNumeric(value)) return refuse(5787902, problem())
   const whole = truncatedInteger(value)
   if (whole === undefined || Number(whole) !== toDouble(value)) return refuse(5787903, problem())
   return whole > 0n ? Number(whole) : refuse(5787908, `'n' must be greater than 0, found ${whole}`)
 }
 
-export class FirstSeveral implements Accumulator {
+export class FirstN implements Accumulator {
   readonly #values: Value[] = []
   readonly #count: number
   bytes = smallBytes
@@ -44,7 +44,7 @@ export class FirstSeveral implements Accumulator {
   }
 }
 
-export class LastSeveral implements Accumulator {
+export class LastN implements Accumulator {
   readonly isOpen = true
   readonly #count: number
   /** A ring buffer once it is full. */
@@ -79,7 +79,7 @@ interface Placed {
  * The first `count` values in sort order; of equal values, those that came first. It keeps up to twice as
  * many before it drops the rest, so that sorting costs constant time per value.
  */
-class Foremost {
+class LeadingValues {
   readonly #count: number
   readonly #compare: (left: Value, right: Value) => number
   #placed: Placed[] = []
@@ -109,62 +109,62 @@ class Foremost {
 }
 
 /** `$minN` and `$maxN`. Null and missing values do not count. */
-export class ExtremeSeveral implements Accumulator {
+export class ExtremeN implements Accumulator {
   readonly isOpen = true
-  readonly #foremost: Foremost
+  readonly #leading: LeadingValues
 
   constructor(count: number, sign: 1 | -1) {
-    this.#foremost = new Foremost(count, (left, right) => sign * compareValues(left, right))
+    this.#leading = new LeadingValues(count, (left, right) => sign * compareValues(left, right))
   }
 
   get bytes(): number {
-    return this.#foremost.bytes
+    return this.#leading.bytes
   }
 
   take(value: Value | undefined): void {
-    if (!isNullish(value)) this.#foremost.take(value, value)
+    if (!isNullish(value)) this.#leading.take(value, value)
   }
 
   result(): Value {
-    return BsonArray.of(this.#foremost.values())
+    return BsonArray.of(this.#leading.values())
   }
 }
 
 /** The input of `$top` and similar accumulators: the sort key of a document, and the output for it. */
-export function placedOutput(place: Uint8Array, output: Value | undefined): Value {
-  return BsonArray.of([binary(place), output ?? nullValue])
+export function keyedOutput(sortKey: Uint8Array, output: Value | undefined): Value {
+  return BsonArray.of([binary(sortKey), output ?? nullValue])
 }
 
-function placeOf(value: Value): Uint8Array {
+function sortKeyOf(value: Value): Uint8Array {
   return (value as BinaryValue).value
 }
 
 /** The bottom values are kept in the opposite order and reversed at the end. */
-export class TopSeveral implements Accumulator {
+export class TopN implements Accumulator {
   readonly isOpen = true
-  readonly #foremost: Foremost
+  readonly #leading: LeadingValues
   readonly #isBottom: boolean
   readonly #isSingle: boolean
 
   constructor(count: number, { isBottom, isSingle }: { readonly isBottom: boolean; readonly isSingle: boolean }) {
     const sign = isBottom ? -1 : 1
-    this.#foremost = new Foremost(count, (left, right) => sign * Buffer.compare(placeOf(left), placeOf(right)))
+    this.#leading = new LeadingValues(count, (left, right) => sign * Buffer.compare(sortKeyOf(left), sortKeyOf(right)))
     this.#isBottom = isBottom
     this.#isSingle = isSingle
   }
 
   get bytes(): number {
-    return this.#foremost.bytes
+    return this.#leading.bytes
   }
 
   take(value: Value | undefined): void {
     if (value?.type !== bsonType.array) return
     const [place, output] = value.elements
-    this.#foremost.take(place!, output!)
+    this.#leading.take(place!, output!)
   }
 
   result(): Value {
-    const values = this.#foremost.values()
+    const values = this.#leading.values()
     if (this.#isSingle) return values[0] ?? nullValue
     return BsonArray.of(this.#isBottom ? values.toReversed() : values)
   }

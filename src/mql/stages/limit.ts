@@ -1,21 +1,21 @@
-/** `$limit`, `$skip`, `$count` and `$sample`: which documents go on, and how many there are. */
+/** `$limit`, `$skip`, `$count` and `$sample`. */
 
 import { exactInteger, isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32, int64, type Value } from '../../document/bson/value.ts'
-import { namedArguments, refuse } from '../expressions/frame/define.ts'
-import { printElement } from '../words/print.ts'
+import { printElement } from '../errors/print.ts'
+import { namedArguments, refuse } from '../expressions/core/define-operator.ts'
 import { Memory, refuseSortMemory } from './memory.ts'
-import { type CompileStage, documentBytes, forEachDocument, inBatches, type Stage, written } from './stage.ts'
+import { type CompileStage, documentBytes, encoded, forEachDocument, inBatches, type Stage } from './stage.ts'
 
-/** The number of documents to pass on or over. */
+/** The operand: a number of documents. */
 function countOf(spec: Value, name: string, code: number): number {
   const problem = `invalid argument to ${name} stage:`
-  const shown = printElement(name, spec)
-  if (!isNumeric(spec)) return refuse(code, `${problem} Expected a number in: ${shown}`)
-  const count = exactInteger(spec) ?? refuse(code, `${problem} Expected an integer: ${shown}`)
-  if (count < 0n) refuse(code, `${problem} Expected a non-negative number in: ${shown}`)
-  // No collection has as many documents as a double can count.
+  const printed = printElement(name, spec)
+  if (!isNumeric(spec)) return refuse(code, `${problem} Expected a number in: ${printed}`)
+  const count = exactInteger(spec) ?? refuse(code, `${problem} Expected an integer: ${printed}`)
+  if (count < 0n) refuse(code, `${problem} Expected a non-negative number in: ${printed}`)
+  // No collection has so many documents that the lost precision matters.
   return Math.min(Number(count), Number.MAX_SAFE_INTEGER)
 }
 
@@ -91,7 +91,7 @@ export const sampleStage: CompileStage = (spec, { scope }, name) => {
   const { random } = scope.constants
   return {
     name,
-    /** Every document is as likely as every other to be among those that are kept (reservoir sampling). */
+    /** Reservoir sampling: every document is equally likely to be kept. */
     async *run(input, { slice }) {
       const kept: BsonDocument[] = []
       const memory = new Memory(refuseSortMemory)
@@ -100,7 +100,7 @@ export const sampleStage: CompileStage = (spec, { scope }, name) => {
         const place = kept.length < wanted ? kept.length : Math.floor(random() * (seen + 1))
         seen += 1
         if (place >= wanted) return
-        const own = written(document)
+        const own = encoded(document)
         memory.add(documentBytes(own).length - (kept[place] === undefined ? 0 : documentBytes(kept[place]).length))
         kept[place] = own
       })

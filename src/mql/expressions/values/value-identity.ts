@@ -6,7 +6,7 @@ import { bsonType } from '../../../document/bson/types.ts'
 import type { Value } from '../../../document/bson/value.ts'
 
 /** The key of a value. Strings and integers, the common cases, need no sort key. */
-export function identityOf(value: Value): string {
+export function valueIdentity(value: Value): string {
   if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
   if (value.type === bsonType.int32) return `i${value.value}`
   const whole = isNumeric(value) ? exactInteger(value) : undefined

@@ -14,8 +14,8 @@ import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { type Position, readShape, type Shape } from '../../document/geometry.ts'
-import { badValue } from '../words/error.ts'
-import { printElement, printValue } from '../words/print.ts'
+import { badValue } from '../errors/mongo-error.ts'
+import { printElement, printValue } from '../errors/print.ts'
 
 export type GeoCondition =
   | { readonly kind: 'geoWithin'; readonly region: Region }

@@ -13,9 +13,9 @@ import {
   string,
   type Value,
 } from '../../../document/bson/value.ts'
-import { MongoError } from '../../words/error.ts'
+import { MongoError } from '../../errors/mongo-error.ts'
+import { printForMessage } from './print-for-message.ts'
 import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
-import { shown } from './shown.ts'
 
 /**
  * Most elements of an array made by an expression. A larger one could not be stored: an element takes at
@@ -75,7 +75,7 @@ export function refuseSize(what: string): never {
 }
 
 /** Compiles the arguments of an operator: an array of them, or a single one that is not an array. */
-export function compileAll(argument: Value, compiler: Compiler): readonly Evaluate[] {
+export function compileArguments(argument: Value, compiler: Compiler): readonly Evaluate[] {
   const specs = argument.type === bsonType.array ? argument.elements : [argument]
   return specs.map(spec => compiler.compile(spec))
 }
@@ -85,7 +85,7 @@ export function exactly(
   make: (operands: readonly Evaluate[], name: string) => Evaluate,
 ): CompileOperator {
   return (argument, compiler, name) => {
-    const operands = compileAll(argument, compiler)
+    const operands = compileArguments(argument, compiler)
     if (operands.length !== count) {
       refuse(16020, `Expression ${name} takes exactly ${count} arguments. ${operands.length} were passed in.`)
     }
@@ -98,7 +98,7 @@ export function between(
   make: (operands: readonly Evaluate[], name: string) => Evaluate,
 ): CompileOperator {
   return (argument, compiler, name) => {
-    const operands = compileAll(argument, compiler)
+    const operands = compileArguments(argument, compiler)
     if (operands.length < least || operands.length > most) {
       refuse(
         28667,
@@ -109,12 +109,12 @@ export function between(
   }
 }
 
-export function any(make: (operands: readonly Evaluate[], name: string) => Evaluate): CompileOperator {
-  return (argument, compiler, name) => make(compileAll(argument, compiler), name)
+export function anyOperands(make: (operands: readonly Evaluate[], name: string) => Evaluate): CompileOperator {
+  return (argument, compiler, name) => make(compileArguments(argument, compiler), name)
 }
 
 /** An operator with one argument. */
-export function unary(
+export function oneOperand(
   compute: (value: Value | undefined, name: string, context: Context) => Value | undefined,
 ): CompileOperator {
   return exactly(
@@ -125,7 +125,7 @@ export function unary(
   )
 }
 
-export function binary(
+export function twoOperands(
   compute: (left: Value | undefined, right: Value | undefined, name: string, context: Context) => Value | undefined,
 ): CompileOperator {
   return exactly(
@@ -159,6 +159,6 @@ export function optional(compiler: Compiler, spec: Value | undefined): Evaluate 
 export function refuseNoObject(value: Value): never {
   return refuse(
     40400,
-    `$mergeObjects requires object inputs, but input ${shown(value)} is of type ${nameOfType(value)}`,
+    `$mergeObjects requires object inputs, but input ${printForMessage(value)} is of type ${nameOfType(value)}`,
   )
 }
