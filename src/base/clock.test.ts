@@ -1,4 +1,4 @@
-/** Tests of the two clocks items live by, with a wall and a monotonic source turned by hand. */
+/** Tests of the two clocks of item time; the test moves the wall clock and the monotonic source by hand. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -45,7 +45,7 @@ describe('the system clock', () => {
     assert.equal(clock.now(), 3606)
   })
 
-  test('does not follow one that is set back, and goes on at the monotonic rate from where it was', () => {
+  test('does not follow one that is set back, and continues from its last value at the monotonic rate', () => {
     const source = new Source(5_000_000)
     const clock = new SystemClock(none, source)
     assert.equal(clock.now(), 5000)
@@ -60,7 +60,7 @@ describe('the system clock', () => {
     assert.equal(clock.now(), 5102)
   })
 
-  test('keeps the parts of a second while it runs at the monotonic rate', () => {
+  test('keeps fractions of a second while it runs at the monotonic rate', () => {
     const source = new Source(5_000_000)
     const clock = new SystemClock(none, source)
     clock.now()
@@ -72,7 +72,7 @@ describe('the system clock', () => {
     assert.equal(clock.now(), 5010)
   })
 
-  test('stands still while nothing passes, however often the wall clock is set back', () => {
+  test('stands still while no monotonic time passes, however often the wall clock is set back', () => {
     const source = new Source(5_000_000)
     const clock = new SystemClock(none, source)
     for (let step = 0; step < 10; step++) {
@@ -114,7 +114,7 @@ describe('the system clock', () => {
     assert.equal(clock.now(), 5000)
   })
 
-  test('never decreases, is never behind the wall clock, and outruns it only by what it was set back', () => {
+  test('never decreases, is never behind the wall clock, and is ahead only by what that was set back', () => {
     const event = fc.oneof(
       fc.record({ pass: fc.integer({ min: 0, max: 5000 }) }),
       fc.record({ set: fc.integer({ min: -20_000, max: 5000 }) }),
@@ -147,7 +147,7 @@ describe('the system clock', () => {
     )
   })
 
-  test('runs no slower when it is looked at rarely', () => {
+  test('runs no slower when it is read rarely', () => {
     const nows = [1, 100].map(looks => {
       const source = new Source(5_000_000)
       const clock = new SystemClock(none, source)
@@ -162,7 +162,7 @@ describe('the system clock', () => {
     assert.deepEqual(nows, [5010, 5010])
   })
 
-  test('reads the machine when nobody says otherwise', () => {
+  test('reads machine time by default', () => {
     const before = Math.floor(machine.epochMs() / 1000)
     const now = new SystemClock(none).now()
     assert.ok(now >= before && now <= Math.floor(machine.epochMs() / 1000))
@@ -180,13 +180,13 @@ describe('the manual clock', () => {
     assert.equal(clock.now(), 1000)
   })
 
-  test('may be told the time it already has', () => {
+  test('may be set to the time it already shows', () => {
     const clock = new ManualClock(toEpochSeconds(100))
     assert.equal(clock.advance(0), 100)
     assert.equal(clock.set(100), 100)
   })
 
-  test('refuses to go back and to stand between two seconds, and stays where it is', () => {
+  test('refuses to go back and refuses fractions of a second, and then keeps its time', () => {
     const clock = new ManualClock(toEpochSeconds(100))
     for (const value of [99, -1, 100.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       assert.throws(() => clock.set(value), isMalformed, `set ${value}`)
@@ -202,7 +202,7 @@ describe('the manual clock', () => {
   }
 })
 
-test('a number that is not a whole second is our mistake', () => {
+test('a number that is not a whole second is an invariant error', () => {
   assert.equal(toEpochSeconds(0), 0)
   for (const value of [0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => toEpochSeconds(value), InvariantError)

@@ -1,15 +1,15 @@
 /**
- * The only file that reads the time: the clock items live by, and the machine's own time.
+ * The only file that reads the time: item time and machine time.
  *
- * Two kinds of time, kept apart:
+ * These are two kinds of time, kept apart:
  *
- *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and who is alive. It never
+ *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and which items are alive. It never
  *                 decreases, not even across restarts (the store keeps a high-water mark). Tests can move it.
- *   machine time  `machine.*`, milliseconds. For what is about machines and people: signature dates, sockets,
- *                 budgets, timers. It stays real when the item clock is manual.
+ *   machine time  `machine.*`, milliseconds. For signature dates, sockets, budgets and timers. It is always
+ *                 real, also when item time is moved by hand.
  *
- * The machine's functions are captured when this module loads, so that a test which replaces the global
- * timers or `Date` does not stop the database under it.
+ * The functions of `machine` are captured when this module loads. So a test that replaces the global timers
+ * or `Date` does not stop a database in the same process.
  */
 
 import { assert, RequestError } from './error.ts'
@@ -30,7 +30,7 @@ const realPerformance = performance
 
 export const machine = {
   epochMs: (): number => RealDate.now(),
-  /** What the process believes the time is: the same, unless a test has replaced `Date`. */
+  /** The time by the global `Date`. Differs from `epochMs` only if a test has replaced `Date`. */
   believedEpochMs: (): number => globalThis.Date.now(),
   monotonicMs: (): number => realPerformance.now(),
   parseHttpDateMs: (text: string): number => RealDate.parse(text),
@@ -51,8 +51,8 @@ export interface Clock {
 /**
  * The system's time, made monotonic.
  *
- * A wall clock that is set back does not take item time with it: from then on item time runs at the monotonic
- * rate from where it was. A clock set forward is followed.
+ * If the wall clock is set back, item time continues from its last value at the monotonic rate. If the wall
+ * clock is set forward, item time follows.
  */
 export class SystemClock implements Clock {
   readonly mode = 'system'

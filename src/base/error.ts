@@ -26,7 +26,7 @@ export type ErrorKind = RequestErrorKind | CapacityErrorKind | 'internal'
 
 export abstract class MayflyError extends Error {
   abstract readonly kind: ErrorKind
-  /** What the operation cost although it came to nothing. */
+  /** What the failed operation cost. */
   chargeRu = 0
 }
 
@@ -60,7 +60,7 @@ export class InvariantError extends MayflyError {
   readonly kind = 'internal'
 }
 
-/** States what must be true. */
+/** Throws an InvariantError when the condition is false. */
 export function assert(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new InvariantError(sentence)
 }

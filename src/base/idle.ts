@@ -1,25 +1,24 @@
-/** Knows when nobody wants anything: background work asks it for a moment before each bounded step. */
+/** Detects idle moments. Background work waits for one before each bounded step. */
 
 import { machine } from './clock.ts'
 
-/**
- * How long background work waits for an idle moment while requests keep coming before it gets one step
- * anyway.
- */
+/** The longest wait of background work for an idle moment. Then one step runs although requests arrive. */
 export const starvationMsMax = 50
 
-/** Long enough that a client in a tight loop would have been heard from. */
+/** Long enough that a client in a tight loop has sent its next request. */
 const idleCheckMs = 5
 
 export class IdleWatch {
   readonly #activity: () => number
 
-  /** The number grows with every request; standing still means idle. */
+  /**
+   * `activity` returns a number that grows with every request; the process is idle while it does not change.
+   */
   constructor(activity: () => number) {
     this.#activity = activity
   }
 
-  /** Resolves when no request has arrived for a moment, or when the work has waited long enough. */
+  /** Resolves when no request has arrived for a few milliseconds, at the latest after about `waitMsMax`. */
   async moment(waitMsMax = starvationMsMax): Promise<void> {
     const startMs = machine.monotonicMs()
     let seen = this.#activity()

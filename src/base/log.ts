@@ -1,4 +1,4 @@
-/** What the layers need of a logger; the composition root brings pino, tests and the library a silent one. */
+/** The logger of all layers. The composition root passes pino; tests and the library pass a silent one. */
 
 export interface Logger {
   error(details: object, message: string): void

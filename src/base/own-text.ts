@@ -1,9 +1,8 @@
 /**
- * A text in memory of its own and in one piece.
+ * Copies a string into flat memory of its own.
  *
- * What was cut out of a larger text holds on to all of it, which matters to those who keep it. What was put
- * together stays a tree of its parts until somebody looks at it, and whatever it is a part of walks that tree
- * again, which matters to those who use it often.
+ * In V8 a substring keeps the whole original string in memory: copy one that is kept for long. A
+ * concatenation stays a tree of its parts (a rope) until it is flattened: copy one that is used often.
  */
 export function ownText(text: string): string {
   return Buffer.from(text).toString()

@@ -1,4 +1,4 @@
-/** What an item looks like inside a store: the text or the bytes that its API speaks. */
+/** The body of an item as it is stored: JSON text or BSON bytes, as its API sends it. */
 
 import { assert } from '../base/error.ts'
 
@@ -13,7 +13,7 @@ export function textOf(body: Body): string {
   return body
 }
 
-/** What a language looks into: parsed JSON, or BSON as it is, because its language walks the bytes. */
+/** The form that query languages read: parsed JSON, or BSON bytes as they are. */
 export function documentOf(body: Body): unknown {
   return typeof body === 'string' ? JSON.parse(body) : body
 }

@@ -1,6 +1,6 @@
 /**
- * Tests of effective partition keys against the SDKs' own values, and of the ranges the hash space is cut
- * into.
+ * Tests of effective partition keys against the SDKs' own values, and of the ranges that divide the hash
+ * space.
  */
 
 import assert from 'node:assert/strict'
@@ -43,7 +43,7 @@ const javaSdk: [PartitionKeyComponent, string, string][] = [
   [Number.MAX_VALUE, '05C1CBE367C53005FFEFFFFFFFFFFFFFFE', '31424D996457102634591FF245DBCC4D'],
 ]
 
-test('keys have the places that the Java SDK expects', () => {
+test('keys have the values that the Java SDK expects', () => {
   for (const [value, expected1, expected2] of javaSdk) {
     assert.equal(effectivePartitionKey(version1, [value]), expected1)
     assert.equal(effectivePartitionKey(version2, [value]), expected2)
@@ -63,7 +63,7 @@ const dotnetBaseline: [PartitionKeyComponent, string][] = [
 ]
 
 // PartitionKeyInternalTest.cs of azure-cosmos-dotnet-v3, checked there against the service: text, version 2,
-// and the hash that version 1 begins with.
+// and the hash at the start of version 1.
 const dotnetStrings: [string, string, string][] = [
   [latin.slice(0, 99), '072D8FA3228DD2A6C0A7129C845700E6', '05C19B2DC38FC0'],
   [latin.slice(0, 100), '023D5F0B62EBEF22A43564F267193B4D', '05C1DD5D814964'],
@@ -76,7 +76,7 @@ const dotnetStrings: [string, string, string][] = [
   [cyrillic.slice(0, 101), '0B6D25D07748AB9CA0F523D4BAD146C8', '05C1E3653D9F3E'],
 ]
 
-test('keys have the places that the .NET SDK expects', () => {
+test('keys have the values that the .NET SDK expects', () => {
   for (const [value, expected] of dotnetBaseline) assert.equal(effectivePartitionKey(version2, [value]), expected)
   for (const [value, expected2, start1] of dotnetStrings) {
     assert.equal(effectivePartitionKey(version2, [value]), expected2)
@@ -100,7 +100,7 @@ test('keys of kind Range are the values in ordered form', () => {
 const anyComponent: fc.Arbitrary<PartitionKeyComponent> = fc.oneof(
   { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
-  // Long ones, cut by version 1 anywhere, also inside a surrogate pair.
+  // Long strings, which version 1 cuts anywhere, also inside a surrogate pair.
   { weight: 2, arbitrary: fc.string({ unit: 'binary', minLength: 40, maxLength: 300 }) },
   { weight: 2, arbitrary: fc.string({ minLength: 95, maxLength: 300 }) },
   { weight: 2, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
@@ -119,7 +119,7 @@ for (const [name, definition, levels] of [
   ['version 2', version2, { minLength: 0, maxLength: 3 }],
   ['hierarchical keys', hierarchical, { minLength: 0, maxLength: 3 }],
 ] as const) {
-  test(`the SDK computes the same place for ${name}`, () => {
+  test(`the SDK computes the same value for ${name}`, () => {
     fc.assert(
       fc.property(fc.array(anyComponent, levels), key => {
         assert.equal(effectivePartitionKey(definition, key), sdkKey(definition, key))
@@ -129,7 +129,7 @@ for (const [name, definition, levels] of [
   })
 }
 
-test('strings longer than the working memory are hashed whole', () => {
+test('strings longer than the working memory are hashed completely', () => {
   for (const letter of ['a', 'é', '😀']) {
     const text = letter.repeat(20_000)
     for (const definition of [version1, version2]) {
@@ -137,7 +137,7 @@ test('strings longer than the working memory are hashed whole', () => {
     }
     assert.equal(effectivePartitionKey(version2, ['a', text]), sdkKey(version2, ['a', text]))
   }
-  // A long key leaves nothing behind for a short one.
+  // A long key leaves no bytes behind for a short one.
   assert.equal(effectivePartitionKey(version2, ['x']), sdkKey(version2, ['x']))
 })
 
@@ -185,7 +185,7 @@ test('ranges have the bounds that the service gives them', () => {
   assert.deepEqual(partitionRanges(ordered, 4), [{ min: '', maxExclusive: 'FF' }])
 })
 
-test('ranges follow on each other without a gap', () => {
+test('ranges are adjacent, without gaps', () => {
   for (const definition of [version1, version2, hierarchical]) {
     for (const count of [1, 2, 3, 5, 7, 100]) {
       const ranges = partitionRanges(definition, count)

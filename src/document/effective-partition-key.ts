@@ -1,9 +1,9 @@
 /**
- * The effective partition key: where in the hash space a partition key lies, and how that space is cut into
- * ranges.
+ * The effective partition key: the position of a partition key in the hash space, and the ranges of that
+ * space.
  *
- * It is upper-case hexadecimal, compared as text, and the same the SDKs compute, because bulk requests, feed
- * ranges and hierarchical queries are routed by the client:
+ * It is upper-case hexadecimal, compared as text. It equals what the SDKs compute, because clients route bulk
+ * requests, feed ranges and hierarchical queries themselves:
  *
  *   Hash, version 1   the 32-bit hash in ordered form, then the value itself in ordered form (strings are cut
  *                     at 100 characters)
@@ -11,9 +11,11 @@
  *   MultiHash         one version 2 hash for each level, so that a prefix of the key is a prefix here
  *   Range             the values in ordered form, without a hash
  *
- * Where the SDKs disagree with each other we follow the JavaScript SDK. The .NET SDK ends the ordered form of
- * 0 and 2 with a zero byte, and cuts long strings beyond ASCII at 101 bytes. That concerns version 1 after
- * its hash, so all of them agree on the range a key falls in.
+ * Where the SDKs disagree, this follows the JavaScript SDK. The .NET SDK ends the ordered form of 0 and 2
+ * with
+ * a zero byte, and cuts long non-ASCII strings at 101 bytes. This concerns only the part of version 1 after
+ * the
+ * hash, so all SDKs agree on the range of a key.
  */
 
 import { assert } from '../base/error.ts'
@@ -30,18 +32,21 @@ export interface EffectivePartitionKeyRange {
   maxExclusive: string
 }
 
-/** Type marks in front of a value, both where it is hashed and in ordered form. */
+/** Type marks before a value, in its hashed and in its ordered form. */
 const mark = { undefined: 0x00, null: 0x01, false: 0x02, true: 0x03, number: 0x05, string: 0x08 } as const
 
-/** Version 1 looks at no more of a string. */
+/** Version 1 uses only this many characters of a string. */
 const version1CharsMax = 100
 
-/** A number in ordered form: its mark, eight bits, and eight groups of seven. Hashed it has one byte less. */
+/**
+ * A number in ordered form: its mark, eight bits, then eight groups of seven. Its hashed form is a byte
+ * shorter.
+ */
 const numberBytesMax = 10
 
 const spaceEnd = 'FF'
 
-// Working memory, overwritten by each call and never read across calls: the functions here run to their end.
+// Scratch memory. Each call overwrites it, and no call depends on an earlier one.
 const scratch = new Uint8Array(3 * partitionKeyBytesMax + 64)
 const hash: Hash128 = { firstHigh: 0, firstLow: 0, secondHigh: 0, secondLow: 0 }
 const float = new DataView(new ArrayBuffer(8))
@@ -67,8 +72,8 @@ export function effectivePartitionKey(
 }
 
 /**
- * Where the items of a key lie, or of a prefix of a hierarchical key. No digit pair of a key is FF where a
- * level begins, so FF behind a prefix is above everything that continues it. The SDK forms the bound so.
+ * The range of a key, or of a prefix of a hierarchical key. No level of a key starts with FF, so a prefix
+ * followed by FF is above all its continuations. The SDK forms the bound in the same way.
  */
 export function effectivePartitionKeyPrefixRange(
   definition: PartitionKeyDefinition,
@@ -84,7 +89,7 @@ function hashVersion2(components: readonly PartitionKeyComponent[]): string {
   for (let level = 0; level < components.length; level++) {
     const component = components[level]!
     length = writeHashed(component, bytes, length)
-    // Version 1 ends a string with a zero byte, version 2 with one that UTF-8 never contains.
+    // Version 1 ends a string with a zero byte, version 2 with FF, which UTF-8 never contains.
     if (typeof component === 'string') bytes[length++] = 0xff
   }
   murmurHash128(bytes, length, hash)
@@ -92,8 +97,8 @@ function hashVersion2(components: readonly PartitionKeyComponent[]): string {
 }
 
 /**
- * Made in one call and not by adding up pieces: a string added up is a tree that must be flattened before it
- * can be compared, and then costs twice as much.
+ * Made in one call. A string made by concatenation is a rope that must be flattened before it can be
+ * compared, which doubles the cost.
  */
 function hexOfWords(a: number, b: number, c: number, d: number): string {
   const x = hexDigits
@@ -107,7 +112,7 @@ function hexOfWords(a: number, b: number, c: number, d: number): string {
 }
 
 /**
- * Only the first component counts, and a key without any, as legacy containers have, is the undefined one.
+ * Only the first component counts. A key without components, as in legacy containers, is the undefined one.
  */
 function hashVersion1(components: readonly PartitionKeyComponent[]): string {
   let component = components.length > 0 ? components[0]! : undefinedComponent
@@ -118,7 +123,9 @@ function hashVersion1(components: readonly PartitionKeyComponent[]): string {
   return orderedHex([murmurHash32(bytes, length), component])
 }
 
-/** Room for every component in any form, strings with mark and end, and for the hash's padding. */
+/**
+ * Room for every component in any form (strings with mark and terminator) and for the padding of the hash.
+ */
 function bufferFor(components: readonly PartitionKeyComponent[]): Uint8Array<ArrayBuffer> {
   let room = murmurBlockBytes
   for (let level = 0; level < components.length; level++) {
@@ -128,7 +135,7 @@ function bufferFor(components: readonly PartitionKeyComponent[]): Uint8Array<Arr
   return room <= scratch.length ? scratch : new Uint8Array(room)
 }
 
-/** Writes a component as it is hashed, a string without its end, and returns where it stopped. */
+/** Writes a component in hashed form (a string without its terminator) and returns the end. */
 function writeHashed(component: PartitionKeyComponent, bytes: Uint8Array, start: number): number {
   if (typeof component === 'string') {
     bytes[start] = mark.string
@@ -150,7 +157,7 @@ function markOf(component: boolean | null | typeof undefinedComponent): number {
   return component ? mark.true : mark.false
 }
 
-/** Lone surrogates become U+FFFD, in the SDK too, so keys that differ only in those share a place. */
+/** Lone surrogates become U+FFFD, also in the SDK. Keys that differ only in them have the same hash. */
 function writeUtf8(text: string, bytes: Uint8Array, start: number): number {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -160,7 +167,7 @@ function writeUtf8(text: string, bytes: Uint8Array, start: number): number {
   return start + text.length
 }
 
-/** The components in ordered form: texts of keys sort as the keys do. */
+/** The components in ordered form: these texts sort as the keys do. */
 function orderedHex(components: readonly PartitionKeyComponent[]): string {
   const bytes = bufferFor(components)
   let length = 0
@@ -176,15 +183,15 @@ function writeOrdered(component: PartitionKeyComponent, bytes: Uint8Array, start
   }
   bytes[start] = mark.string
   const end = writeUtf8(component, bytes, start + 1)
-  // One up, to keep zero free as the end.
+  // Each byte plus one, so that zero is free for the terminator.
   for (let at = start + 1; at < end; at++) bytes[at]!++
   bytes[end] = 0
   return end + 1
 }
 
 /**
- * The bits of the double, turned so that they sort as unsigned integers do: first eight of them, then seven
- * at a time with the lowest bit of each byte saying that more follows. Zeros at the end are left out.
+ * The bits of the double, changed so that they sort as unsigned integers. First eight bits, then seven per
+ * byte; the lowest bit of a byte says whether more follow. Zeros at the end are left out.
  */
 function writeOrderedNumber(value: number, bytes: Uint8Array, start: number): number {
   float.setFloat64(0, value)
@@ -211,9 +218,9 @@ function writeOrderedNumber(value: number, bytes: Uint8Array, start: number): nu
 }
 
 /**
- * Cuts the hash space into `count` ranges of equal size that follow on each other from "" to "FF". The bounds
- * are those of the service: i * floor(max / count), max being the largest hash. Keys of kind Range are not
- * spread by a hash, so that no cut could be fair in advance: they get one range.
+ * Divides the hash space into `count` adjacent ranges of equal size, from "" to "FF". The bounds are those of
+ * the service: i * floor(max / count), where max is the largest hash. Keys of kind Range have no hash, so no
+ * division could be fair in advance: they get one range.
  */
 export function partitionRanges(definition: PartitionKeyDefinition, count: number): EffectivePartitionKeyRange[] {
   assert(Number.isInteger(count) && count > 0, 'a container has at least one partition')

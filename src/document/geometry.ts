@@ -1,9 +1,10 @@
 /**
- * GeoJSON values and the geometry behind the spatial functions and operators of both query languages.
+ * GeoJSON values and the geometry for the spatial functions and operators of both query languages.
  *
  * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of
- * degrees, where GeoJSON draws its edges; distances and areas are those on the earth (WGS 84). Shapes across
- * the antimeridian are not cut.
+ * degrees, where GeoJSON draws its edges. Distances and areas are those on the earth (WGS 84). Shapes that
+ * cross
+ * the antimeridian are not split.
  */
 
 export type Position = readonly [longitude: number, latitude: number]
@@ -112,7 +113,7 @@ function isOnEdge(position: Position, [from, to]: readonly [Position, Position])
   )
 }
 
-/** Whether two edges cross in a point that is an end of neither. */
+/** Whether two edges cross in a point that is not an end of either. */
 function edgesCross([a, b]: readonly [Position, Position], [c, d]: readonly [Position, Position]): boolean {
   return cross(a, b, c) * cross(a, b, d) < 0 && cross(c, d, a) * cross(c, d, b) < 0
 }

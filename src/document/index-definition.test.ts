@@ -24,7 +24,7 @@ test('a path is written with quotes where a name needs them', () => {
   }
 })
 
-test('every path comes back as it was', () => {
+test('every path is read back as it was written', () => {
   const name = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 4 }).map(units => String.fromCharCode(...units)),
@@ -39,7 +39,7 @@ test('every path comes back as it was', () => {
   )
 })
 
-test('a text that no path has is a broken promise', () => {
+test('a text that is not an index path is an invariant error', () => {
   const texts = ['', '/', '/?', '?', 'a', 'a/?', '/a', '/a/', '/a?', '/a//?', '//?', '/a/?/', '/a/?/b/?', '/a/*', '/*']
   texts.push('/"a/?', '/"a"b/?', "/'a'/?", '/a b/?', '/[0]/?', '/"\\x"/?', '/"\n"/?', '/null/b c/?', '/-1/?', '/{}/?')
   for (const text of texts) assert.throws(() => parseIndexPath(text), InvariantError, text)

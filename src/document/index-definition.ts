@@ -1,21 +1,21 @@
 /**
- * What an index is about: its components, each a path into the item and a direction.
+ * The definition of an index: its components, each a path into the item and a direction.
  *
- * Paths are stored as text, `/address/"street name"/?` or `/tags/[]/?`. A name that is not made of letters,
- * digits and `_` is written as a JSON string, so that every name, also one with a slash, a quote or a lone
- * surrogate, comes back as it was. (Quoted names in the policies of users have no escapes; that syntax stays
- * at the edge.)
+ * Paths are stored as text, `/address/"street name"/?` or `/tags/[]/?`. A name with characters other than
+ * letters, digits and `_` is written as a JSON string. So every name is read back unchanged, also one with a
+ * slash, a quote or a lone surrogate. (Quoted names in users' policies have no escapes; that syntax is parsed
+ * at
+ * the edge.)
  */
 
 import { InvariantError } from '../base/error.ts'
 
 /**
- * Entries one item may have in an index of array elements. An entry costs about 10 us, so these hold a write
- * for 10 ms.
+ * Most entries of one item in an index of array elements. An entry costs about 10 us, so these take 10 ms.
  */
 export const indexEntriesPerItemMax = 1000
 
-/** The step to each element of the array that stands there; no property name can equal it. */
+/** The step to every element of an array. As a symbol it cannot equal a property name. */
 export const anyElement: unique symbol = Symbol('[]')
 
 export type IndexPath = readonly (string | typeof anyElement)[]
@@ -26,13 +26,15 @@ export interface IndexComponent {
 }
 
 export interface IndexDefinition {
-  /** Distinguishes the index from the others of its container. */
+  /** Identifies the index within its container. */
   readonly number: number
-  /** One, or several without any `anyElement`. */
+  /** One component, or several without `anyElement`. */
   readonly components: readonly IndexComponent[]
-  /** No two living items of a partition key, or of the whole container, may have the same key. */
+  /** Within a partition key (`partition`) or the container, no two living items may have the same key. */
   readonly uniqueness: Uniqueness
-  /** What its API says beyond that (sparse, partial), as JSON. Only the maker of its keys reads it. */
+  /**
+   * Further options of its API (sparse, partial), as JSON. Only the function that makes its keys reads them.
+   */
   readonly options?: unknown
 }
 
@@ -46,7 +48,7 @@ export function printIndexPath(path: IndexPath): string {
   return `/${[...steps, '?'].join('/')}`
 }
 
-/** Reads what `printIndexPath` wrote. Other text never got into the store. */
+/** Parses what `printIndexPath` wrote. The store holds no other text. */
 export function parseIndexPath(text: string): IndexPath {
   const path: (string | typeof anyElement)[] = []
   let at = 0

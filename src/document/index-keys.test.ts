@@ -7,7 +7,7 @@ import { type IndexDefinition, indexEntriesPerItemMax, parseIndexPath } from './
 import { indexedValueAt, indexKeys } from './index-keys.ts'
 import { encodeKey, type KeyComponent } from './ordered-key.ts'
 
-/** A path with a `-` in front is descending. */
+/** A path that starts with `-` is descending. */
 function index(...paths: string[]): IndexDefinition {
   const components = paths.map(text => ({
     path: parseIndexPath(text.startsWith('-') ? text.slice(1) : text),
@@ -68,7 +68,7 @@ test('a path goes through arrays to properties of elements and through arrays in
   expectKeys(index('/m/[]/[]/?'), { m: [[1, 2], 3, [2, [4]]] }, [[{ value: 1 }], [{ value: 2 }], [{ value: [4] }]])
 })
 
-test('where no array stands, a path through an array finds nothing', () => {
+test('a path through an array finds nothing where there is no array', () => {
   for (const tags of [undefined, null, 'text', { 0: 'a' }, []]) expectKeys(index('/tags/[]/?'), { tags }, [])
 })
 
@@ -81,7 +81,7 @@ test('several paths make one key when any of them has a value', () => {
   expectKeys(definition, { c: 1 }, [])
 })
 
-test('a cut key is told', () => {
+test('a cut key is reported', () => {
   assert.equal(indexKeys(index('/a/?'), { a: 'x'.repeat(254) }).isCut, false)
   assert.equal(indexKeys(index('/a/?'), { a: 'x'.repeat(255) }).isCut, true)
   const alike = ['a', `${'x'.repeat(300)}1`, `${'x'.repeat(300)}2`, 'b']
@@ -90,7 +90,7 @@ test('a cut key is told', () => {
   assert.equal(keys.length, 3, 'two different elements with one cut key are one entry')
 })
 
-test('an item with too many different elements has no entries and is told incomplete', () => {
+test('an item with too many different elements has no entries and is reported as incomplete', () => {
   const numbers = Array.from({ length: indexEntriesPerItemMax }, (_, number) => number)
   const full = indexKeys(index('/a/[]/?'), { a: [...numbers, ...numbers] })
   assert.equal(full.keys.length, indexEntriesPerItemMax)

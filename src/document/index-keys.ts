@@ -1,16 +1,17 @@
 /**
- * The entries an item has in an index.
+ * The entries that an item has in an index.
  *
  *   one path                       one key, or none when the item has no value there
  *   one path through an array      one key for each different value among the elements
  *   several paths                  one key, unless the item has no value at any of them
  *
- * In a unique index what is missing counts as null, as the service has it, so every item has a key there; and
- * a key that is too long ends in a hash of all of it instead of being cut, so that different values keep
- * different keys.
+ * In a unique index a missing value counts as null, as in the service, so every item has a key. A key that is
+ * too long is not cut there: it ends in a hash of the whole key, so that different values keep different
+ * keys.
  *
- * Only own properties of objects count. Arrays are entered by `anyElement` alone: they have no property
- * `length` or `0`.
+ * Only own properties of objects count. Only `anyElement` enters an array: arrays have no property `length`
+ * or
+ * `0`.
  */
 
 import { assert } from '../base/error.ts'
@@ -22,11 +23,11 @@ import { encodeFullKey, encodeKey, type KeyComponent } from './ordered-key.ts'
 export interface IndexKeys {
   /** All different. */
   readonly keys: readonly Uint8Array[]
-  /** A key is cut: equal keys may stand for different values. */
+  /** A key is cut: equal keys may belong to different values. */
   readonly isCut: boolean
   /**
-   * False when the item would have more than `indexEntriesPerItemMax` entries. It then has none: a part of
-   * them would still leave every reader of the index to look at the item itself.
+   * False when the item would have more than `indexEntriesPerItemMax` entries. Then it has none: with only
+   * some of them, a reader would still have to look at the item itself.
    */
   readonly isComplete: boolean
 }
@@ -95,7 +96,7 @@ function elementKeys(document: unknown, path: IndexPath, isDescending: boolean):
   return { keys: [...found.values()], isCut: hasCut, isComplete: true }
 }
 
-/** Recurses as often as the path goes through arrays. */
+/** Recursion depth: the number of arrays on the path. */
 function* valuesAt(document: unknown, path: IndexPath, from: number): Generator<unknown> {
   let value = document
   for (let at = from; at < path.length; at += 1) {

@@ -7,7 +7,7 @@ import sdkMurmurHash from '../../node_modules/@azure/cosmos/dist/esm/utils/hashi
 import { InvariantError } from '../base/error.ts'
 import { type Hash128, murmurHash32, murmurHash128 } from './murmur-hash.ts'
 
-/** A copy with room for padding, filled with what must not matter. */
+/** A copy with room for padding, filled with random bytes that must not matter. */
 function padded(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(bytes.length + 32).fill(0xaa)
   copy.set(bytes)
@@ -44,8 +44,8 @@ test('the 128-bit hash gives the published values', () => {
   assert.equal(hex(firstHigh, firstLow, secondHigh, secondLow), 'e34bbc7bbc071b6c7a433ca9c49a9347')
 })
 
-// PartitionKeyHashBaselineTest.Strings.xml of azure-cosmos-dotnet-v3. That class leaves out the byte that
-// ends a string, so its values are no effective partition keys, but they are hashes of 08 and the text.
+// PartitionKeyHashBaselineTest.Strings.xml of azure-cosmos-dotnet-v3. That class leaves out the terminator of
+// a string, so its values are not effective partition keys; they are hashes of 08 and the text.
 const baseline: [string, string][] = [
   ['', '6A63D2CF33E52BDBDFA3A1B71AF6E07E'],
   ['asdf', '498D89FE394B068D05EE6EB149D83908'],
@@ -72,6 +72,6 @@ test('both hashes agree with the SDK on any bytes', () => {
   )
 })
 
-test('a buffer that ends inside the last block is refused', () => {
+test('a buffer that ends inside the last block is an invariant error', () => {
   assert.throws(() => murmurHash32(new Uint8Array(15), 15), InvariantError)
 })

@@ -15,7 +15,7 @@ export interface Hash128 {
   secondLow: number
 }
 
-/** The buffer must reach to the end of the last block; room beyond `length` is overwritten with zeros. */
+/** The buffer must reach the end of the last block; bytes after `length` are overwritten with zeros. */
 export const murmurBlockBytes = 16
 
 /** The upper half of the 64-bit product of two unsigned 32-bit integers. */
@@ -33,10 +33,7 @@ function wordAt(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }
 
-/**
- * Zeros up to the end of the block make the tail a block like any other: a word of zeros mixes to zero, so it
- * leaves the hash as it is.
- */
+/** Fills the last block with zeros, so it needs no special case: a word of zeros does not change the hash. */
 function padToBlock(bytes: Uint8Array, length: number): number {
   const padded = (length + murmurBlockBytes - 1) & -murmurBlockBytes
   assert(padded <= bytes.length, 'the buffer to hash ends on a block boundary or later')
@@ -52,7 +49,7 @@ export function murmurHash32(bytes: Uint8Array, length: number): number {
     let word = Math.imul(wordAt(bytes, at), 0xcc9e2d51)
     word = Math.imul((word << 15) | (word >>> 17), 0x1b873593)
     hash ^= word
-    // Only whole words turn the hash; a tail is mixed in and left.
+    // Only whole words rotate the hash; a tail is only mixed in.
     if (at + 4 <= length) hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0
   }
   hash ^= length
@@ -143,7 +140,7 @@ export function murmurHash128(bytes: Uint8Array, length: number, out: Hash128): 
   out.secondLow = (h2l + h1l) | 0
 }
 
-/** What adding two low halves carries into the high half. */
+/** The carry from adding two low halves. */
 function carryOf(a: number, b: number): number {
   return (a + b) >>> 0 < a >>> 0 ? 1 : 0
 }

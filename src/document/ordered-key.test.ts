@@ -1,6 +1,5 @@
 /**
- * Tests of ordered keys: their order against the order of queries, cut keys and ranges, on random hostile
- * values.
+ * Tests of ordered keys against the order of queries, and of cut keys and ranges, on random hostile values.
  */
 
 import assert from 'node:assert/strict'
@@ -20,7 +19,7 @@ import {
 } from './ordered-key.ts'
 
 /**
- * Numbers below `bound` from a fixed seed (mulberry32): fast-check would take minutes for this many values.
+ * Numbers below `bound` from a fixed seed (mulberry32). fast-check would take minutes for this many values.
  */
 function seeded(seed: number): (bound: number) => number {
   let state = seed
@@ -81,7 +80,7 @@ function randomValue(depth = 3, textLengthMax?: number): SqlValue {
   return kind < 9 ? Array.from({ length: random(4) }, () => randomValue(depth - 1)) : randomObject(depth)
 }
 
-/** Often a near relative, because two random values mostly differ at once. */
+/** Often a variation of the value, because two random values mostly differ at once. */
 function relativeOf(value: SqlValue): SqlValue {
   if (random(3) === 0) return randomValue()
   if (typeof value === 'string') {
@@ -106,12 +105,12 @@ function relativeOf(value: SqlValue): SqlValue {
   return randomValue(1)
 }
 
-/** Lone surrogates come out as escapes. */
+/** Lone surrogates are shown as escapes. */
 function shown(...values: unknown[]): string {
   return values.map(value => JSON.stringify(value) ?? 'undefined').join(' and ')
 }
 
-/** The text of the message is costly for so many cases, so it is made only when it is needed. */
+/** Building the message is slow for so many cases, so it is built only when needed. */
 function expectEqual(actual: unknown, expected: unknown, describe: () => string): void {
   if (actual !== expected) assert.equal(actual, expected, describe())
 }
@@ -184,7 +183,7 @@ test('the order of composite keys is the order of their components, each in its 
   }
 })
 
-test('a cut key is the beginning of the whole key, so cutting never turns an order around', () => {
+test('a cut key is the start of the whole key, so cutting never reverses an order', () => {
   let cut = 0
   for (let round = 0; round < 50_000; round += 1) {
     const components = Array.from({ length: 1 + random(3) }, () => ({
@@ -218,7 +217,7 @@ test('cut(a) < cut(b) implies a < b', () => {
   }
 })
 
-test('a key stays what it is while others are made', () => {
+test('a key does not change while others are made', () => {
   const first = encodeKey([{ value: 'first' }]).key
   const before = Buffer.from(first).toString('hex')
   keyRange({ equals: 'first' })
@@ -233,7 +232,7 @@ test('large values have whole keys', () => {
   assert.ok(Buffer.concat(array.map(fullKey)).equals(fullKey(array).subarray(1, -1)))
 })
 
-test('a value nested too deeply is refused, one that items and queries can build is not', () => {
+test('a value nested too deeply is refused; one that items and queries can build is accepted', () => {
   const nested = (depth: number): SqlValue => {
     let value: SqlValue = []
     for (let left = depth - 1; left > 0; left -= 1) value = [value]
@@ -244,20 +243,20 @@ test('a value nested too deeply is refused, one that items and queries can build
   assert.equal(encodeKey([{ value: nested(100_000) }]).isCut, true)
 })
 
-test('a value that is small in memory and astronomical when written out is refused', () => {
+test('a value that is small in memory but huge when written out is refused', () => {
   let value: SqlValue = 'x'.repeat(1000)
   for (let level = 0; level < 40; level += 1) value = [value, value]
   assert.throws(() => fullKey(value), { name: 'RequestError', kind: 'too_large' })
   assert.equal(encodeKey([{ value }]).isCut, true)
 })
 
-test('what is not JSON is a mistake of the caller', () => {
+test('a value that is not JSON is an invariant error', () => {
   assert.throws(() => encodeKey([{ value: 1n }]), InvariantError)
   assert.throws(() => keyRange({ min: 1, minInclusive: true, max: 'a', maxInclusive: true }), InvariantError)
   assert.throws(() => keyRange({ min: null, minInclusive: true, max: false, maxInclusive: true }), InvariantError)
 })
 
-/** A bound and what it means, said without keys. */
+/** A bound and its meaning, expressed without keys. */
 function randomBound(textLengthMax?: number): { bound: KeyBound; holds: (value: SqlValue) => boolean } {
   const kind = random(6)
   if (kind === 0) {
@@ -336,7 +335,7 @@ test('the cut key of a value that satisfies a bound lies in the range; in an exa
   assert.ok(inexact > 10_000 && inexact < 90_000, 'both kinds of ranges come up')
 })
 
-test('a range behind equal components holds no key with another value before it', () => {
+test('a range after equal components holds no key with another value before it', () => {
   for (let round = 0; round < 50_000; round += 1) {
     const { bound, holds } = randomBound()
     const value = candidateFor(bound)
@@ -353,7 +352,7 @@ test('a range behind equal components holds no key with another value before it'
   }
 })
 
-test('a prefix that ends within a pair finds the strings that have it', () => {
+test('a prefix that ends inside a surrogate pair finds the strings that start with it', () => {
   const range = keyRange({ startsWith: 'a\ud83d' })
   const expected: [string, boolean][] = [
     ['a\ud83d', true],

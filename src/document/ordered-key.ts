@@ -1,13 +1,13 @@
 /**
- * Ordered keys: any value as bytes whose order, compared byte by byte, is the order of values.
+ * Ordered keys: any value as bytes that, compared byte by byte, sort as the values do.
  *
  *   undefined  10
  *   null       20
  *   boolean    30 for false, 31 for true
- *   number     40, then the double, big-endian, with its sign turned so that negative numbers come first
+ *   number     40, then the double, big-endian, with its sign flipped so that negative numbers come first
  *   string     50, then its text, then 00
  *   array      60, then its elements, then 00
- *   object     70, then its names (as strings) and values by turns, the names in order, then 00
+ *   object     70, then its names (as strings) and values in alternation, the names in order, then 00
  *
  * key-writer.ts says how texts are written, how keys of several components are put together and where they
  * are cut. The order is the one that queries sort by.
@@ -105,8 +105,8 @@ function writeContainer(value: object, depth: number): void {
 export type KeyPrimitive = null | boolean | number | string
 
 /**
- * What is asked of one component. A range never leaves the type of its ends, as `<` does not in queries. The
- * values are those of the language that asks; `KeyRangeOf` of that language understands them.
+ * A condition on one component. A range never leaves the type of its ends, like `<` in queries. The values
+ * belong to the language that asks; the `KeyRangeOf` of that language understands them.
  */
 export type KeyBound<V = KeyPrimitive> =
   | { readonly equals: unknown }
@@ -117,18 +117,19 @@ export type KeyBound<V = KeyPrimitive> =
   | { readonly defined: true }
 
 export interface KeyRangeOptions {
-  /** The direction of the component that the bound is about. */
+  /** The direction of the bound's component. */
   readonly isDescending?: boolean
-  /** The components before it, each equal to its value, with the directions they have in the index. */
+  /** The components before it, each equal to its value, with their directions in the index. */
   readonly after?: readonly KeyComponent[]
   readonly bytesMax?: number
 }
 
-/** Where keys lie, in the encoding of one language. */
+/** Computes a range in the key encoding of one language. */
 export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => KeyRange
 
 /**
- * Where the keys of all values lie that satisfy the bound, whether cut or not and whatever components follow.
+ * The range that holds the keys of all values that satisfy the bound: cut or not, and with any components
+ * after it.
  */
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [], bytesMax = indexKeyBytesMax } = options
@@ -143,7 +144,7 @@ function fullRange(bound: KeyBound): Ends {
     return [key, successor(key)]
   }
   if ('startsWith' in bound) {
-    // No string with this prefix lies above the prefix followed by the largest unit, whatever follows that.
+    // Every string with this prefix lies below the prefix followed by the largest unit and anything after it.
     return [
       withoutTerminator(keyOf(bound.startsWith)),
       successor(withoutTerminator(keyOf(`${bound.startsWith}\udfff`))),

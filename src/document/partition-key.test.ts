@@ -20,7 +20,7 @@ const malformed = { name: 'RequestError', kind: 'malformed' }
 
 const anyComponent: fc.Arbitrary<PartitionKeyComponent> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
-  // Any UTF-16 unit, so that lone surrogates come up.
+  // Any UTF-16 unit, so that lone surrogates occur.
   fc.array(fc.integer({ min: 0xd7f0, max: 0xe010 }), { maxLength: 5 }).map(units => String.fromCharCode(...units)),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.boolean(),
@@ -32,7 +32,7 @@ function toWire(key: readonly PartitionKeyComponent[]): string {
   return JSON.stringify(key.map(component => (component === undefinedComponent ? {} : component)))
 }
 
-test('a path names its properties, quoted where they need it', () => {
+test('a path names its properties, in quotes where they need them', () => {
   const cases: [string, string[]][] = [
     ['/a', ['a']],
     ['/a/b/c', ['a', 'b', 'c']],
@@ -47,7 +47,7 @@ test('a path names its properties, quoted where they need it', () => {
   for (const [path, names] of cases) assert.deepEqual(parsePartitionKeyPath(path), names, path)
 })
 
-test("a path that cannot be read is refused in the service's words", () => {
+test("a path that cannot be parsed is refused in the service's words", () => {
   for (const path of ['', '/', 'id', '/a/', '/a//b', '/a/*', '/*', '/a?', '/a b', '/a#b', '/"open', '/"a"b', '/a"b"']) {
     assert.throws(
       () => parsePartitionKeyPath(path),
@@ -79,7 +79,7 @@ test('a header holds strings, numbers, booleans, null and {} for undefined', () 
   for (const [header, key] of cases) assert.deepEqual(parsePartitionKeyHeader(header), key, header)
 })
 
-test('a header that is no partition key is refused', () => {
+test('a header that is not a partition key is refused', () => {
   const headers = [
     '',
     '"a"',
@@ -99,7 +99,7 @@ test('a header that is no partition key is refused', () => {
   }
 })
 
-test('a value has at most so many bytes, not characters, in a header and in an item', () => {
+test('the limit of a value is in bytes, not characters, in a header and in an item', () => {
   const paths = [['pk']]
   for (const letter of ['a', 'é', '漢', '😀']) {
     const longest = letter.repeat(Math.floor(partitionKeyBytesMax / Buffer.byteLength(letter)))
@@ -113,7 +113,7 @@ test('a value has at most so many bytes, not characters, in a header and in an i
   assert.throws(() => parsePartitionKeyHeader(`[${' '.repeat(100_000)}"a"]`), malformed)
 })
 
-test('what a client writes in a header is what is read from it', () => {
+test('a key that a client writes in a header is read back unchanged', () => {
   fc.assert(
     fc.property(anyKey, key => {
       assert.ok(partitionKeysEqual(parsePartitionKeyHeader(toWire(key)), key))
@@ -168,13 +168,13 @@ test('the SDK finds the same key in an item', () => {
   )
 })
 
-test('negative zero is zero wherever a key comes in', () => {
+test('negative zero becomes zero in headers and in items', () => {
   assert.ok(Object.is(parsePartitionKeyHeader('[-0]')[0], 0))
   assert.ok(Object.is(parsePartitionKeyHeader('[-0.0e5]')[0], 0))
   assert.ok(Object.is(extractPartitionKey({ pk: -0 }, [['pk']])[0], 0))
 })
 
-test('the canonical text is the one a reader expects', () => {
+test('the canonical text is plain JSON', () => {
   assert.equal(canonicalPartitionKey(['a"b']), '["a\\"b"]')
   assert.equal(canonicalPartitionKey([undefinedComponent]), '[{}]')
   assert.equal(canonicalPartitionKey(['a', null, undefinedComponent]), '["a",null,{}]')
@@ -183,7 +183,7 @@ test('the canonical text is the one a reader expects', () => {
   assert.throws(() => canonicalPartitionKey([Number.POSITIVE_INFINITY]), InvariantError)
 })
 
-test('canonical texts are equal exactly when the keys are, also after a passage through UTF-8', () => {
+test('canonical texts are equal exactly when the keys are, also after encoding to UTF-8', () => {
   const stored = (key: PartitionKeyComponent[]) => Buffer.from(canonicalPartitionKey(key)).toString()
   fc.assert(
     fc.property(anyKey, anyKey, (a, b) => {

@@ -1,11 +1,11 @@
 /**
- * Partition keys: how they are declared, read from a header or an item, compared and written down.
+ * Partition keys: how they are declared, read from a header or an item, compared and written.
  *
- * A key is a list of components, one for each path of the definition. A component that an item does not have
- * is `undefinedComponent`, which is a value of its own: different from null, written `{}` on the wire.
+ * A key is a list of components, one for each path of the definition. If an item has no value at a path, the
+ * component is `undefinedComponent`: a value different from null, written `{}` on the wire.
  *
- * Negative zero becomes zero on the way in. The two are equal as keys but hash differently, and one key must
- * not live in two places.
+ * Negative zero becomes zero on input. The two are equal as keys but hash differently, and one key must not
+ * have two positions in the hash space.
  */
 
 import { assert, RequestError } from '../base/error.ts'
@@ -16,7 +16,7 @@ export const partitionKeyBytesMax = 2048
 /** A hierarchical partition key has at most three levels. */
 export const partitionKeyLevelsMax = 3
 
-/** The component of an item that has no value there; the SDKs call it None. */
+/** The component when the item has no value there; the SDKs call it None. */
 export const undefinedComponent: unique symbol = Symbol('undefined partition key component')
 
 export type PartitionKeyComponent = string | number | boolean | null | typeof undefinedComponent
@@ -34,9 +34,9 @@ const backslash = 0x5c
 /**
  * The property names of a path such as `/a/b` or `/"quoted name"/x`.
  *
- * A quoted name ends at the first quote without a backslash before it and keeps its backslashes, because the
- * SDKs read it so and look for a property of that name. The service does not say which characters an unquoted
- * name may have; letters, digits, anything beyond ASCII and `_ - . : $` are accepted here.
+ * A quoted name ends at the first quote without a backslash before it, and keeps its backslashes, because the
+ * SDKs read it so and look for a property of that name. The service does not document which characters an
+ * unquoted name may have; letters, digits, non-ASCII characters and `_ - . : $` are accepted here.
  */
 export function parsePartitionKeyPath(path: string): string[] {
   const names: string[] = []
@@ -83,14 +83,13 @@ function refusePath(path: string, at: number): never {
 }
 
 /**
- * Every character of every level written as `\uXXXX`, with quotes and comma. Longer texts are not worth
- * parsing.
+ * Room for every character of every level as `\uXXXX`, with quotes and comma. Longer texts are not parsed.
  */
 const headerCharsMax = 2 + partitionKeyLevelsMax * (6 * partitionKeyBytesMax + 3)
 
 /**
- * The key in the x-ms-documentdb-partitionkey header, also found as a string in the operations of a bulk
- * request.
+ * Reads the x-ms-documentdb-partitionkey header. Operations of a bulk request carry the same text as a
+ * string.
  */
 export function parsePartitionKeyHeader(text: string): PartitionKeyComponent[] {
   const plain = plainStringIn(text)
@@ -125,8 +124,8 @@ export function parsePartitionKeyHeader(text: string): PartitionKeyComponent[] {
 }
 
 /**
- * The string in `["..."]` when it is short ASCII without escapes, as nearly all keys are, and undefined
- * otherwise. It takes a third of the time of JSON.parse, and every request to an item passes here.
+ * The string in `["..."]` if it is short ASCII without escapes, as nearly all keys are; otherwise undefined.
+ * It takes a third of the time of JSON.parse, and every item request needs it.
  */
 function plainStringIn(text: string): string | undefined {
   const end = text.length - 2
@@ -139,9 +138,8 @@ function plainStringIn(text: string): string | undefined {
 }
 
 /**
- * The key of an item. A property that is missing, or holds an object or an array, counts as undefined, as it
- * does in the Java and Python SDKs; a path leads through objects only. Inherited properties such as
- * `constructor` are missing.
+ * The key of an item. A missing property, an object or an array counts as undefined, as in the Java and
+ * Python SDKs. A path leads through objects only. Inherited properties such as `constructor` are missing.
  */
 export function extractPartitionKey(
   item: Record<string, unknown>,
@@ -163,7 +161,7 @@ export function extractPartitionKey(
 function toComponent(value: unknown): PartitionKeyComponent {
   switch (typeof value) {
     case 'string':
-      // UTF-8 has at most three bytes for each UTF-16 unit, so short strings need no counting.
+      // UTF-8 has at most three bytes for a UTF-16 unit, so short strings need no counting.
       if (value.length * 3 > partitionKeyBytesMax && Buffer.byteLength(value) > partitionKeyBytesMax) refuseSize()
       return value
     case 'number':
@@ -182,8 +180,7 @@ function refuseSize(): never {
 }
 
 /**
- * The one text of a key: equal for equal keys and different for different ones, fit for storing and
- * comparing.
+ * The canonical text of a key, for storing and comparing: equal for equal keys, different for different ones.
  *
  * It is valid JSON in which undefined is `{}`. JSON.stringify escapes lone surrogates, so they survive an
  * encoding to UTF-8 and stay distinct.

@@ -1,13 +1,14 @@
 /**
- * Regular expressions of users, on RE2.
+ * Regular expressions of users, run by RE2.
  *
- * A user's pattern never reaches the JavaScript engine: RE2 takes time linear in the text for every pattern,
- * at the price of backreferences and look-around.
+ * A user's pattern never reaches the JavaScript engine. RE2 takes time linear in the text for every pattern,
+ * but
+ * has no backreferences and no look-around.
  */
 
 import { RE2JS } from 're2js'
 
-/** Longer patterns are not written by people, and RE2's program grows with them. */
+/** People do not write longer patterns, and RE2's program grows with the pattern. */
 const patternCharsMax = 4096
 
 const flags: Readonly<Record<string, number>> = {
@@ -19,7 +20,7 @@ const flags: Readonly<Record<string, number>> = {
 
 export type Pattern = RE2JS
 
-/** A pattern that is not valid, or a letter that is none of `imsx`. */
+/** The pattern is not valid, or a letter is not one of `imsx`. */
 export class InvalidPattern extends Error {
   override readonly name = 'InvalidPattern'
 }
@@ -40,17 +41,14 @@ export function compilePattern(pattern: string, letters: string): Pattern {
 }
 
 /**
- * Linear in the text, but every character may be tried with every instruction of the pattern: some 4 of these
- * are a step.
+ * Cost of a match. It is linear in the text, but each character may be tried with each instruction of the
+ * pattern; about four such tries are one step.
  */
 export function patternSteps(pattern: Pattern, text: string): number {
   return (text.length * pattern.programSize()) / 4
 }
 
-/**
- * What the x modifier means, which RE2 does not know: blanks and # comments count only when escaped or in a
- * set.
- */
+/** Implements the x modifier, which RE2 lacks: blanks and # comments count only when escaped or in a set. */
 function withoutBlanks(pattern: string): string {
   let kept = ''
   let isInSet = false

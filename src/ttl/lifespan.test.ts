@@ -1,6 +1,6 @@
 /**
- * Tests of the rules of life: the matrix, what counts as a ttl, deadlines, and what a change of the default
- * leaves behind.
+ * Tests of the rules of expiry: the table, what counts as a ttl, deadlines, and how a change of default keeps
+ * the dead dead.
  */
 
 import assert from 'node:assert/strict'
@@ -40,7 +40,7 @@ describe('the matrix', () => {
         }
       })
     } else {
-      test(`${name}: the item lives in the second before ${lifespan} s have passed, and is dead at them and after`, () => {
+      test(`${name}: the item lives until the second before ${lifespan} s have passed, and is dead from then on`, () => {
         assert.equal(isAliveAfter(0), true)
         assert.equal(isAliveAfter(lifespan - 1), true)
         assert.equal(isAliveAfter(lifespan), false)
@@ -50,7 +50,7 @@ describe('the matrix', () => {
     }
   }
 
-  test('the shortest and the longest life are exact to the second', () => {
+  test('the shortest and the longest lifespan are exact to the second', () => {
     for (const lifespan of [1, 2_147_483_647]) {
       for (const [defaultTtl, ttl] of [
         [lifespan, undefined],
@@ -113,7 +113,7 @@ describe('an item ttl', () => {
     })
   }
 
-  test('a long one is not repeated in full', () => {
+  test('a long one is shortened in the message', () => {
     const text = invalidTtlText('x'.repeat(5000))
     assert.ok(text.startsWith(`The input ttl '"${'x'.repeat(99)}…' is invalid.`))
     assert.ok(text.length < 300)
@@ -132,8 +132,8 @@ describe('an item ttl', () => {
   }
 })
 
-describe('the deadline an item carries', () => {
-  test('is null when it inherits, beyond all time for -1, and the write plus n for n', () => {
+describe('the deadline stored with an item', () => {
+  test('is null when it inherits, beyond all time for -1, and the time of the write plus n for n', () => {
     assert.equal(ownDeadline(undefined, written), null)
     assert.equal(ownDeadline(-1, written), neverDeadline)
     assert.equal(ownDeadline(1, written), written + 1)
@@ -143,11 +143,11 @@ describe('the deadline an item carries', () => {
     assert.equal(ownDeadline(2_147_483_647, toEpochSeconds(4_000_000_000)), 6_147_483_647)
   })
 
-  test('of never is beyond every real one', () => {
+  test('of never is later than every real one', () => {
     assert.ok(neverDeadline > ownDeadline(2_147_483_647, toEpochSeconds(8_640_000_000_000))!)
   })
 
-  test('must lie after the write: a ttl that nobody checked is our mistake', () => {
+  test('must lie after the write: an unchecked ttl is an invariant error', () => {
     assert.throws(() => ownDeadline(0, written), InvariantError)
     assert.throws(() => ownDeadline(-2, written), InvariantError)
   })
@@ -157,15 +157,15 @@ describe('a change of the default', () => {
   const moment = toEpochSeconds(1000)
   // The policy before, the new default, the policy after.
   const rows: [TtlPolicy, number | null, TtlPolicy][] = [
-    // From off nobody has died, whatever comes.
+    // With expiry off, no item has died.
     [policy(null, -1, -1), null, policy(null, -1, -1)],
     [policy(null, -1, -1), -1, policy(-1, -1, -1)],
     [policy(null, -1, -1), 10, policy(10, -1, -1)],
-    // From -1 only those with a deadline of their own have.
+    // With -1, only items with an own deadline have died.
     [policy(-1, -1, -1), null, policy(null, -1, 1000)],
     [policy(-1, -1, -1), -1, policy(-1, -1, 1000)],
     [policy(-1, -1, -1), 10, policy(10, -1, 1000)],
-    // From n both kinds have.
+    // With n, items of both kinds have died.
     [policy(10, -1, -1), null, policy(null, 990, 1000)],
     [policy(10, -1, -1), -1, policy(-1, 990, 1000)],
     [policy(10, -1, -1), 5, policy(5, 990, 1000)],
@@ -185,20 +185,20 @@ describe('a change of the default', () => {
     })
   }
 
-  test('leaves the policy that it was made from alone', () => {
+  test('leaves the old policy object unchanged', () => {
     const before = Object.freeze(policy(10, -1, -1))
     changeDefault(before, null, moment)
     assert.deepEqual(before, policy(10, -1, -1))
   })
 
-  test('takes effect at once for items that were there before', () => {
+  test('takes effect at once for items that exist already', () => {
     const item = { ts: 990, deadline: null }
     const shorter = changeDefault(newPolicy(null), 10, moment)
     assert.equal(isAlive(livingAt(newPolicy(null), moment), item), true)
     assert.equal(isAlive(livingAt(shorter, moment), item), false)
   })
 
-  test('to longer or to off revives nobody, in the second of the change or later', () => {
+  test('to longer or to off revives no item, in the second of the change or later', () => {
     for (const [ttl, defaultTtl] of [
       [undefined, 10],
       [10, -1],
@@ -215,7 +215,7 @@ describe('a change of the default', () => {
     }
   })
 
-  test('does not touch what is written in the same second', () => {
+  test('does not affect items written in the same second', () => {
     const changed = changeDefault(changeDefault(newPolicy(1), 1, moment), null, moment)
     assert.equal(isAlive(livingAt(changed, moment), { ts: 1000, deadline: null }), true)
     assert.equal(isAlive(livingAt(changed, moment), { ts: 1000, deadline: 1001 }), true)
@@ -230,7 +230,7 @@ describe('a change of the default', () => {
   }
 })
 
-test('a new container condemns nobody, not even what was written in the first second of time', () => {
+test('in a new container no item is dead, not even one written in the first second of time', () => {
   for (const defaultTtl of [null, -1]) {
     const living = livingAt(newPolicy(defaultTtl), toEpochSeconds(0))
     assert.equal(isAlive(living, { ts: 0, deadline: null }), true)

@@ -1,9 +1,8 @@
 /**
- * How long an item lives, and therefore when it ends.
+ * How long an item lives, and therefore when it dies.
  *
- * Two may speak: the container (its default) and the item (its own ttl). The container has the first word:
- * when its default is absent, expiry is off and an item's ttl is only data. Otherwise the item has the last
- * word.
+ * Two settings decide: the container's default and the item's own ttl. The container comes first: without a
+ * default, expiry is off and an item's ttl is only data. With a default, the item's own ttl overrides it.
  *
  *   container default   item ttl       the item
  *   absent or null      anything       lives for ever
@@ -16,11 +15,14 @@
  * An inherited lifespan is never stored. It is looked up at the moment of reading, so changing a container's
  * default is one write, however many items it holds.
  *
- * Death is final. Because nothing is stored in the items, a longer default (or none) would revive those that
- * are dead and not yet removed. Two marks in the policy prevent it: when the default changes at T from n,
- * every inheriting item written at or before T - n has died and stays dead; when expiry was on at all, every
- * item with an own deadline at or before T has died and stays dead. Items written later lie beyond both marks
- * by construction: their `_ts` is at least T.
+ * Death is final. Because nothing is stored in the items, a longer default (or none) would revive items that
+ * are dead and not yet removed. Two marks in the policy prevent this when the default changes at T:
+ *
+ *   - if the old default was n seconds, every inheriting item written at or before T - n is dead and stays
+ *     dead;
+ *   - if expiry was on at all, every item with an own deadline at or before T is dead and stays dead.
+ *
+ * Items written later lie beyond both marks, because their `_ts` is at least T.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -30,7 +32,7 @@ import { neverDeadline, type TtlPolicy } from '../store/policy.ts'
 /** Time to live is an int32 number of seconds. */
 export const ttlSecondsMax = 2_147_483_647
 
-/** No item is as old as this: a mark that condemns nobody. */
+/** Older than every item: a mark with this value makes no item dead. */
 const beforeAllTime = -1
 
 export function newPolicy(defaultTtl: number | null): TtlPolicy {
@@ -47,7 +49,7 @@ export function changeDefault(policy: TtlPolicy, defaultTtl: number | null, mome
   }
 }
 
-/** The deadline an item carries with it: `null` when it inherits. `until` ends its life at the latest. */
+/** The deadline stored with an item; `null` when it inherits. The item dies no later than `until`. */
 export function ownDeadline(
   ttl: number | undefined,
   writtenAt: EpochSeconds,
@@ -66,10 +68,10 @@ export function isTtl(value: unknown): value is number {
 }
 
 /**
- * An item's own ttl as its JSON has it: seconds, -1, or undefined to inherit.
+ * An item's own ttl from its JSON: seconds, -1, or undefined to inherit.
  *
- * The documents say that null is not supported and Azure refuses it; people write it to mean "no ttl of its
- * own". It counts as absent unless `strict`.
+ * The service's documentation says that null is not supported, and Azure refuses it. People write it to mean
+ * "no ttl of its own". It counts as absent unless `strict`.
  */
 export function parseItemTtl(value: unknown, options: { strict: boolean }): number | undefined {
   if (value === undefined || (value === null && !options.strict)) return undefined

@@ -1,6 +1,4 @@
-/**
- * Tests of the predicate: how a policy and a moment become two thresholds, and how an item is judged by them.
- */
+/** Tests of the predicate: how a policy and a moment become two thresholds, and how they judge an item. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,8 +7,8 @@ import { neverDeadline } from '../store/policy.ts'
 import { isAlive, livingAt } from './living.ts'
 
 describe('the thresholds of a moment', () => {
-  // Default, the two marks; then, at second 1000, what an inheriting item and one with its own deadline must
-  // be after.
+  // Default and the two marks; then the two thresholds at second 1000, for inheriting items and for own
+  // deadlines.
   const rows: [number | null, number, number, number, number][] = [
     [null, -1, -1, -1, -1],
     [null, 300, 400, 300, 400],
@@ -20,7 +18,7 @@ describe('the thresholds of a moment', () => {
     [100, 950, 960, 950, 1000],
     [100, 900, 1000, 900, 1000],
     [100, 899, 999, 900, 1000],
-    // A default longer than all of time so far.
+    // A default longer than all time since 1970.
     [2_147_483_647, -1, -1, -1, 1000],
   ]
   for (const [defaultTtl, inheritedDeadAt, ownDeadAt, inheritedAfter, ownAfter] of rows) {

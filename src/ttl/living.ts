@@ -2,7 +2,7 @@
  * Who is alive at a moment: the one predicate that every read carries into storage and that the purger
  * negates.
  *
- * A policy and a moment reduce to two thresholds, so that judging an item is one comparison in any language:
+ * A policy and a moment reduce to two thresholds, so judging an item is one comparison in any language:
  *
  *   inherits   alive when writtenAt > max(inheritedDeadAt, moment - default)   default <= 0: only the mark
  *   own ttl    alive when deadline  > max(ownDeadAt, moment)                   expiry off: only the mark

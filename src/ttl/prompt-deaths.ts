@@ -1,10 +1,11 @@
 /**
- * Tells deaths at their deadlines: where a log is kept, whatever is dead is removed before anything is
- * written or the log is read.
+ * Logs deaths at their deadlines: in a container with a log, dead items are removed before every write and
+ * before every read of the log.
  *
- * Without this a death enters the log when the purger comes by, as the service documents it, and later
- * changes may come before it. The last sweep is asked for together with the write, so that an embedded store
- * takes both in one transaction at one moment; what dies in the very second of a write may come behind it.
+ * Without this, a death enters the log when the purger removes the item, as the service documents it. Later
+ * changes may then stand before it. The last sweep is sent together with the write, so an embedded store runs
+ * both in one transaction at one moment. An item that dies in the very second of a write may still come after
+ * that write.
  */
 
 import { sweepRowsMax } from '../base/limits.ts'

@@ -1,4 +1,4 @@
-/** Tests of where and when the purger sweeps, with its timer fired by hand and its sweeps recorded. */
+/** Tests of where and when the purger sweeps; the test fires its timer and records its sweeps. */
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
@@ -27,14 +27,14 @@ interface Sweep {
   readonly atMs: number
 }
 
-/** A purger whose time stands still until the test lets it run. */
+/** A purger whose time stands still until the test moves it. */
 class Bench {
   readonly clock = manualClock()
   readonly store = openStore(this.clock)
   readonly sweeps: Sweep[] = []
   readonly errors: object[] = []
   nowMs = 5000
-  /** Whether a request has arrived whenever the purger looks. */
+  /** Whether a request has arrived each time the purger checks. */
   isBusy = false
   /** Called before each sweep. */
   onSweep: (container: ContainerRecord) => unknown = () => {}
@@ -52,8 +52,7 @@ class Bench {
     t.mock.method(machine, 'setTimeout', (work: () => void, ms: number) => {
       if (ms < 100) this.nowMs += ms
       else this.#timer = work
-      // The short waits are those for an idle moment; they pass at once, but not before others had their
-      // turn.
+      // Short waits are waits for an idle moment. They end at once, but after other pending work.
       const timer = setTimeout(ms < 100 ? work : () => {}, 0)
       if (ms >= 100) this.#onTimer?.()
       return timer
@@ -83,7 +82,7 @@ class Bench {
     return this.#timer !== undefined
   }
 
-  /** Lets the next second come and the purger's pass end. */
+  /** Starts the next second and waits for the purger's pass to end. */
   async pass(): Promise<void> {
     const timer = this.#timer
     assert.ok(timer !== undefined, 'the purger has a timer')
@@ -111,7 +110,7 @@ async function withBacklog(bench: Bench, id: string, count: number, options: obj
 }
 
 describe('a pass', () => {
-  test('removes what is dead, in however many sweeps, and nothing else', async t => {
+  test('removes dead items, in as many sweeps as needed, and nothing else', async t => {
     const bench = new Bench(t).start()
     const container = await makeContainer(bench.store, 10)
     await putMany(bench.store, container, 250)
@@ -132,7 +131,7 @@ describe('a pass', () => {
     assert.ok(bench.sweeps.every(({ rowsMax }) => rowsMax <= sweepRowsMax))
   })
 
-  test('looks only where somebody is dead', async t => {
+  test('looks only into containers with dead items', async t => {
     const bench = new Bench(t).start()
     await makeContainer(bench.store, 10, { id: 'empty' })
     const young = await makeContainer(bench.store, 100, { id: 'young' })
@@ -156,7 +155,7 @@ describe('a pass', () => {
     assert.equal(await bench.rows(container), 0)
   })
 
-  test('comes again and again', async t => {
+  test('is repeated every second', async t => {
     const bench = new Bench(t).start()
     const container = await makeContainer(bench.store, 10)
     for (let round = 0; round < 5; round++) {
@@ -168,7 +167,7 @@ describe('a pass', () => {
     assert.equal(bench.purger.purged(container), 25)
   })
 
-  test('gives back what deleted containers held, after the dead', async t => {
+  test('removes the rows of deleted containers, after the dead items', async t => {
     const bench = new Bench(t).start()
     const doomed = await withBacklog(bench, 'a', 350)
     const other = await withBacklog(bench, 'b', 1)
@@ -180,7 +179,7 @@ describe('a pass', () => {
   })
 })
 
-test('in one container, those that inherit and those with a deadline of their own take turns', async t => {
+test('in one container, items that inherit and items with their own deadline take turns', async t => {
   const bench = new Bench(t)
   const container = await withBacklog(bench, 'a', 3)
   await putMany(bench.store, container, 3, 10)
@@ -221,7 +220,7 @@ describe('containers take turns', () => {
     assert.equal(bench.order(), 'ababab')
   })
 
-  test('and each with its own throughput spends its own', async t => {
+  test('and each spends its own throughput, if it has its own', async t => {
     const bench = new Bench(t)
     const rate = { kind: 'manual', ruPerSecond: 400 } as const
     const a = await withBacklog(bench, 'a', 200, { throughput: rate })
@@ -233,7 +232,7 @@ describe('containers take turns', () => {
   })
 })
 
-test('containers that share a throughput share what is left over of it', async t => {
+test('containers that share throughput share what is left over', async t => {
   const bench = new Bench(t)
   const shared = { kind: 'manual', ruPerSecond: 400 } as const
   const a = await withBacklog(bench, 'a', 1000, { shared })
@@ -304,7 +303,7 @@ describe('without enforced throughput', () => {
     )
   })
 
-  test('under an unbroken stream of requests a backlog gets one sweep per 50 ms', async t => {
+  test('under a constant stream of requests a backlog gets one sweep per 50 ms', async t => {
     const bench = new Bench(t).start()
     const container = await withBacklog(bench, 'a', 350)
     bench.clock.advance(10)
@@ -318,7 +317,7 @@ describe('without enforced throughput', () => {
 })
 
 describe('pausing', () => {
-  test('keeps the purger from removing anything until it goes on', async t => {
+  test('keeps the purger from removing anything until it is resumed', async t => {
     const bench = new Bench(t).start()
     const container = await withBacklog(bench, 'a', 5)
     bench.clock.advance(10)
@@ -332,7 +331,7 @@ describe('pausing', () => {
     assert.equal(await bench.rows(container), 0)
   })
 
-  test('in the middle of a pass ends it after the sweep under way', async t => {
+  test('in the middle of a pass ends it after the current sweep', async t => {
     const bench = new Bench(t).start()
     const a = await withBacklog(bench, 'a', 250)
     const b = await withBacklog(bench, 'b', 250)
@@ -344,7 +343,7 @@ describe('pausing', () => {
     assert.deepEqual([await bench.rows(a), await bench.rows(b)], [150, 250])
   })
 
-  test('does not give back deleted containers either', async t => {
+  test('keeps the rows of deleted containers too', async t => {
     const bench = new Bench(t).start()
     await bench.store.deleteContainer(await withBacklog(bench, 'a', 5))
     bench.purger.isPaused = true
@@ -370,14 +369,14 @@ describe('purging now', () => {
     assert.equal(await bench.purger.purgeNow([a, b]), 0)
   })
 
-  test('of exactly as many as a sweep takes ends', async t => {
+  test('ends when exactly as many items are dead as one sweep removes', async t => {
     const bench = new Bench(t).start()
     const container = await withBacklog(bench, 'a', 2 * sweepRowsMax)
     bench.clock.advance(10)
     assert.equal(await bench.purger.purgeNow([container]), 2 * sweepRowsMax)
   })
 
-  test('of a container that is gone removes nothing and does not fail', async t => {
+  test('of a deleted container removes nothing and does not fail', async t => {
     const bench = new Bench(t).start()
     const gone = await withBacklog(bench, 'a', 5)
     await bench.store.deleteContainer(gone)
@@ -394,8 +393,8 @@ describe('purging now', () => {
   })
 })
 
-describe('trouble', () => {
-  test('a container deleted in the middle of a pass does no harm to the others', async t => {
+describe('failures', () => {
+  test('a container deleted in the middle of a pass does not affect the others', async t => {
     const bench = new Bench(t).start()
     const a = await withBacklog(bench, 'a', 150)
     const b = await withBacklog(bench, 'b', 150)
@@ -410,7 +409,7 @@ describe('trouble', () => {
     assert.equal(await bench.store.reclaim(sweepRowsMax), false)
   })
 
-  test('one made anew under the same name is not mistaken for it', async t => {
+  test('a new container with the same name is not mistaken for the deleted one', async t => {
     const bench = new Bench(t).start()
     const a = await withBacklog(bench, 'a', 1)
     const old = await withBacklog(bench, 'b', 150)
@@ -426,7 +425,7 @@ describe('trouble', () => {
     assert.equal(bench.purger.purged(anew!), 0)
   })
 
-  test('a sweep that fails is logged, and the purger goes on with the next interval', async t => {
+  test('a sweep that fails is logged, and the purger continues at the next interval', async t => {
     const bench = new Bench(t).start()
     const container = await withBacklog(bench, 'a', 5)
     bench.clock.advance(10)
@@ -444,7 +443,7 @@ describe('trouble', () => {
   })
 })
 
-test('a container that cannot be swept does not keep the others waiting', async t => {
+test('a container that cannot be swept does not delay the others', async t => {
   const bench = new Bench(t).start()
   const a = await withBacklog(bench, 'a', 5)
   const b = await withBacklog(bench, 'b', 5)
@@ -457,14 +456,14 @@ test('a container that cannot be swept does not keep the others waiting', async 
 })
 
 describe('closing', () => {
-  test('ends the purger: no timer is left, and none comes back', async t => {
+  test('ends the purger: no timer is left, and none is set again', async t => {
     const bench = new Bench(t).start()
     assert.equal(bench.isWaiting, true)
     await bench.purger[Symbol.asyncDispose]()
     assert.equal(bench.isWaiting, false)
   })
 
-  test('in the middle of a pass waits for the sweep under way and begins no other', { timeout: 10_000 }, async t => {
+  test('in the middle of a pass waits for the current sweep and starts no other', { timeout: 10_000 }, async t => {
     const bench = new Bench(t).start()
     const a = await withBacklog(bench, 'a', 250)
     const b = await withBacklog(bench, 'b', 250)

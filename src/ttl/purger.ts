@@ -1,17 +1,17 @@
 /**
- * Decides where and when to sweep, and spends only what nobody else wants.
+ * Decides where and when to sweep, and uses only capacity that nobody else needs.
  *
- * Removing is not dying: the dead are invisible from their deadline on, whether or not the purger has come
- * by. So it may always wait, and it does:
+ * Dying and being removed are two things. A dead item is invisible from its deadline on, whether or not the
+ * purger has removed it. So the purger may always wait, and it does:
  *
- *   - With enforced throughput a container's sweep is paid with request units that its requests left over in
- *     the last closed second (units/budget.ts). None left: the backlog waits.
- *   - Without it the budget is the machine. A sweep is bounded to about a millisecond and runs when no request
- *     has arrived since the last one. Under an unbroken stream of requests a backlog still gets one sweep
- *     every 50 ms.
+ *   - With enforced throughput, a sweep is paid with request units that the container's requests did not use
+ *     in the last closed second (units/budget.ts). If there are none, the backlog waits.
+ *   - Without it, the budget is machine time. A sweep takes about a millisecond and runs when no request has
+ *     arrived since the last one. Under a constant stream of requests a backlog still gets one sweep every
+ *     50 ms.
  *
- * Containers take turns, one sweep each, so one container's backlog does not starve another's. What deleted
- * containers held is given back by the same rules, after the dead.
+ * Containers take turns, one sweep each, so the backlog of one does not starve another. Rows of deleted
+ * containers are removed by the same rules, after the dead items.
  */
 
 import { machine } from '../base/clock.ts'
@@ -25,7 +25,7 @@ import type { Ledger } from '../units/ledger.ts'
 import { hasDead } from './any-dead.ts'
 import { livingAt } from './living.ts'
 
-/** How often the purger looks for work when nothing else wakes it. */
+/** How often the purger looks for work. */
 export const purgeIntervalMs = 1000
 
 export interface PurgerOptions {
@@ -63,7 +63,7 @@ export class Purger implements AsyncDisposable {
     this.#isPaused = paused
   }
 
-  /** How many items of the container have been removed since the start. */
+  /** Items of the container that have been removed since the start. */
   purged(container: ContainerRecord): number {
     return this.#purged.get(container.number) ?? 0
   }
@@ -90,7 +90,7 @@ export class Purger implements AsyncDisposable {
 
   #schedule(): void {
     if (this.#isClosed) return
-    // Just after a second has closed its left-over budget is known.
+    // What a second leaves unspent is known just after it has closed.
     const untilNextMs = purgeIntervalMs - (machine.monotonicMs() % purgeIntervalMs) + 1
     this.#timer = machine.setTimeout(() => {
       this.#pass = this.#run()
@@ -130,8 +130,8 @@ export class Purger implements AsyncDisposable {
   }
 
   /**
-   * Another one is first in each pass: containers that share a throughput take turns at what is left over of
-   * it.
+   * Each pass starts with another container, so containers that share throughput take turns at what is
+   * unspent.
    */
   #inNewOrder(containers: readonly ContainerRecord[]): readonly ContainerRecord[] {
     const first = this.#passes++ % Math.max(1, containers.length)

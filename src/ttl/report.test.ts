@@ -1,4 +1,4 @@
-/** Tests of what can be said about life and death in a container, against what then happens there. */
+/** Tests of the reports on expiry, compared with what then happens in the container. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -23,14 +23,14 @@ async function fresh(defaultTtl: number | null) {
 }
 
 describe('the status', () => {
-  test('of an empty container has nothing in it', async () => {
+  test('of an empty container has only zeros', async () => {
     const { store, container } = await fresh(10)
     assert.deepEqual(await ttlStatus(store, container), {
       ...{ defaultTtl: 10, living: 0, backlog: 0, oldestDeadline: null, lagSeconds: 0 },
     })
   })
 
-  test('counts the living and the backlog, and says how long the oldest has been dead', async () => {
+  test('counts living items and the backlog, and says how long the oldest has been dead', async () => {
     const { clock, store, container } = await fresh(100)
     await put(store, container, 'inherits')
     await put(store, container, 'own', 40)
@@ -63,7 +63,7 @@ describe('the status', () => {
     assert.equal((await ttlStatus(store, container)).oldestDeadline, start + 10)
   })
 
-  test('still counts as backlog what died before expiry was turned off', async () => {
+  test('still counts as backlog the items that died before expiry was turned off', async () => {
     const { clock, store, container } = await fresh(10)
     await put(store, container, 'inherits')
     await put(store, container, 'own', 5)
@@ -77,7 +77,7 @@ describe('the status', () => {
     })
   })
 
-  test('knows when what inherited died under a default that is no longer there', async () => {
+  test('knows when inheriting items died, also after their default has gone', async () => {
     const { clock, store, container } = await fresh(10)
     await put(store, container, 'inherits')
     clock.advance(50)
@@ -87,7 +87,7 @@ describe('the status', () => {
     assert.deepEqual({ oldestDeadline, lagSeconds }, { oldestDeadline: start + 10, lagSeconds: 90 })
   })
 
-  test('never names a deadline that is still to come', async () => {
+  test('never names a deadline in the future', async () => {
     const { clock, store, container } = await fresh(10)
     await put(store, container, 'inherits')
     clock.advance(50)
@@ -98,9 +98,7 @@ describe('the status', () => {
   })
 })
 
-/**
- * Items of a container as they may have come about: written at different times, under defaults that changed.
- */
+/** Items with a realistic history: written at different times, under defaults that changed. */
 const events = fc.array(
   fc.oneof(
     {
@@ -127,7 +125,7 @@ async function happened(list: typeof events extends fc.Arbitrary<infer Events> ?
 const longAfter = 10_000_000
 
 describe('the forecast', () => {
-  test('splits its window into even buckets that follow each other', async () => {
+  test('splits its window into equal, adjacent buckets', async () => {
     const { store, container } = await fresh(10)
     const { buckets } = await forecast(store, container, { windowSeconds: 100, bucketCount: 4 })
     assert.deepEqual(
@@ -146,7 +144,7 @@ describe('the forecast', () => {
     )
   })
 
-  test('puts each item into the bucket of its deadline, by what ends it', async () => {
+  test('puts each item into the bucket of its deadline, by the rule that ends it', async () => {
     const { clock, store, container } = await fresh(50)
     await put(store, container, 'dead', 1)
     clock.advance(1)
@@ -168,7 +166,7 @@ describe('the forecast', () => {
     assert.deepEqual({ later, never }, { later: 1, never: 1 })
   })
 
-  test('of buckets that are no number of them, too many, or shorter than a second is refused', async () => {
+  test('is refused for a bucket number that is not whole, too large, or gives less than a second each', async () => {
     const { store, container } = await fresh(1)
     for (const [windowSeconds, bucketCount] of [
       [100, 0],
@@ -182,7 +180,7 @@ describe('the forecast', () => {
     assert.equal((await forecast(store, container, { windowSeconds: 1000, bucketCount: 1000 })).buckets.length, 1000)
   })
 
-  test('accounts for every living item once, and comes true', async () => {
+  test('counts every living item once, and comes true', async () => {
     await fc.assert(
       fc.asyncProperty(events, fc.integer({ min: 5, max: 300_000 }), async (list, windowSeconds) => {
         const { clock, store, container } = await happened(list)
@@ -213,7 +211,7 @@ describe('the preview of a change', () => {
     assert.deepEqual(await store.findContainer('d', 'c'), container)
   })
 
-  test('counts those with a deadline of their own that expiry was off for', async () => {
+  test('counts items with their own deadline while expiry is off', async () => {
     const { clock, store, container } = await fresh(null)
     await put(store, container, 'over', 50)
     await put(store, container, 'soon', 150)
@@ -226,7 +224,7 @@ describe('the preview of a change', () => {
     assert.deepEqual(await preview(store, container, null), { now: 0, within1h: 0, within24h: 0, later: 0, never: 4 })
   })
 
-  test('of something that is no default is refused', async () => {
+  test('is refused for a value that is not a default', async () => {
     const { store, container } = await fresh(10)
     for (const value of [0, -2, 1.5, 2_147_483_648]) {
       await assert.rejects(preview(store, container, value), { kind: 'malformed' })
@@ -334,7 +332,7 @@ describe('an item explained', () => {
     })
   }
 
-  test('is unknown when it was never there, was deleted, or has been removed', async () => {
+  test('is unknown when it was never written, was deleted, or has been removed', async () => {
     const { clock, store, container } = await fresh(100)
     await put(store, container, 'deleted')
     await store.write(container, { kind: 'delete', key: keyNamed('deleted') })
@@ -351,7 +349,7 @@ describe('an item explained', () => {
   })
 })
 
-test('counting goes over more rows than one turn looks at', async () => {
+test('counting works over more rows than one turn examines', async () => {
   const { clock, store, container } = await fresh(10)
   await putMany(store, container, 5000)
   clock.advance(1)

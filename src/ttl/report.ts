@@ -1,6 +1,5 @@
 /**
- * What can be said about life and death in a container: status, forecast, preview of a change, and one item
- * explained.
+ * Reports on expiry in a container: status, forecast, preview of a change, and the explanation of one item.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -14,7 +13,7 @@ import { hasDeadOf } from './any-dead.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 
-/** Buckets of an expiry forecast. */
+/** Most buckets of an expiry forecast. */
 const forecastBucketsMax = 1000
 
 export interface TtlStatus {
@@ -51,8 +50,8 @@ export async function ttlStatus(store: Store, container: ContainerRecord): Promi
 }
 
 /**
- * Where the default no longer says it, the distance of the two marks does: both were set by the change that
- * ended it.
+ * The default that inheriting dead items died under. If it is gone, the distance between the two marks gives
+ * it: the change that ended it set both.
  */
 function inheritedLifespan({ defaultTtl, inheritedDeadAt, ownDeadAt }: TtlPolicy): number {
   return defaultTtl !== null && defaultTtl > 0 ? defaultTtl : ownDeadAt - inheritedDeadAt
@@ -95,7 +94,7 @@ export interface Preview {
   readonly never: number
 }
 
-/** How many would die when, if the default were changed now. The spans do not overlap. */
+/** How many items would die, and when, if the default were changed now. The spans do not overlap. */
 export async function preview(store: Store, container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
   if (defaultTtl !== null && !isTtl(defaultTtl)) throw new RequestError('malformed', invalidTtlText(defaultTtl))
   const moment = await store.moment()
@@ -106,10 +105,11 @@ export async function preview(store: Store, container: ContainerRecord, defaultT
 }
 
 /**
- * Of the items that live now, how many a policy lets die at once and then up to each edge.
+ * Counts, of the items alive now, how many die at once under a policy and how many up to each edge.
  *
- * Under one policy the thresholds only rise, so what dies between two edges is what lies between their
- * thresholds.
+ * Under one policy the thresholds only rise, so items that die between two edges lie between the thresholds
+ * of
+ * the two.
  */
 async function deaths(
   store: Store,
@@ -175,7 +175,7 @@ export async function explain(store: Store, container: ContainerRecord, key: Ite
   const isMortal = effectiveTtl !== null && effectiveTtl > 0
   const state = isAlive(livingAt(policy, moment), item) ? 'alive' : 'dead'
   const rule = ruleOf(policy, moment, item)
-  // What ended an item under an earlier setting is no longer known.
+  // The deadline under an earlier setting is no longer known.
   const expiresAt = isMortal && rule !== 'final' ? ts + effectiveTtl : null
   return {
     ...{ state, rule, ts, defaultTtl, ttl, effectiveTtl, expiresAt },
@@ -225,7 +225,7 @@ function sentence(facts: {
   }
 }
 
-/** Before every second that an item can carry. */
+/** Earlier than every `_ts` and deadline of an item. */
 const beforeAll = -1
 const hourS = 3600
 const dayS = 24 * hourS

@@ -1,6 +1,5 @@
 /**
- * Tests of a rate enforced second by second, and of what is left over for the purger, with a clock turned by
- * hand.
+ * Tests of a rate enforced second by second, and of what is left over for the purger, with a manual clock.
  */
 
 import assert from 'node:assert/strict'
@@ -31,7 +30,7 @@ describe('requests', () => {
     assert.equal(budget.take(100, rate), 0)
   })
 
-  test('find a whole rate again in the next second, and no more than one after a long silence', () => {
+  test('get a whole rate again in the next second, and no more than one after a long pause', () => {
     const { clock, budget } = turned()
     for (const laterMs of [0, 1000, 1000, 60_000]) {
       clock.nowMs += laterMs
@@ -40,7 +39,7 @@ describe('requests', () => {
     }
   })
 
-  test('are told to come back in the next second', () => {
+  test('are told to retry in the next second', () => {
     for (const [intoSecondMs, waitMs] of [
       [0, 1000],
       [0.5, 1000],
@@ -59,7 +58,7 @@ describe('requests', () => {
     }
   })
 
-  test('that cost more than a whole second pass when it is untouched, and leave nothing of it', () => {
+  test('that cost more than a whole second are accepted when it is untouched, and use it up', () => {
     const { clock, budget } = turned()
     assert.equal(budget.take(1000, rate), 0)
     assert.ok(budget.take(1, rate) > 0)
@@ -69,7 +68,7 @@ describe('requests', () => {
     assert.ok(budget.take(1000, rate) > 0, 'the second is no longer untouched')
   })
 
-  test('meet a changed rate at once', () => {
+  test('see a changed rate at once', () => {
     const { budget } = turned()
     assert.equal(budget.take(400, rate), 0)
     assert.ok(budget.take(400, rate) > 0)
@@ -99,7 +98,7 @@ describe('the purger', () => {
     assert.equal(budget.spareRu(rate), 0)
   })
 
-  test('saves nothing up: what it did not spend in the next second is gone', () => {
+  test('saves nothing: what it did not spend in the next second is lost', () => {
     const { clock, budget } = turned()
     clock.nowMs += 1000
     assert.equal(budget.spareRu(rate), 400)
@@ -109,7 +108,7 @@ describe('the purger', () => {
     assert.equal(budget.spareRu(rate), 400)
   })
 
-  test('has the whole of a second in which nobody asked, also when the one before it was full', () => {
+  test('has the whole rate of a second without requests, also when the second before it was full', () => {
     const { clock, budget } = turned()
     budget.take(400, rate)
     clock.nowMs += 1000
@@ -126,14 +125,13 @@ describe('over thousands of seconds of random requests and a greedy purger', () 
   interface Request {
     readonly afterMs: number
     readonly chargeRu: number
-    /** Which part of what is left over the purger takes after this request. */
+    /** The part of the left-over units that the purger takes after this request. */
     readonly greed: number
-    /** Its sweep ends, and is paid for, only after the next request. */
+    /** The purger's sweep ends, and is paid for, only after the next request. */
     readonly isSlow: boolean
   }
 
-  // Mostly several requests in a second, sometimes minutes apart; now and then one that costs more than a
-  // second has.
+  // Mostly several requests in a second, sometimes minutes apart; a few cost more than a whole second.
   const request: fc.Arbitrary<Request> = fc.record({
     afterMs: fc.oneof(
       { arbitrary: fc.nat({ max: 400 }), weight: 8 },
@@ -185,7 +183,7 @@ describe('over thousands of seconds of random requests and a greedy purger', () 
     assert.ok(seconds > 5000, `only ${seconds} seconds were looked at`)
   })
 
-  test('requests are refused alike with and without the purger, and told to wait as long', () => {
+  test('requests are refused in the same way with and without the purger, with the same time to wait', () => {
     let refused = 0
     fc.assert(
       fc.property(requests, list => {

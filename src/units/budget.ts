@@ -6,13 +6,12 @@
  * only that. Hence two promises that no scheduling can break:
  *
  *   - in every second, what requests took plus what the purger spent of it is at most the provisioned rate;
- *   - requests meet the same refusals whether the purger runs or not.
+ *   - requests are refused in the same way whether the purger runs or not.
  *
- * Nothing is carried further than one second. An operation that alone costs more than a whole second's budget
- * is let through when the second is untouched, since otherwise it could never run.
+ * Nothing is saved for longer than one second. An operation that costs more than a whole second's budget is
+ * accepted if nothing was taken from the second yet; otherwise it could never run.
  *
- * Seconds are the machine's: a rate is about the world outside, also when the clock of the items is turned by
- * hand.
+ * Seconds are machine time: a rate concerns the real world, also when item time is moved by hand.
  */
 
 import { machine } from '../base/clock.ts'
@@ -27,7 +26,7 @@ export class Budget {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Takes the charge from the present second: 0 when it fits, otherwise the milliseconds to wait. */
+  /** Takes the charge from the present second. Returns 0 when it fits, otherwise the milliseconds to wait. */
   take(chargeRu: number, ruPerSecond: number): number {
     const nowMs = this.#monotonicMs()
     this.#closeSeconds(nowMs, ruPerSecond)
@@ -37,7 +36,7 @@ export class Budget {
     return 0
   }
 
-  /** What the last closed second has left over and nobody has spent yet. */
+  /** What the last closed second has left over and the purger has not spent yet. */
   spareRu(ruPerSecond: number): number {
     this.#closeSeconds(this.#monotonicMs(), ruPerSecond)
     return this.#spareRu
@@ -50,7 +49,7 @@ export class Budget {
   #closeSeconds(nowMs: number, ruPerSecond: number): void {
     const second = Math.floor(nowMs / 1000)
     if (second === this.#second) return
-    // Seconds in which nobody asked for anything have their whole rate left over; only the last one counts.
+    // A second without requests has its whole rate left over. Only the last closed second counts.
     const takenInLast = second === this.#second + 1 ? this.#takenRu : 0
     this.#spareRu = Math.max(0, ruPerSecond - takenInLast)
     this.#second = second

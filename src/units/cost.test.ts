@@ -1,4 +1,4 @@
-/** Tests of what operations cost, at the points the service documents and between them. */
+/** Tests of the cost of operations, at the points that the service documents and between them. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -45,6 +45,6 @@ test('a page costs something when it is empty, and more with each row and byte',
   assert.equal(pageRu(100, 100 * KiB), 6)
 })
 
-test('removing costs as much as the smallest write, whoever removes', () => {
+test('removing costs as much as the smallest write, for a client and for the purger', () => {
   assert.equal(deleteRu, writeRu(0))
 })

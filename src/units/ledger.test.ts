@@ -35,7 +35,7 @@ function enforced() {
   return { clock, ledger: new Ledger({ isEnforced: true, monotonicMs: () => clock.nowMs }) }
 }
 
-/** How many charges of one unit pass before one is refused. */
+/** How many charges of one unit are accepted before one is refused. */
 function charged(ledger: Ledger, payer: ContainerRecord): number {
   for (let passed = 0; ; passed++) {
     try {
@@ -56,7 +56,7 @@ describe('with enforcement', () => {
     assert.equal(charged(ledger, container(3, shared, null)), 1000, 'the database has lost nothing by it')
   })
 
-  test('where others give the rest of a rate, only a part of it is given', () => {
+  test('where other gateways give the rest of a rate, only a part of it is given here', () => {
     let gateways = 1
     const ledger = new Ledger({ isEnforced: true, monotonicMs: () => 5000, share: () => 1 / gateways })
     const owner = database(1, manual(1000))
@@ -66,7 +66,7 @@ describe('with enforcement', () => {
     assert.equal(charged(ledger, container(3, owner, null)), 333)
   })
 
-  test('containers without share the budget of their database', () => {
+  test('containers without their own throughput share the budget of their database', () => {
     const { clock, ledger } = enforced()
     const shared = database(1, manual(1000))
     const [first, second] = [container(1, shared, null), container(2, shared, null)]
@@ -98,12 +98,12 @@ describe('with enforcement', () => {
     assert.equal(ledger.spareRu(container(1, owner, autoscale(4000))), 4000)
   })
 
-  test('where nobody provisions anything the service’s minimum holds', () => {
+  test('without any provisioned throughput the service’s minimum holds', () => {
     const { ledger } = enforced()
     assert.equal(charged(ledger, container(1, database(1, null), null)), 400)
   })
 
-  test('a refusal is a throttling that says when to come back, and the next second keeps the promise', () => {
+  test('a refusal is a throttling that says when to retry, and a retry in the next second succeeds', () => {
     const { clock, ledger } = enforced()
     const payer = container(1, database(1, null), manual(400))
     clock.nowMs += 250
@@ -128,7 +128,7 @@ describe('with enforcement', () => {
   })
 })
 
-test('without enforcement nobody is refused and the purger has no limit', () => {
+test('without enforcement nothing is refused and the purger has no limit', () => {
   const ledger = new Ledger({ isEnforced: false, monotonicMs: () => 0 })
   const payer = container(1, database(1, null), manual(400))
   for (let charge = 0; charge < 10; charge++) ledger.charge(payer, 1_000_000)
@@ -138,7 +138,7 @@ test('without enforcement nobody is refused and the purger has no limit', () => 
   assert.equal(ledger.isEnforced, false)
 })
 
-test('the rate of a throughput is its own, the maximum of autoscale, or none', () => {
+test('the rate of a throughput is its manual rate, the maximum of autoscale, or none', () => {
   assert.equal(ruPerSecond(manual(700)), 700)
   assert.equal(ruPerSecond(autoscale(3000)), 3000)
   assert.equal(ruPerSecond(null), undefined)

@@ -1,6 +1,4 @@
-/**
- * Finds the budget that pays for a container: its own, or the one its database shares among its containers.
- */
+/** Finds the budget that pays for a container: its own, or the one that its database's containers share. */
 
 import { CapacityError } from '../base/error.ts'
 import { throughputDefault } from '../base/limits.ts'
@@ -14,8 +12,8 @@ export class Ledger {
   readonly #budgets = new Map<string, Budget>()
 
   /**
-   * Without enforcement charges are still reported, and nobody is ever refused. `share`: the part of each
-   * rate that is given here, when others give the rest.
+   * Without enforcement charges are still reported, but nothing is refused. `share` is this gateway's part of
+   * every rate, when several gateways serve one store.
    */
   constructor(options: { isEnforced: boolean; monotonicMs?: () => number; share?: () => number }) {
     this.#isEnforced = options.isEnforced
@@ -27,7 +25,7 @@ export class Ledger {
     return this.#isEnforced
   }
 
-  /** Throws when the container's second is used up. */
+  /** Throws when the budget of the current second is used up. */
   charge(container: ContainerRecord, chargeRu: number): void {
     if (!this.#isEnforced) return
     const waitMs = this.#budgetOf(container).take(chargeRu, this.#rateOf(container))
@@ -65,7 +63,7 @@ export class Ledger {
   }
 }
 
-/** An autoscale rate counts with its maximum: scaling up to it is instant. */
+/** Autoscale counts with its maximum, because scaling up is instant. */
 export function ruPerSecond(throughput: Throughput | null): number | undefined {
   if (throughput === null) return undefined
   return throughput.kind === 'manual' ? throughput.ruPerSecond : throughput.maxRuPerSecond

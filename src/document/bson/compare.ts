@@ -1,12 +1,12 @@
 /**
- * The one order of all values.
+ * The order of all BSON values.
  *
  *   MinKey < undefined < null < numbers < string, symbol < document < array < binary < ObjectId < bool
  *   < date < timestamp < regular expression < DBPointer < code < code with scope < MaxKey
  *
  * Numbers are ordered by value, NaN first. Documents are ordered field by field: by rank of the value, then
- * by name, then by the value itself. Arrays likewise without names. Binary data is ordered by length, subtype
- * and content.
+ * by name, then by the value itself. Arrays are ordered likewise, without names. Binary data is ordered by
+ * length, subtype and content.
  */
 
 import { compareNumbers } from './number.ts'
@@ -15,10 +15,7 @@ import { type NumericValue, type Value, valueAt } from './value.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
 import { BsonWriter } from './writer.ts'
 
-/**
- * Values as documents hold them: negative, zero or positive as the left one is below, equal to or above the
- * right one.
- */
+/** Compares encoded values: negative, zero or positive if left is below, equal to or above right. */
 export function compareAt(
   left: Uint8Array,
   leftType: number,
@@ -140,7 +137,7 @@ function compareInt64At(
   return (int32At(left, leftStart) >>> 0) - (int32At(right, rightStart) >>> 0)
 }
 
-/** Byte by byte, the shorter one first when it is the beginning of the other. */
+/** Byte by byte. A prefix comes before the longer one. */
 function compareBytes(
   left: Uint8Array,
   leftStart: number,
@@ -157,7 +154,7 @@ function compareBytes(
   return leftLength - rightLength
 }
 
-/** Recurses as deep as documents nest, which validation bounds. */
+/** Recursion depth: the nesting of documents, which validation bounds. */
 function compareElements(
   left: Uint8Array,
   leftStart: number,
@@ -189,7 +186,7 @@ function compareElements(
   }
 }
 
-/** Values that have been decoded. A missing one ranks as `undefined`. */
+/** Compares decoded values. A missing one ranks as `undefined`. */
 export function compareValues(left: Value | undefined, right: Value | undefined): number {
   const leftType = left?.type ?? 0
   const rightType = right?.type ?? 0
@@ -205,7 +202,7 @@ export function compareValues(left: Value | undefined, right: Value | undefined)
   return compareAt(a.bytes, leftType, a.start, b.bytes, rightType, b.start)
 }
 
-/** By code point, as their UTF-8 is ordered: UTF-16 has the surrogates below U+E000. */
+/** By code point, as UTF-8 is ordered. In UTF-16, surrogates would come before U+E000. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const length = Math.min(left.length, right.length)
@@ -225,7 +222,7 @@ export function equalValues(left: Value | undefined, right: Value | undefined): 
   return compareValues(left, right) === 0
 }
 
-/** Where the value lies as bytes; those of most values are made for the purpose. */
+/** The encoded value. Most values are encoded for this call. */
 export function bytesOf(value: Value): { readonly bytes: Uint8Array; readonly start: number } {
   if ((value.type === bsonType.document || value.type === bsonType.array) && value.raw !== undefined) return value.raw
   const writer = new BsonWriter(64)

@@ -1,6 +1,6 @@
 /**
- * Arithmetic on decimals: exact on integers, then rounded once to 34 digits. Roots, powers and logarithms
- * carry more digits first.
+ * Arithmetic on decimals: exact on integers, then rounded once to 34 digits. Roots, powers and logarithms use
+ * guard digits.
  */
 
 import {
@@ -86,9 +86,7 @@ export function divideDecimals(left: Decimal, right: Decimal): Decimal {
   return roundDecimal(withoutZeros(finite(isNegative, quotient, wanted - shift), wanted))
 }
 
-/**
- * Drops zeros at the end until the exponent is as wanted: an exact quotient has no more digits than it needs.
- */
+/** Drops trailing zeros until the exponent is `wanted`, so that an exact quotient has no needless digits. */
 function withoutZeros({ isNegative, coefficient, exponent }: FiniteDecimal, wanted: number): FiniteDecimal {
   let digits = coefficient
   let scale = exponent
@@ -99,7 +97,7 @@ function withoutZeros({ isNegative, coefficient, exponent }: FiniteDecimal, want
   return finite(isNegative, digits, scale)
 }
 
-/** What is left over when the quotient is truncated; it has the sign of the dividend. */
+/** The remainder of a truncated division; it has the sign of the dividend. */
 export function modDecimals(left: Decimal, right: Decimal): Decimal {
   if (left.kind !== 'finite' || right.kind === 'nan' || isZero(right)) return decimalNan
   if (right.kind === 'infinity') return left
@@ -109,10 +107,10 @@ export function modDecimals(left: Decimal, right: Decimal): Decimal {
   return roundDecimal(finite(left.isNegative, dividend % divisor, exponent))
 }
 
-/** Rounded to so many digits behind the point, or to tens, hundreds … when there are fewer than none. */
+/** Rounds to so many decimal places. A negative number of places means tens, hundreds and so on. */
 export function roundToPlace(decimal: Decimal, place: number, mode: RoundingMode): Decimal {
   if (decimal.kind !== 'finite' || -place <= decimal.exponent) {
-    // MongoDB shows the places it was asked for, as far as there are digits for them.
+    // MongoDB shows as many places as asked for, if there are digits for them.
     if (decimal.kind !== 'finite') return decimal
     const shift = Math.min(decimal.exponent + place, decimalDigitsMax - digitsOf(decimal.coefficient))
     return shift <= 0
@@ -128,7 +126,7 @@ export function roundToPlace(decimal: Decimal, place: number, mode: RoundingMode
   return roundDecimal(finite(isNegative, kept, -place))
 }
 
-/** Digits that intermediate results carry beyond those of the result. */
+/** Additional digits of intermediate results. */
 const guardDigits = 16
 
 export function sqrtDecimal(decimal: Decimal): Decimal {
@@ -157,7 +155,7 @@ function integerRoot(value: bigint): bigint {
   }
 }
 
-/** Fixed point numbers of the functions below: integers that stand for themselves divided by 10^scale. */
+/** A fixed-point number: `value` / 10^scale. */
 interface Fixed {
   readonly value: bigint
   readonly scale: number
@@ -204,7 +202,7 @@ function fixedLnTen(scale: number): bigint {
   return lnTen / powerOfTen(lnTenScale - scale)
 }
 
-/** The logarithm of a positive number as a fixed point number. */
+/** The logarithm of a positive number in fixed point. */
 function lnOf({ coefficient, exponent }: FiniteDecimal, scale: number): bigint {
   const digits = digitsOf(coefficient)
   const mantissa = toFixed(finite(false, coefficient, 1 - digits), scale + guardDigits)
@@ -232,7 +230,7 @@ export function log10Decimal(decimal: Decimal): Decimal {
   })
 }
 
-/** e to the power of value / 10^scale: by tens first, then by a series for what is left. */
+/** e to the power of value / 10^scale: first powers of ten, then a series for the rest. */
 function expOf(value: bigint, scale: number): Decimal {
   const one = powerOfTen(scale)
   const ten = fixedLnTen(scale)
@@ -298,13 +296,13 @@ export function powDecimals(base: Decimal, exponent: Decimal): Decimal {
   return base.isNegative && isOdd ? negateDecimal(result) : result
 }
 
-/** The power itself when it is small enough to be computed by multiplying. */
+/** The exact power, if it is small enough to be computed by multiplying. */
 function exactPower({ coefficient, exponent }: FiniteDecimal, power: bigint): FiniteDecimal | undefined {
   if (power < 0n || power > 1000n || digitsOf(coefficient) * Number(power) > 4000) return undefined
   return finite(false, coefficient ** power, exponent * Number(power))
 }
 
-/** The number as an integer, when it is one that is worth looking at. */
+/** The number as an integer; undefined if it is not one. */
 export function integerOf(decimal: Decimal): bigint | undefined {
   if (decimal.kind !== 'finite') return undefined
   const { coefficient, exponent, isNegative } = decimal

@@ -1,9 +1,9 @@
 /**
- * IEEE 754 decimal128: numbers of 34 decimal digits, as exact arithmetic on integers and one rounding, half
- * to even.
+ * IEEE 754 decimal128: numbers of 34 decimal digits, computed exactly on integers and rounded once, half to
+ * even.
  *
- * In the bytes it is the binary integer encoding: sign, 14 bits of biased exponent, 113 bits of coefficient.
- * Everything that claims a larger coefficient than 34 nines is zero.
+ * The bytes use the binary integer encoding: sign, 14 bits of biased exponent, 113 bits of coefficient. A
+ * coefficient above 34 nines means zero.
  */
 
 import { bsonType } from './types.ts'
@@ -69,7 +69,7 @@ function clampExponent(exponent: number): number {
 
 const powers: bigint[] = [1n]
 
-/** 10^exponent. Those that arithmetic on 34 digits meets are kept. */
+/** 10^exponent. Small powers are cached. */
 export function powerOfTen(exponent: number): bigint {
   if (exponent > 128) return 10n ** BigInt(exponent)
   while (powers.length <= exponent) powers.push(powers.at(-1)! * 10n)
@@ -94,7 +94,7 @@ export function divideRounded(dividend: bigint, divisor: bigint, mode: RoundingM
   return isUp ? quotient + 1n : quotient
 }
 
-/** The nearest number that 34 digits and the range of exponents can hold. */
+/** The nearest number within 34 digits and the range of exponents. */
 export function roundDecimal({ isNegative, coefficient, exponent }: FiniteDecimal): Decimal {
   let digits = coefficient
   let scale = exponent
@@ -123,7 +123,7 @@ export function compareFinite(left: FiniteDecimal, right: FiniteDecimal): number
   const rightSign = right.coefficient === 0n ? 0 : right.isNegative ? -1 : 1
   if (leftSign !== rightSign) return leftSign < rightSign ? -1 : 1
   if (leftSign === 0) return 0
-  // The number of digits tells most of them apart without making large integers.
+  // The number of digits decides most cases without large integers.
   const leftTop = digitsOf(left.coefficient) + left.exponent
   const rightTop = digitsOf(right.coefficient) + right.exponent
   if (leftTop !== rightTop) return leftTop < rightTop ? -leftSign : leftSign
@@ -137,7 +137,7 @@ const parsedDigitsMax = 40
 const signalling = /^[+-]?(?:nan|inf|infinity)$/i
 const numeral = /^([+-])?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
-/** Reads `12.50`, `-1E+3`, `NaN`, `Infinity`; undefined when the text is no number. */
+/** Reads `12.50`, `-1E+3`, `NaN`, `Infinity`; undefined if the text is not a number. */
 export function parseDecimal(text: string): Decimal | undefined {
   if (signalling.test(text)) {
     if (text.toLowerCase().endsWith('nan')) return decimalNan
@@ -151,7 +151,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   // An exponent of a million digits is as far out of range as this one.
   const exponent = Math.min(1e9, Math.max(-1e9, Number(power))) - fraction.length
   if (digits.length <= parsedDigitsMax) return roundDecimal(finite(sign === '-', BigInt(digits), exponent))
-  // Of the digits that rounding drops anyway it only matters whether one of them is not zero.
+  // Rounding drops these digits; it only matters whether one of them is not zero.
   const rest = /[1-9]/.test(digits.slice(parsedDigitsMax)) ? '1' : '0'
   const coefficient = BigInt(digits.slice(0, parsedDigitsMax) + rest)
   return roundDecimal(finite(sign === '-', coefficient, exponent + digits.length - parsedDigitsMax - 1))

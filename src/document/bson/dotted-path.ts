@@ -1,9 +1,9 @@
-/** Paths into documents, part by part. */
+/** Splits paths into documents into their parts. */
 
 export interface PathPart {
   /** In UTF-8. */
   readonly name: Uint8Array
-  /** It can mean an element of an array. */
+  /** The part may mean an array element. */
   readonly isNumber: boolean
 }
 

@@ -1,12 +1,12 @@
 /**
- * The entries a BSON document has in an index.
+ * The entries that a BSON document has in an index.
  *
  *   plain       one for each tuple of its values (key-tuples.ts). An array has an entry for each element and
  *               one for the whole array, so that any comparison of a filter finds it.
- *   sparse      none when no path leads anywhere
+ *   sparse      none when the document has no value at any path
  *   partial     none unless the document satisfies the index's filter
  *
- * Missing values count as null. (JSON's twin is document/index-keys.ts.)
+ * Missing values count as null. (document/index-keys.ts does the same for JSON.)
  */
 
 import { assert, RequestError } from '../../base/error.ts'
@@ -28,7 +28,7 @@ export interface BsonIndexOptions {
   readonly partialFilter?: string
 }
 
-/** Whether a document satisfies the filter of a partial index, which only the query language can say. */
+/** Whether a document satisfies the filter of a partial index. The query language provides this function. */
 export type PartialFilter = (filter: string) => (document: Uint8Array) => boolean
 
 const noKeys: IndexKeys = { keys: [], isCut: false, isComplete: true }
@@ -41,7 +41,7 @@ interface Prepared {
   readonly isIncluded: (document: Uint8Array) => boolean
 }
 
-/** Definitions are few and long-lived; what is prepared for one goes with it. */
+/** Definitions are few and live long, so what is prepared for each is cached. */
 export function bsonKeyMaker(partialFilter: PartialFilter): KeyMaker {
   const known = new WeakMap<IndexDefinition, Prepared>()
   const prepare = (definition: IndexDefinition): Prepared => {
@@ -85,7 +85,7 @@ function partsOf(bytes: Uint8Array, tuple: KeyTuple, { components }: IndexDefini
   })
 }
 
-/** Keys without repetition. One is common, and needs no set. */
+/** Keys without duplicates. Most documents have one key, which needs no set. */
 class KeySet {
   readonly #keys: Uint8Array[] = []
   #seen: Set<string> | undefined
@@ -111,7 +111,7 @@ function textOf(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }
 
-/** Whether anything stands at the path, through whatever arrays. */
+/** Whether there is a value at the path, through any arrays. */
 function leadsSomewhere(
   bytes: Uint8Array,
   start: number,

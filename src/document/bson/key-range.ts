@@ -1,6 +1,6 @@
 /**
- * Where in an index the keys of BSON values lie that satisfy a bound. (JSON's twin is in
- * document/ordered-key.ts.)
+ * Ranges of index keys for BSON values that satisfy a bound. (document/ordered-key.ts does the same for
+ * JSON.)
  */
 
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
@@ -14,11 +14,11 @@ import { double, string, type Value } from './value.ts'
 const reliableBytes = indexKeyBytesMax - hashTailBytes
 
 /**
- * A range stays within the rank of its ends, except for MinKey and MaxKey, which have everything above and
- * below them.
+ * A range stays within the rank of its ends. MinKey and MaxKey are exceptions: all values lie above or below
+ * them.
  *
- * Null is asked for as the range from `undefined` to null. Ranges with null in them are never exact: a path
- * that ends in an empty array has the key of a missing value, which a filter does not take for one.
+ * A search for null is the range from `undefined` to null. A range that includes null is never exact: a path
+ * that ends in an empty array has the same key as a missing value, but a filter for null does not match it.
  */
 export function bsonKeyRange(bound: KeyBound<Value>, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [] } = options
@@ -62,7 +62,7 @@ function highEnd(max: Value, isInclusive: boolean): Uint8Array {
   return isInclusive ? successor(key) : key
 }
 
-/** Where the values begin that can be below a bound. NaN is below nothing. */
+/** The lowest values that can be below a bound. NaN is below nothing. */
 function firstBeside({ max }: { readonly max: Value }): Uint8Array {
   if (max.type === bsonType.maxKey) return first
   const itsRank = rankOf(max.type)

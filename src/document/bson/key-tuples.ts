@@ -1,16 +1,16 @@
 /**
- * The values that a document has at the paths of an index or of an order: one tuple, or several where an
- * array is met.
+ * The values that a document has at the paths of an index or a sort: one tuple, or several if there is an
+ * array.
  *
  *   { a: 1, b: 2 }                       by a, b        (1, 2)
  *   { a: [1, 2], b: 3 }                  by a, b        (1, 3) (2, 3)
  *   { a: [{ b: 1, c: 2 }, { b: 3 }] }    by a.b, a.c    (1, 2) (3, null)
  *   { a: [] }                            by a           (undefined)
  *
- * What is missing counts as null. An array directly within an array is a value. A part of a path that is a
- * number means the element at that place, unless elements of the array have a field of that name. Two paths
- * that lead into two different arrays would make a tuple for each pair of elements; this is refused, as
- * MongoDB does.
+ * A missing value counts as null. An array directly within an array is a value. A number in a path means the
+ * element with that index, unless elements of the array have a field of that name. Two paths into two
+ * different
+ * arrays would make a tuple for each pair of elements; this is refused, as MongoDB does.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -18,7 +18,9 @@ import type { PathPart } from './dotted-path.ts'
 import { bsonType } from './types.ts'
 import { ElementCursor, findElement, textAt } from './view.ts'
 
-/** A value of the document. `null` and `undefined` need not stand in it. */
+/**
+ * A value of the document. One of type `null` or `undefined` may stand for a missing value, without bytes.
+ */
 export interface KeyValue {
   readonly type: number
   readonly start: number
@@ -26,9 +28,9 @@ export interface KeyValue {
 
 export type KeyTuple = readonly KeyValue[]
 
-/** Two different arrays on the way. */
+/** The paths lead into two different arrays. */
 export class ParallelArrays extends RequestError {
-  /** The fields that hold them. */
+  /** The fields that hold the arrays. */
   readonly fields: readonly [string, string]
 
   constructor(fields: readonly [string, string]) {
@@ -38,9 +40,9 @@ export class ParallelArrays extends RequestError {
 }
 
 export interface TupleOptions {
-  /** An array at the end of a path counts as a value too, beside its elements. */
+  /** An array at the end of a path counts as a value too, besides its elements. */
   readonly includesArrays: boolean
-  /** No more are made: one more than this tells that there are too many. */
+  /** Stop after this many tuples. The caller passes one more than it accepts. */
   readonly tuplesMax: number
 }
 
@@ -49,9 +51,9 @@ const emptyArray: KeyValue = { type: bsonType.undefined, start: 0 }
 
 /** How far a path has been followed. */
 interface Walk extends KeyValue {
-  /** The next part of the path; -1 when the value is final. */
+  /** Index of the next part of the path; -1 when the value is final. */
   readonly at: number
-  /** The name of the field that the value is in, for refusals. */
+  /** The name of the field that holds the value, for error messages. */
   readonly nameStart: number
   readonly nameEnd: number
 }
@@ -77,7 +79,7 @@ export function keyTuples(
   return tuples
 }
 
-/** Recurses once for each array on the way, at most as often as documents nest. */
+/** Recursion depth: the number of arrays on the way, at most the nesting of documents. */
 function addTuples(
   bytes: Uint8Array,
   paths: readonly (readonly PathPart[])[],
@@ -122,7 +124,7 @@ function addTuples(
   if (isEmpty) each(emptyArray, () => final(missing))
 }
 
-/** Goes on until the value is final or an array is met that has to be entered. */
+/** Follows the path until the value is final or an array must be entered. */
 function follow(bytes: Uint8Array, path: readonly PathPart[], walk: Walk): Walk {
   let { type, start, at, nameStart, nameEnd } = walk
   while (at < path.length) {
@@ -134,7 +136,7 @@ function follow(bytes: Uint8Array, path: readonly PathPart[], walk: Walk): Walk 
     } else if (type === bsonType.array) {
       element = isNumber && !hasField(bytes, start, name) ? findElement(bytes, start, name) : -1
       if (element === -1) {
-        // A number beyond the end of the array leads nowhere.
+        // An index beyond the end of the array finds nothing.
         return isNumber && !hasField(bytes, start, name) ? final(missing) : { type, start, at, nameStart, nameEnd }
       }
     } else {

@@ -107,7 +107,7 @@ for (const [operation, operands, expected] of cases) {
   })
 }
 
-test('decimals are read, packed, unpacked and printed as the official package does', () => {
+test('decimals are read, packed, unpacked and printed as by the official package', () => {
   const source = new RandomBson(3)
   const texts = [
     '0',
@@ -122,7 +122,7 @@ test('decimals are read, packed, unpacked and printed as the official package do
     '1.0E-7',
     '123E-8',
   ]
-  // Beyond 34 digits the package looks at one digit only when it rounds.
+  // When it rounds, the package looks at only one digit beyond 34.
   for (let n = 0; n < 3000; n += 1) {
     const digits = Array.from({ length: 1 + source.random(34) }, () => source.random(10)).join('')
     const point = source.random(digits.length)
@@ -153,13 +153,13 @@ test('more than 34 digits are rounded half to even', () => {
   for (const [text, expected] of rounded) assert.equal(printDecimal(parseDecimal(text)!), expected)
 })
 
-test('text that is no number is no decimal', () => {
+test('text that is not a number is not a decimal', () => {
   for (const text of ['', '.', 'e5', '1e', '1.2.3', ' 1', '1 ', '0x10', '--1', 'Infinit', '+']) {
     assert.equal(parseDecimal(text), undefined, text)
   }
 })
 
-test('sums and products of decimals are those of fractions, rounded', () => {
+test('sums and products of decimals equal those of fractions, rounded', () => {
   const source = new RandomBson(4)
   for (let n = 0; n < 3000; n += 1) {
     const [a, b] = [source.random(100_000) - 50_000, source.random(100_000) - 50_000]
@@ -174,7 +174,7 @@ test('sums and products of decimals are those of fractions, rounded', () => {
   }
 })
 
-test('logarithms and powers undo each other to the last digits', () => {
+test('logarithms and powers are inverse to each other up to the last digits', () => {
   const source = new RandomBson(5)
   for (let n = 0; n < 100; n += 1) {
     const value = read(`decimal ${1 + source.random(1_000_000)}E${source.random(20) - 10}`)

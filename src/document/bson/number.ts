@@ -1,5 +1,5 @@
 /**
- * The four types of numbers together: comparing them exactly, and arithmetic as MongoDB promotes it.
+ * The four number types together: exact comparison, and arithmetic with MongoDB's type promotion.
  *
  *   any decimal    decimal, 34 digits
  *   else a double  double
@@ -68,11 +68,11 @@ export function toDouble(value: NumericValue): number {
 }
 
 export function decimalToDouble(decimal: Decimal): number {
-  // Number() rounds correctly; it does not know "Infinity" in other spellings, which we do not print.
+  // Number() rounds correctly. It knows only one spelling of "Infinity", which is the one we print.
   return Number(printDecimal(decimal))
 }
 
-/** The decimal of a number; that of a double has 15 digits, as MongoDB converts them. */
+/** The number as a decimal. A double is rounded to 15 digits, as MongoDB does. */
 export function toDecimal(value: NumericValue): Decimal {
   if (value.type === bsonType.decimal128) return unpackDecimal(value)
   if (value.type === bsonType.double) return doubleToDecimal(value.value)
@@ -89,14 +89,14 @@ function doubleToDecimal(value: number): Decimal {
   const excess = digitsOf(coefficient) - doubleDigits
   if (excess <= 0) return finite(isNegative, coefficient * powerOfTen(-excess), exponent + excess)
   const rounded = divideRounded(coefficient, powerOfTen(excess), 'half-even', isNegative)
-  // 999…9.5 becomes a one with a zero too many.
+  // 999…9.5 is rounded up to a one with one zero too many.
   const isLonger = digitsOf(rounded) > doubleDigits
   return finite(isNegative, isLonger ? rounded / 10n : rounded, exponent + excess + (isLonger ? 1 : 0))
 }
 
 const doubleBytes = new DataView(new ArrayBuffer(8))
 
-/** All digits of a double, of which there may be hundreds. */
+/** All digits of a double; there may be hundreds. */
 export function exactDecimal(value: number): Decimal {
   if (Number.isNaN(value)) return decimalNan
   if (!Number.isFinite(value)) return value < 0 ? decimalNegativeInfinity : decimalInfinity
@@ -108,11 +108,11 @@ export function exactDecimal(value: number): Decimal {
   const fraction = bits & 0xfffffffffffffn
   const mantissa = biased === 0 ? fraction : fraction | 0x10000000000000n
   const power = Math.max(biased, 1) - 1075
-  // It is no integer, so the power is negative, and m / 2^n is m * 5^n / 10^n.
+  // It is not an integer, so the power is negative, and m / 2^n is m * 5^n / 10^n.
   return finite(isNegative, mantissa * 5n ** BigInt(-power), power)
 }
 
-/** -1, 0 or 1 by value, exactly. NaN equals itself and is below all others. */
+/** -1, 0 or 1 by value, exactly. NaN equals itself and is below all other numbers. */
 export function compareNumbers(left: NumericValue, right: NumericValue): number {
   if (left.type !== bsonType.decimal128 && right.type !== bsonType.decimal128) {
     const a = left.value
@@ -133,7 +133,7 @@ function comparable(value: NumericValue): Decimal {
   return toDecimal(value)
 }
 
-/** NaN, -Infinity, finite numbers, Infinity. */
+/** The order of kinds: NaN, -Infinity, finite numbers, Infinity. */
 function level(decimal: Decimal): number {
   if (decimal.kind === 'nan') return 0
   if (decimal.kind === 'finite') return 2
@@ -150,7 +150,7 @@ export function decimal128(decimal: Decimal): Decimal128Value {
   return packDecimal(decimal)
 }
 
-/** The integer as the type that its operands ask for, or undefined when not even an int64 holds it. */
+/** The integer in the type of its operands; undefined if even an int64 cannot hold it. */
 function integer(value: bigint, isWide: boolean): NumericValue | undefined {
   if (!isWide && value >= BigInt(int32Min) && value <= BigInt(int32Max)) return int32(Number(value))
   return value >= int64Min && value <= int64Max ? int64(value) : undefined
@@ -172,7 +172,7 @@ function apply(operation: Operation, left: NumericValue, right: NumericValue): N
   if (left.type === bsonType.int32 && right.type === bsonType.int32) {
     const value = operation.ofDoubles(left.value, right.value)
     if (Number.isSafeInteger(value)) {
-      // `| 0` makes 0 of the -0 that 0 * -1 is.
+      // `| 0` turns -0 (the result of 0 * -1) into 0.
       return value >= int32Min && value <= int32Max ? int32(value | 0) : int64(BigInt(value))
     }
   }
@@ -200,7 +200,7 @@ function orDouble(operation: Operation, left: NumericValue, right: NumericValue)
   return apply(operation, left, right) ?? double(operation.ofDoubles(toDouble(left), toDouble(right)))
 }
 
-/** Expressions fall back to a double where an int64 would overflow. */
+/** For expressions: the result is a double if an int64 would overflow. */
 export function add(left: NumericValue, right: NumericValue): NumericValue {
   return orDouble(addition, left, right)
 }
@@ -213,7 +213,7 @@ export function multiply(left: NumericValue, right: NumericValue): NumericValue 
   return orDouble(multiplication, left, right)
 }
 
-/** For updates, which refuse what would overflow an int64: then undefined. */
+/** For updates: undefined if an int64 would overflow, which an update refuses. */
 export function addExactly(left: NumericValue, right: NumericValue): NumericValue | undefined {
   return apply(addition, left, right)
 }
@@ -222,9 +222,7 @@ export function multiplyExactly(left: NumericValue, right: NumericValue): Numeri
   return apply(multiplication, left, right)
 }
 
-/**
- * A double, or a decimal when one is; also of integers. What a division by zero is must be decided before.
- */
+/** A double, or a decimal if one operand is; also for integers. The caller must handle division by zero. */
 export function divide(left: NumericValue, right: NumericValue): NumericValue {
   if (left.type === bsonType.decimal128 || right.type === bsonType.decimal128) {
     return decimal128(divideDecimals(toDecimal(left), toDecimal(right)))
@@ -232,7 +230,7 @@ export function divide(left: NumericValue, right: NumericValue): NumericValue {
   return double(Number(left.value) / Number(right.value))
 }
 
-/** The remainder of a truncated division, with the sign of the dividend. The divisor is not zero. */
+/** The remainder of a truncated division, with the sign of the dividend. The divisor must not be zero. */
 export function mod(left: NumericValue, right: NumericValue): NumericValue {
   if (left.type === bsonType.decimal128 || right.type === bsonType.decimal128) {
     return decimal128(modDecimals(toDecimal(left), toDecimal(right)))
@@ -245,7 +243,7 @@ export function mod(left: NumericValue, right: NumericValue): NumericValue {
   return int64(BigInt(left.value) % BigInt(right.value))
 }
 
-/** Undefined for the smallest int64, which has no counterpart. */
+/** Undefined for the smallest int64, whose absolute value does not fit. */
 export function abs(value: NumericValue): NumericValue | undefined {
   if (value.type === bsonType.decimal128) return decimal128(absDecimal(unpackDecimal(value)))
   if (value.type === bsonType.double) return double(Math.abs(value.value))
@@ -266,10 +264,7 @@ export function floor(value: NumericValue): NumericValue {
   return toInteger(value, Math.floor, 'floor')
 }
 
-/**
- * Rounds to so many places behind the point; fewer than none means tens, hundreds … Halves go to the even
- * digit.
- */
+/** Rounds to so many decimal places, half to even. A negative number means tens, hundreds and so on. */
 export function round(value: NumericValue, place = 0): NumericValue | undefined {
   return toPlace(value, place, 'half-even')
 }
@@ -323,7 +318,7 @@ export function log10(value: NumericValue): NumericValue {
   return real(value, Math.log10, log10Decimal)
 }
 
-/** Integers give an integer where the result is one that fits, and a double otherwise. */
+/** Integers give an integer if the result is one and fits, otherwise a double. */
 export function pow(base: NumericValue, exponent: NumericValue): NumericValue {
   if (base.type === bsonType.decimal128 || exponent.type === bsonType.decimal128) {
     return decimal128(powDecimals(toDecimal(base), toDecimal(exponent)))
@@ -334,7 +329,7 @@ export function pow(base: NumericValue, exponent: NumericValue): NumericValue {
   const whole = BigInt(base.value)
   const power = BigInt(exponent.value)
   const isWide = base.type === bsonType.int64 || exponent.type === bsonType.int64
-  // Beyond 64 only these three have powers that fit.
+  // With an exponent above 64, only -1, 0 and 1 have powers that fit.
   const isSmall = whole >= -1n && whole <= 1n
   if (isSmall && (power >= 0n || whole !== 0n)) {
     const small = power < 0n ? -power : power
@@ -344,7 +339,7 @@ export function pow(base: NumericValue, exponent: NumericValue): NumericValue {
   return exact ?? double(Number(base.value) ** Number(exponent.value))
 }
 
-/** The number as an integer, when it is one that an int64 holds. */
+/** The number as an integer, if it is one and an int64 holds it. */
 export function exactInteger(value: NumericValue): bigint | undefined {
   if (value.type === bsonType.int32) return BigInt(value.value)
   if (value.type === bsonType.int64) return value.value
@@ -357,15 +352,14 @@ export function exactInteger(value: NumericValue): bigint | undefined {
   return whole !== undefined && whole >= int64Min && whole <= int64Max ? whole : undefined
 }
 
-/** The integer part, when an int64 holds it: what conversions to int and long make of a number. */
+/** The integer part, if an int64 holds it. Conversions to int and long use it. */
 export function truncatedInteger(value: NumericValue): bigint | undefined {
   const whole = trunc(value)
   return whole === undefined ? undefined : exactInteger(whole)
 }
 
 /**
- * As MongoDB makes a string of a number: the shortest digits that give it back, with an exponent outside 1e-5
- * to 1e16.
+ * A number as MongoDB prints it: the shortest digits that round-trip, with an exponent outside 1e-5 to 1e16.
  */
 export function printNumber(value: NumericValue): string {
   if (value.type === bsonType.decimal128) return printDecimal(unpackDecimal(value))

@@ -1,6 +1,5 @@
 /**
- * Tests of the order of values: an independent comparison, `compare.ts` and the bytes of ordered keys say the
- * same.
+ * Tests of the order of values: an independent comparison, `compare.ts` and the bytes of ordered keys agree.
  */
 
 import assert from 'node:assert/strict'
@@ -33,7 +32,7 @@ import {
   type Value,
 } from './value.ts'
 
-/** The order as MongoDB documents it, written down without regard to speed. */
+/** The order as MongoDB documents it, written without regard to speed. */
 function naive(left: Value, right: Value): number {
   const rankDifference = naiveRank(left) - naiveRank(right)
   if (rankDifference !== 0) return rankDifference
@@ -117,7 +116,7 @@ function naiveFields(left: BsonDocument, right: BsonDocument): number {
   })
 }
 
-/** Over a common denominator. */
+/** With a common denominator. */
 function naiveNumbers(left: NumericValue, right: NumericValue): number {
   const [a, b] = [left, right].map(value => {
     if (value.type === bsonType.decimal128) return unpackDecimal(value)
@@ -144,7 +143,7 @@ const values = Array.from({ length: 350 }, () => source.value())
 const keys = values.map(value => keyOfValue(value))
 const descending = values.map(value => keyOfValue(value, true))
 
-test('two values compare as an independent comparison says, decoded, as bytes and as keys', () => {
+test('two values compare as in an independent comparison: decoded, as bytes and as keys', () => {
   let equal = 0
   const parts = values.map(value => keyPart(value))
   for (const [i, left] of values.entries()) {
@@ -185,7 +184,7 @@ test('keys of several components are ordered by the first that differs, each in 
   }
 })
 
-test('a cut key is the beginning of the whole one and says that it is cut', () => {
+test('a cut key is the start of the whole one and is reported as cut', () => {
   const long = (length: number) => [
     string('x'.repeat(length)),
     string('\0'.repeat(length)),

@@ -26,7 +26,7 @@ import { type NumericValue, type Value, valueAt } from './value.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
 import { bsonWriteBytesMax } from './writer.ts'
 
-/** A value where it lies. */
+/** A value at its position in the bytes. */
 export interface KeyPart {
   readonly bytes: Uint8Array
   readonly type: number
@@ -50,7 +50,7 @@ export function encodeFullKey(parts: readonly KeyPart[]): Uint8Array {
   return writer.fullKey()
 }
 
-/** The key of a value: equal values have the same, so it also serves to find equal ones. */
+/** The key of a value. Equal values have equal keys, so it also finds duplicates. */
 export function keyOfValue(value: Value, isDescending = false): Uint8Array {
   return encodeFullKey([keyPart(value, isDescending)])
 }
@@ -177,7 +177,7 @@ function writeWideNumber(value: NumericValue): void {
 
 const keyDigits = 34
 const coefficientBytes = 15
-/** The smallest exponent of 34 digits is that of 10^-6176 with 33 zeros behind it. */
+/** The smallest exponent with 34 digits: 10^-6176 padded with 33 zeros. */
 const exponentBias = 6176 + keyDigits
 
 function writeDecimal(decimal: FiniteDecimal): void {
@@ -200,7 +200,7 @@ function writeDecimal(decimal: FiniteDecimal): void {
 
 const bits = new DataView(new ArrayBuffer(8))
 
-/** The next double towards zero of a positive one. */
+/** The next smaller double of a positive one. */
 function doubleBelow(value: number): number {
   bits.setFloat64(0, value)
   bits.setBigUint64(0, bits.getBigUint64(0) - 1n)

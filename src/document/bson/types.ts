@@ -1,4 +1,4 @@
-/** The types of BSON: their codes in the bytes, their names, and their places in the order of all values. */
+/** The BSON types: their codes, their names, and their ranks in the order of all values. */
 
 export const bsonType = {
   double: 0x01,
@@ -26,7 +26,7 @@ export const bsonType = {
 
 export type BsonType = (typeof bsonType)[keyof typeof bsonType]
 
-/** As `$type` knows them, in queries and as its result in expressions. */
+/** The names that `$type` uses, in queries and as its result in expressions. */
 const aliases: readonly (readonly [alias: string, type: BsonType])[] = [
   ['double', bsonType.double],
   ['string', bsonType.string],
@@ -58,20 +58,20 @@ export function typeNamed(alias: string): BsonType | undefined {
   return typeOfAlias.get(alias)
 }
 
-/** The alias of a type. Documents hold none that has no alias. */
+/** The alias of a type. All types in valid documents have one. */
 export function typeName(type: number): string {
   return aliasOfType.get(type) ?? 'missing'
 }
 
-/** The type that users mean by a number; they call `minKey` -1. */
+/** The type for a number that a user gives; `minKey` is -1. */
 export function typeNumbered(number: number): BsonType | undefined {
   const code = number === -1 ? bsonType.minKey : number
   return number !== bsonType.minKey && aliasOfType.has(code) ? (code as BsonType) : undefined
 }
 
 /**
- * The first thing that values are ordered by; values of one rank are comparable. A missing value ranks as
- * `undefined`. The numbers are also the first bytes of ordered keys.
+ * Values are ordered by rank first; values of one rank are comparable. A missing value ranks as `undefined`.
+ * The numbers are also the first bytes of ordered keys.
  */
 export const rank = {
   minKey: 0x08,

@@ -19,7 +19,7 @@ function decodedAgain(value: Value): Value {
   return value
 }
 
-test('what the official package writes is read and written back byte by byte', () => {
+test('documents from the official package are read and written back byte for byte', () => {
   const document = {
     a: 1,
     b: new official.Double(1),
@@ -76,7 +76,7 @@ test('random values survive writing and reading', () => {
   }
 })
 
-/** Reads everything there is, as matching would. */
+/** Reads every value, as matching would. */
 function walk(bytes: Uint8Array, start: number): number {
   let count = 0
   const cursor = new ElementCursor(bytes, start)
@@ -87,7 +87,7 @@ function walk(bytes: Uint8Array, start: number): number {
   return count
 }
 
-test('of mutated documents the valid ones can be read to the end and the others are refused', () => {
+test('mutated documents are either refused or readable to the end', () => {
   const source = new RandomBson(2)
   let accepted = 0
   let refused = 0
@@ -152,7 +152,7 @@ function nested(levels: number): Buffer {
   return bytes
 }
 
-test('documents nest as deep as allowed and no deeper', () => {
+test('documents may nest as deep as the limit and no deeper', () => {
   validateDocument(nested(bsonDepthMax))
   assert.throws(() => validateDocument(nested(bsonDepthMax + 1)), MalformedBson)
   validateDocument(nested(bsonCommandDepthMax), { depthMax: bsonCommandDepthMax })
@@ -163,7 +163,7 @@ test('documents nest as deep as allowed and no deeper', () => {
   assert.throws(() => validateDocument(nested(50_000), { depthMax: bsonCommandDepthMax }), MalformedBson)
 })
 
-test('wanted fields are noted at the top level only, the first of each name', () => {
+test('wanted fields are found at the top level only, the first of each name', () => {
   const wanted = new WantedFields(['_id', 'ttl', 'é', 'gone'])
   const document = BsonDocument.of([
     ['x', BsonDocument.of([['_id', int32(9)]])],

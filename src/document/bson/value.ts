@@ -1,11 +1,12 @@
 /**
  * The values that matching, updates and expressions work with.
  *
- * A value is an immutable object with its BSON type; what it holds depends on the type. The four types of
- * numbers stay apart. Documents and arrays are views of bytes until somebody looks into them, or lists of
- * what they hold; either way they keep the order of their fields, repeated names and names that look like
- * numbers. Where a value may be missing it is JavaScript's `undefined`; BSON's own `undefined` is
- * `undefinedValue`.
+ * A value is an immutable object with its BSON type and, depending on the type, a content. The four number
+ * types
+ * stay distinct. A document or array is either a view of bytes, decoded on first access, or a list of its
+ * contents. Both keep the order of fields, repeated names and names that look like numbers. A missing value
+ * is
+ * JavaScript's `undefined`; BSON's own `undefined` is `undefinedValue`.
  */
 
 import { assert } from '../../base/error.ts'
@@ -20,7 +21,7 @@ interface Scalar<Type extends number, Content> {
 export type DoubleValue = Scalar<typeof bsonType.double, number>
 export type Int32Value = Scalar<typeof bsonType.int32, number>
 export type Int64Value = Scalar<typeof bsonType.int64, bigint>
-/** The two halves of the 128 bits, so that every encoding of a number stays what it is. */
+/** The two halves of the 128 bits, so that each encoding of a number is kept. */
 export interface Decimal128Value {
   readonly type: typeof bsonType.decimal128
   readonly high: bigint
@@ -31,7 +32,7 @@ export type StringValue = Scalar<typeof bsonType.string, string>
 export type SymbolValue = Scalar<typeof bsonType.symbol, string>
 export type CodeValue = Scalar<typeof bsonType.code, string>
 export type BoolValue = Scalar<typeof bsonType.bool, boolean>
-/** Milliseconds since 1970, of which there may be more than a JavaScript Date can hold. */
+/** Milliseconds since 1970. The range is larger than that of a JavaScript Date. */
 export type DateValue = Scalar<typeof bsonType.date, bigint>
 /** Unsigned: seconds in the upper half, a counter in the lower. */
 export type TimestampValue = Scalar<typeof bsonType.timestamp, bigint>
@@ -128,7 +129,7 @@ export function regex(pattern: string, options = ''): RegexValue {
   return { type: bsonType.regex, pattern, options }
 }
 
-/** Where the bytes of a document or array are; its length stands at `start`. */
+/** The bytes of a document or array; its length field is at `start`. */
 export interface RawPart {
   readonly bytes: Uint8Array
   readonly start: number
@@ -137,7 +138,7 @@ export interface RawPart {
 
 export class BsonDocument {
   readonly type = bsonType.document
-  /** The bytes it was made from, which are the shortest way to write it. */
+  /** The bytes it was made from; copying them is the fastest way to write it. */
   readonly raw: RawPart | undefined
   #fields: readonly Field[] | undefined
 
@@ -146,7 +147,7 @@ export class BsonDocument {
     this.#fields = fields
   }
 
-  /** The document that lies at `start` in the bytes. They are valid and never change. */
+  /** The document at `start` in the bytes. They must be valid and never change. */
   static view(bytes: Uint8Array, start = 0): BsonDocument {
     return new BsonDocument({ bytes, start, end: start + int32At(bytes, start) }, undefined)
   }
@@ -185,11 +186,11 @@ function findNamed(bytes: Uint8Array, start: number, name: string): ElementCurso
   return undefined
 }
 
-/** Without decoding, as long as the name is ASCII. */
+/** Compares without decoding if the name is ASCII. */
 function isNamed(cursor: ElementCursor, name: string): boolean {
   const { bytes, nameStart, nameEnd } = cursor
   const { length } = name
-  // A name takes at least as many bytes as it has UTF-16 units.
+  // A name has at least as many bytes as UTF-16 units.
   if (nameEnd - nameStart < length) return false
   for (let at = 0; at < length; at += 1) {
     const unit = name.charCodeAt(at)
@@ -217,7 +218,7 @@ export class BsonArray {
     return new BsonArray(undefined, elements)
   }
 
-  /** In the order in which they stand; the names of elements are not looked at, as MongoDB does not. */
+  /** In stored order. The names of elements are ignored, as in MongoDB. */
   get elements(): readonly Value[] {
     if (this.#elements === undefined) {
       const elements: Value[] = []
@@ -229,7 +230,7 @@ export class BsonArray {
   }
 }
 
-/** The value of a given type at a position. Documents, arrays and bytes are views of where they lie. */
+/** The value of a given type at a position. Documents, arrays and binary data are views of the bytes. */
 export function valueAt(bytes: Uint8Array, type: number, start: number): Value {
   switch (type) {
     case bsonType.double:
@@ -287,7 +288,7 @@ export function valueAt(bytes: Uint8Array, type: number, start: number): Value {
   }
 }
 
-/** A string with its length before it and a NUL behind it. */
+/** A string with its length before it and a NUL after it. */
 function stringAt(bytes: Uint8Array, start: number): string {
   return textAt(bytes, start + 4, start + 3 + int32At(bytes, start))
 }

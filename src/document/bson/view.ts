@@ -1,8 +1,9 @@
 /**
- * Reads BSON where it lies: nothing is decoded that nobody asks for.
+ * Reads BSON in place: nothing is decoded before it is asked for.
  *
- * All of this trusts the bytes. What comes from outside goes through `validate.ts` first; what the writer
- * made or the store keeps is valid.
+ * These functions trust the bytes. Bytes from outside go through `validate.ts` first; bytes from the writer
+ * or
+ * the store are valid.
  *
  *   document   int32 length (of all of it), elements, 00
  *   element    type, name, 00, value
@@ -47,12 +48,12 @@ export function uint64At(bytes: Uint8Array, at: number): bigint {
 }
 
 type Slice = (this: Uint8Array, start: number, end: number) => string
-/** Works on any bytes; to make a Buffer of them first would cost more than to read a short text. */
+/** Works on any Uint8Array; creating a Buffer first would cost more than reading a short text. */
 const utf8Slice = (Buffer.prototype as unknown as { utf8Slice: Slice }).utf8Slice
 
 /**
- * The text between two positions, which is UTF-8. Short ASCII, as names are, is faster without a call into
- * the runtime.
+ * The UTF-8 text between two positions. Short ASCII, such as a name, is faster without a call into the
+ * runtime.
  */
 export function textAt(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > 24) return utf8Slice.call(bytes, start, end)
@@ -65,14 +66,14 @@ export function textAt(bytes: Uint8Array, start: number, end: number): string {
   return text
 }
 
-/** Where the NUL is that ends the name (or pattern) beginning here. */
+/** The position of the NUL that ends the name (or pattern) starting here. */
 export function endOfName(bytes: Uint8Array, start: number): number {
   let at = start
   while (bytes[at] !== 0) at += 1
   return at
 }
 
-/** The first position behind a value. */
+/** The end of a value (exclusive). */
 export function endOfValue(bytes: Uint8Array, type: number, start: number): number {
   switch (type) {
     case bsonType.double:
@@ -113,7 +114,7 @@ export function endOfValue(bytes: Uint8Array, type: number, start: number): numb
 }
 
 /**
- * Goes from element to element of one document or array.
+ * Iterates over the elements of one document or array.
  *
  *   const cursor = new ElementCursor(bytes, start)
  *   while (cursor.next()) …cursor.type, cursor.name(), cursor.valueStart…
@@ -124,10 +125,10 @@ export class ElementCursor {
   nameStart = 0
   nameEnd = 0
   valueStart = 0
-  /** Also where the next element begins. */
+  /** Also the start of the next element. */
   valueEnd: number
 
-  /** `start` is where the document's length stands. */
+  /** `start` is the position of the document's length field. */
   constructor(bytes: Uint8Array, start = 0) {
     this.bytes = bytes
     this.valueEnd = start + 4
@@ -151,8 +152,8 @@ export class ElementCursor {
 }
 
 /**
- * Where the first element with a name begins in a document, or -1. Its type is the byte there and its value
- * begins `name.length + 2` behind it. The name is in UTF-8.
+ * The start of the first element with this name in a document, or -1. The byte there is its type; its value
+ * starts `name.length + 2` bytes later. The name is in UTF-8.
  */
 export function findElement(bytes: Uint8Array, documentStart: number, name: Uint8Array): number {
   const { length } = name
@@ -161,7 +162,7 @@ export function findElement(bytes: Uint8Array, documentStart: number, name: Uint
     const type = bytes[at]!
     if (type === 0) return -1
     let same = 0
-    // A wanted name may hold a NUL, which must not lead over the end of the one that is here.
+    // The wanted name may contain a NUL; it must not match past the end of the name that is here.
     while (same < length && bytes[at + 1 + same] === name[same] && name[same] !== 0) same += 1
     const nameEnd = endOfName(bytes, at + 1 + same)
     if (same === length && nameEnd === at + 1 + length) return at

@@ -1,4 +1,4 @@
-/** Writes BSON: values, fields, and parts of other documents copied as they are. */
+/** Writes BSON: values, fields, and copies of parts of other documents. */
 
 import { RequestError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
@@ -6,12 +6,12 @@ import { bsonType } from './types.ts'
 import { BsonDocument, type Field, type Value } from './value.ts'
 
 /**
- * What expressions and updates build nests deeper than what may be stored before it is refused; no walk may
- * recurse further.
+ * Expressions and updates may build values that nest deeper than stored documents may, before they are
+ * refused. No walk recurses further than this.
  */
 export const bsonWriteDepthMax = 200
 
-/** MongoDB's own limit for a buffer; a document is refused far earlier, by `bsonBytesMax`. */
+/** MongoDB's own limit for a buffer. `bsonBytesMax` refuses a document much earlier. */
 export const bsonWriteBytesMax = 64 * MiB
 
 /** MongoDB's limit for one document. */
@@ -37,12 +37,12 @@ export class BsonWriter {
     return this.#end
   }
 
-  /** What has been written, which the writer no longer touches. */
+  /** The bytes written so far; later writes do not change them. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#end)
   }
 
-  /** Begins a document or array; `close` wants back what it answers. */
+  /** Starts a document or array; pass the result to `close`. */
   open(): number {
     const start = this.#end
     this.#reserve(5)
@@ -55,7 +55,7 @@ export class BsonWriter {
     this.#buffer.writeInt32LE(this.#end - start, start)
   }
 
-  /** Begins an element; its value must follow. */
+  /** Starts an element; its value must follow. */
   name(type: number, name: string): void {
     const units = name.length
     this.#reserve(2 + 3 * units)
@@ -81,7 +81,7 @@ export class BsonWriter {
     this.#value(value, 0)
   }
 
-  /** A whole document; alone, it is the answer of `bytes`. */
+  /** A whole document. */
   document(document: BsonDocument): void {
     this.#value(document, 0)
   }
@@ -91,7 +91,7 @@ export class BsonWriter {
     this.#value(value, 0)
   }
 
-  /** Bytes of another document: whole elements, or a value. */
+  /** Copies bytes of another document: whole elements, or a value. */
   raw(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start
     this.#reserve(length)
@@ -116,7 +116,7 @@ export class BsonWriter {
   #reserve(length: number): void {
     const needed = this.#end + length
     if (needed <= this.#buffer.length) return
-    // What an expression builds of shared parts can be astronomical.
+    // A value that an expression builds from shared parts can be astronomical.
     if (needed > bsonWriteBytesMax) throw new RequestError('too_large', 'A value is too large to be written.')
     const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#buffer.length))
     this.#buffer.copy(grown, 0, 0, this.#end)
@@ -238,7 +238,7 @@ function refuseDepth(depth: number): void {
   if (depth >= bsonWriteDepthMax) throw new RequestError('malformed', 'A value is nested too deeply.')
 }
 
-/** A document as bytes of its own. */
+/** Encodes a document into its own bytes. */
 export function encodeDocument(document: BsonDocument | readonly Field[]): Buffer {
   const writer = new BsonWriter()
   writer.document(document instanceof BsonDocument ? document : BsonDocument.of(document))
