@@ -10,7 +10,7 @@ import { encodeFullKey, keyOfValue, keyPart } from './ordered-key.ts'
 import { bsonType, rank, rankOf } from './types.ts'
 import { double, string, type Value } from './value.ts'
 
-/** Long keys of unique indexes end in a hash, so that the last bytes before the cut cannot be relied on. */
+/** Long keys of unique indexes end in a hash, so only the bytes before it are reliable. */
 const reliableBytes = indexKeyBytesMax - hashTailBytes
 
 /**

@@ -69,7 +69,7 @@ function writeParts(parts: readonly KeyPart[]): void {
   }
 }
 
-/** Recurses as deep as documents nest, which validation bounds. */
+/** Recursion depth: the nesting of documents, which validation bounds. */
 function writePayload(bytes: Uint8Array, type: number, start: number): void {
   switch (rankOf(type)) {
     case rank.number:
