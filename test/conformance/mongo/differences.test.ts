@@ -1,4 +1,4 @@
-/** The numbered differences of docs/mongo.md, each as it is. */
+/** The numbered differences of docs/mongo.md: each test shows what Mayfly does. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ function difference(name: string, check: () => Promise<void>): void {
   test(name, check)
 }
 
-difference('D1: Without a sort documents come in the order of their _id', async () => {
+difference('D1: Without a sort, documents come in the order of their _id', async () => {
   const collection = newCollection()
   await collection.insertMany(numbered('b', 3, 'a', 1, true, 2))
   assert.deepEqual(idsOf(await collection.find().toArray()), [1, 2, 3, 'a', 'b', true])
@@ -54,7 +54,7 @@ difference('D3: $setWindowFields, $densify and $fill are refused', async () => {
   }
 })
 
-difference('D4: $median, $percentile, $toHashedIndexKey and what runs JavaScript are refused', async () => {
+difference('D4: $median, $percentile, $toHashedIndexKey and everything that runs JavaScript are refused', async () => {
   const collection = newCollection()
   await collection.insertOne({})
   for (const name of ['$median', '$percentile', '$toHashedIndexKey', '$function', '$accumulator']) {
@@ -78,7 +78,7 @@ difference('D5: Collations other than simple are refused', async () => {
   assert.equal((await collection.find({}, { collation: { locale: 'simple' } }).toArray()).length, 1)
 })
 
-difference('D6: Capped, clustered, time series and validated collections and views are refused', async () => {
+difference('D6: Capped, clustered, time series and validated collections are refused, and so are views', async () => {
   const database = newDatabase()
   const options: readonly Document[] = [
     { capped: true, size: 1000 },
@@ -91,7 +91,7 @@ difference('D6: Capped, clustered, time series and validated collections and vie
   assert.deepEqual(await database.listCollections().toArray(), [])
 })
 
-difference('D7: There is no text search, no $jsonSchema, and there are no text and 2d indexes', async () => {
+difference('D7: There is no text search, no $jsonSchema, no text index and no 2d index', async () => {
   const collection = newCollection()
   await collection.insertOne({})
   assert.equal(await refusalOf(collection.find({ $text: { $search: 'x' } }).toArray()), 27)
@@ -100,7 +100,7 @@ difference('D7: There is no text search, no $jsonSchema, and there are no text a
   assert.equal(await refusalOf(collection.createIndex({ a: '2d' })), 67)
 })
 
-difference('D8: A collection has a TTL index on _ts or TTL indexes on dates', async () => {
+difference('D8: A collection has either a TTL index on _ts or TTL indexes on dates', async () => {
   const byTime = newCollection()
   await byTime.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
   assert.equal(await refusalOf(byTime.createIndex({ at: 1 }, { expireAfterSeconds: 10 })), 67)
@@ -109,7 +109,7 @@ difference('D8: A collection has a TTL index on _ts or TTL indexes on dates', as
   assert.equal(await refusalOf(byDate.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })), 67)
 })
 
-difference('D9: A transaction reads what others commit meanwhile, and conflicts over what it writes', async () => {
+difference('D9: A transaction reads what others commit meanwhile, and only its writes can conflict', async () => {
   const collection = newCollection()
   await collection.insertMany([
     { _id: 1 as never, n: 0 },
@@ -126,7 +126,7 @@ difference('D9: A transaction reads what others commit meanwhile, and conflicts 
   })
 })
 
-difference('D10: A death is an event when it is purged, and is marked as one', async () => {
+difference('D10: The event of a death comes when the document is purged, and is marked', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 5 })
   const stream = await watch(collection)
@@ -144,7 +144,7 @@ difference('D10: A death is an event when it is purged, and is marked as one', a
   )
 })
 
-difference('D11: What a stream has not delivered of a collection is lost when that is dropped', async () => {
+difference('D11: Dropping a collection loses the events that a stream has not delivered yet', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 1 as never })
   const stream = await watch(collection)
@@ -153,7 +153,7 @@ difference('D11: What a stream has not delivered of a collection is lost when th
   assert.deepEqual([(await stream.next()).operationType, (await stream.next()).operationType], ['drop', 'invalidate'])
 })
 
-difference('D12: Within a second, only the events of one collection are sure to be in order', async () => {
+difference('D12: Within a second, the order is guaranteed only for the events of one collection', async () => {
   const database = newDatabase()
   const [first, second] = [database.collection<Document>('a'), database.collection<Document>('b')]
   for (const collection of [first, second]) await collection.insertOne({ _id: 0 as never })
@@ -175,7 +175,7 @@ difference('D12: Within a second, only the events of one collection are sure to 
   )
 })
 
-difference('D13: A stream cannot begin before somebody first watched', async () => {
+difference('D13: A stream cannot start before the first time that somebody watched', async () => {
   const collection = newCollection()
   const { operationTime } = await client.db('admin').command({ ping: 1 })
   await db.clock.advance('1s')
@@ -185,7 +185,7 @@ difference('D13: A stream cannot begin before somebody first watched', async () 
   assert.equal(await refusalOf(stream.tryNext()), 286)
 })
 
-difference('D14: Images of a change need not be switched on', async () => {
+difference('D14: Images before and after a change need not be switched on', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 1 as never, a: 1 })
   const stream = await watch(collection, { fullDocument: 'required', fullDocumentBeforeChange: 'required' })
@@ -200,7 +200,7 @@ const planOf = async (collection: Collection<Document>, filter: Document, hint?:
   return ((await cursor.explain('queryPlanner')) as Document).queryPlanner.winningPlan as Document
 }
 
-difference('D15: A wildcard index is made field by field, as queries ask; a 2dsphere index serves none', async () => {
+difference('D15: A wildcard index is built field by field, on demand; a 2dsphere index is never used', async () => {
   const collection = newCollection()
   await collection.insertOne({ a: 1, p: { type: 'Point', coordinates: [1, 1] } })
   await collection.createIndex({ '$**': 1 })
@@ -212,7 +212,7 @@ difference('D15: A wildcard index is made field by field, as queries ask; a 2dsp
   assert.equal(await collection.countDocuments({ a: 1 }), 1)
 })
 
-difference('D16: A hint must name an index that is there, and does not decide', async () => {
+difference('D16: A hint must name an existing index, but the planner decides', async () => {
   const collection = newCollection()
   await collection.insertOne({ a: 1, b: 1 })
   await collection.createIndex({ a: 1 })
@@ -251,7 +251,7 @@ difference('D19: A collection cannot be renamed into another database', async ()
   assert.equal(await refusalOf(client.db('admin').command({ renameCollection: collection.namespace, to })), 238)
 })
 
-difference('D20: Only equality with the whole shard key spares the other shards', async () => {
+difference('D20: Only equality on the whole shard key avoids reading the other shards', async () => {
   const collection = newCollection()
   await client.db('admin').command({ shardCollection: collection.namespace, key: { tenant: 'hashed' } })
   const documents = Array.from({ length: 2000 }, (_, tenant) => ({ tenant, other: tenant }))
@@ -272,7 +272,7 @@ difference('D21: The options min, max, returnKey and showRecordId of find are re
   }
 })
 
-test('The page and these tests have the same differences, in the same words', () => {
+test('docs/mongo.md lists the same differences as these tests, in the same words', () => {
   const page = readFileSync(new URL('../../../docs/mongo.md', import.meta.url), 'utf8')
   const rows = page.matchAll(/^\| (D\d+) \| (.*?) \|/gm)
   assert.deepEqual(
