@@ -20,6 +20,7 @@ import { bucketIn, keysOfStripe } from '../support/stripe-keys.ts'
 import { changeContract } from './change-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
+import { verdictContract } from './verdict-contract.ts'
 
 const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
@@ -36,6 +37,7 @@ async function prepare(): Promise<Opener> {
 storeContract('PostgreSQL', prepare)
 transactionContract('PostgreSQL', prepare)
 changeContract('PostgreSQL', prepare)
+verdictContract('PostgreSQL', prepare)
 
 const start = toEpochSeconds(1_000_000)
 

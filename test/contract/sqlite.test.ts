@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/port.ts'
 import { changeContract } from './change-contract.ts'
 import { makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
+import { verdictContract } from './verdict-contract.ts'
 
 function fail(error: Error): void {
   throw error
@@ -47,6 +48,7 @@ for (const [name, prepare] of [
   storeContract(name, prepare)
   transactionContract(name, prepare)
   changeContract(name, prepare)
+  verdictContract(name, prepare)
 }
 
 test('a directory is refused to a second store, in this process too, and free again after closing', async () => {

@@ -10,7 +10,7 @@ import type { Living } from '../../store/policy.ts'
 import type { PageSize, ScanRange } from '../../store/reading.ts'
 import type { ItemChange, WriteAnswer } from '../../store/writing.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
-import { isAlive } from '../../ttl/living.ts'
+import { livingItem, storesItem, verdictOf, versionsTaken } from '../verdict.ts'
 import type { BodyChange } from './entries.ts'
 import type { LogDraft } from './log.ts'
 import { type Room, type RowBatch, RowBatches } from './row-batches.ts'
@@ -113,8 +113,7 @@ export class ContainerItems implements Participant {
   }
 
   read(key: ItemKey, living: Living): StoredItem | undefined {
-    const row = this.look(key)
-    return row !== undefined && isAlive(living, row) ? row : undefined
+    return livingItem(living, this.look(key))
   }
 
   /** Whatever is at the key, alive or dead. */
@@ -164,27 +163,20 @@ export class ContainerItems implements Participant {
     moment: EpochSeconds,
     consequences: Consequences,
   ): Written {
-    const alive = present !== undefined && isAlive(living, present) ? present : undefined
-    const refuse = (outcome: Written['outcome']) => ({ outcome, version: this.#counters.version })
-
-    if (alive === undefined && (change.kind === 'replace' || change.kind === 'delete')) return refuse('missing')
-    if (alive !== undefined && change.kind === 'create') return refuse('exists')
-    if (alive !== undefined && change.ifVersion !== undefined && alive.version !== change.ifVersion) {
-      return refuse('changed')
-    }
-    if (change.kind === 'delete') {
-      this.#remove('delete', key, alive!, moment, consequences)
-      return { outcome: 'deleted', version: this.#counters.version }
-    }
+    const alive = livingItem(living, present)
+    const outcome = verdictOf(change, alive)
+    if (outcome === 'deleted') this.#remove('delete', key, alive!, moment, consequences)
+    if (change.kind === 'delete' || !storesItem(outcome)) return { outcome, version: this.#counters.version }
     const isLogged = consequences.log !== undefined
-    // The death of what stood here comes before the birth of what follows.
-    const version = this.#counters.version + (alive === undefined && present !== undefined && isLogged ? 2 : 1)
+    const version = this.#counters.version + versionsTaken({ present, alive, isLogged })
     const { sequence } = alive ?? { sequence: version }
     const stamp = { sequence, version, ts: moment }
     const body = fill(change.draft, stamp)
     const before = alive === undefined ? undefined : () => this.#bodyOf(alive)
     const previous = alive !== undefined && isLogged ? { version: alive.version, body: before!() } : undefined
-    if (!consequences.enter({ sequence, pk: key.pk, before, after: body })) return refuse('conflict')
+    if (!consequences.enter({ sequence, pk: key.pk, before, after: body })) {
+      return { outcome: 'conflict', version: this.#counters.version }
+    }
     if (alive === undefined && present !== undefined) this.#remove('expire', key, present, moment, consequences)
     this.#counters.version = version
     const deadline = ownDeadline(change.ttl, moment, change.until)
@@ -196,7 +188,7 @@ export class ContainerItems implements Participant {
     }
     const kind = alive === undefined ? 'create' : 'replace'
     consequences.log?.({ kind, key, ...stamp, body, previous })
-    return { outcome: alive === undefined ? 'created' : 'replaced', version, item: { ...stamp, deadline, body } }
+    return { outcome, version, item: { ...stamp, deadline, body } }
   }
 
   /** Removes a row and all that goes with it, because of a delete or a death. */

@@ -22,8 +22,9 @@ import type {
   ScanRange,
 } from '../../store/reading.ts'
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
-import { isAlive, livingAt } from '../../ttl/living.ts'
+import { livingAt } from '../../ttl/living.ts'
 import { type IndexFindings, isNothing, keepNew, noFindings } from '../index-findings.ts'
+import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { type CarryOver, Checkpoints } from './checkpoints.ts'
 import { translate } from './errors.ts'
@@ -222,7 +223,7 @@ class SqliteStore implements Store {
       const { items } = open
       const living = livingAt(open.record.policy, moment)
       const look = isBlind === true ? undefined : items.look(key)
-      const found = look !== undefined && isAlive(living, look) ? look : undefined
+      const found = livingItem(living, look)
       version = items.pendingVersion
       let change: ItemChange | undefined
       try {

@@ -11,7 +11,8 @@ import { RequestError } from '../../../base/error.ts'
 import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { TtlPolicy } from '../../../store/policy.ts'
 import type { ItemChange, Step, StepAnswer, TransactAnswer } from '../../../store/writing.ts'
-import { isAlive, livingAt } from '../../../ttl/living.ts'
+import { livingAt } from '../../../ttl/living.ts'
+import { livingItem, storesItem, verdictOf, versionsTaken } from '../../verdict.ts'
 import { versionOf } from '../rows/keys.ts'
 import { contentOf } from './write-call.ts'
 
@@ -82,7 +83,7 @@ export class StepOverlay {
       version = newest(found, now)
       const name = nameOf(step.key)
       const present = now.items.has(name) ? now.items.get(name) : found.items.get(name)
-      const alive = present !== undefined && isAlive(livingAt(found.policy, moment), present) ? present : undefined
+      const alive = livingItem(livingAt(found.policy, moment), present)
       let change: ItemChange | undefined
       try {
         change = step.decide(alive, moment)
@@ -94,29 +95,20 @@ export class StepOverlay {
         answers.push(alive === undefined ? { outcome: 'missing' } : { outcome: 'found', item: alive })
         continue
       }
-      const refusal = refusalOf(change, alive)
-      if (refusal !== undefined) {
-        answers.push({ outcome: refusal })
+      const outcome = verdictOf(change, alive)
+      if (!storesItem(outcome) && outcome !== 'deleted') {
+        answers.push({ outcome })
         return { answer: { moment, version, steps: answers, refusal: { error: undefined } }, decided: [] }
       }
-      // The death of what stood here has a number of its own where it is logged.
-      if (alive === undefined && present !== undefined && found.isLogged) now.lsn++
-      now.lsn++
+      now.lsn += versionsTaken({ present, alive, isLogged: found.isLogged })
       version = newest(found, now)
       const item = change.kind === 'delete' ? undefined : made(change, { version, moment, sequence: alive?.sequence })
       now.items.set(name, item)
-      if (item === undefined) answers.push({ outcome: 'deleted' })
-      else answers.push({ outcome: alive === undefined ? 'created' : 'replaced', item })
+      answers.push(item === undefined ? { outcome } : { outcome, item })
       decided.push({ step: index, found, key: step.key, change, version, item })
     }
     return { answer: { moment, version, steps: answers }, decided }
   }
-}
-
-function refusalOf({ kind, ifVersion }: ItemChange, alive: StoredItem | undefined): StepAnswer['outcome'] | undefined {
-  if (alive === undefined) return kind === 'replace' || kind === 'delete' ? 'missing' : undefined
-  if (kind === 'create') return 'exists'
-  return ifVersion !== undefined && ifVersion !== alive.version ? 'changed' : undefined
 }
 
 function made(
