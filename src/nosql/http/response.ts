@@ -1,5 +1,6 @@
 /** A result and its charge to status, headers and body. */
 
+import { InvariantError } from '../../base/error.ts'
 import { ownText } from '../../base/own-text.ts'
 import { errorBody, type PublicError } from './error-map.ts'
 import { textBody } from './list-body.ts'
@@ -16,10 +17,19 @@ export interface NosqlResponse {
 }
 
 /**
- * A line of a head. What others chose, such as a name, must be encoded: nothing looks for line ends in a
- * value.
+ * Everything but printable ASCII. CR and LF would end the line. Heads are written in latin1, so U+010D and
+ * U+010A would become CR and LF as well.
+ */
+const unprintable = /[^\x20-\x7e]/
+
+/**
+ * A line of the head of an answer. Values that clients choose, such as names, must be encoded before: a value
+ * that could break out of its line is refused.
  */
 export function header(name: string, value: string | number): string {
+  if (typeof value === 'string' && unprintable.test(value)) {
+    throw new InvariantError(`The value of the header ${name} must be printable ASCII.`)
+  }
   return `${name}: ${value}\r\n`
 }
 
