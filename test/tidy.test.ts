@@ -1,19 +1,18 @@
 /**
- * The shape of the code, checked by the code: layers, cycles, clocks, and a sentence on top of every file.
+ * The shape of the code, checked by the code: layers, cycles, clocks, dead files, names, widths, and a
+ * sentence on top of every file.
  */
 
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { readPage, updated } from '../tools/generated-page.ts'
 import { mongoPage } from '../tools/mongo-page.ts'
 import { queryPage } from '../tools/query-page.ts'
+import { cyclesIn, filesOf, foldersUsedBy, importsOf, sources, textOf } from './support/source-tree.ts'
 
-const root = join(import.meta.dirname, '..')
-const sources = globSync('src/**/*.ts', { cwd: root }).map(path => normalize(path).replaceAll('\\', '/'))
-const code = sources.filter(path => !path.endsWith('.test.ts'))
-const texts = new Map(sources.map(path => [path, readFileSync(join(root, path), 'utf8')]))
+const code = [...sources.keys()]
+const folders = [...new Set(code.map(path => dirname(path)))]
 
 /** From the ground up; a file may import from its own layer's folder and from lower layers only. */
 const layers: readonly (readonly string[])[] = [
@@ -42,11 +41,6 @@ function layerOf(path: string): { level: number; folder: string } {
   return { level, folder: layers[level]?.find(folder => path.startsWith(folder)) ?? '' }
 }
 
-function importsOf(path: string): string[] {
-  const found = texts.get(path)!.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)
-  return [...found].map(([, target]) => normalize(join(dirname(path), target!)).replaceAll('\\', '/'))
-}
-
 test('every file belongs to a layer', () => {
   assert.deepEqual(
     code.filter(path => layerOf(path).level === -1),
@@ -71,34 +65,64 @@ test('imports go down only', () => {
   assert.deepEqual(upward, [])
 })
 
-test('no file imports itself by a detour', () => {
-  const done = new Set<string>()
-  const cycles: string[] = []
-  const visit = (path: string, trail: readonly string[]): void => {
-    if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '))
-    if (done.has(path) || trail.includes(path)) return
-    for (const target of importsOf(path)) if (texts.has(target)) visit(target, [...trail, path])
-    done.add(path)
-  }
-  for (const path of code) visit(path, [])
-  assert.deepEqual(cycles, [])
+test('no import cycles, neither between files nor between folders', () => {
+  assert.deepEqual(cyclesIn(code, importsOf), [])
+  // A folder is the files that lie directly in it: its sub-folders are folders of their own.
+  assert.deepEqual(cyclesIn(folders, foldersUsedBy), [])
+})
+
+test('every file is imported or started', () => {
+  /** The library, the command (bin/mayfly.js), and the threads, which are started by their URL. */
+  const entries = [
+    'src/index.ts',
+    'src/cli/main.ts',
+    'src/server/query-thread/query-worker.ts',
+    'src/scripts/script-thread.ts',
+    'src/scripts/function-thread.ts',
+  ]
+  const used = new Set([...entries, ...code.flatMap(importsOf)])
+  assert.deepEqual(
+    code.filter(path => !used.has(path)),
+    [],
+  )
+})
+
+test('no folder has more than 30 source files of its own', () => {
+  const filesIn = (folder: string) => code.filter(path => dirname(path) === folder).length
+  assert.deepEqual(
+    folders.filter(folder => filesIn(folder) > 30),
+    [],
+  )
+})
+
+test('the name of an exported type means one thing', () => {
+  const exported = /^export (?:declare |abstract )*(?:interface|type|class|enum) ([\w$]+)/gm
+  const homes = Map.groupBy(
+    code.flatMap(path => [...sources.get(path)!.matchAll(exported)].map(([, name]) => ({ name: name!, path }))),
+    ({ name }) => name,
+  )
+  const twice = [...homes.values()].filter(found => found.length > 1)
+  assert.deepEqual(
+    twice.map(found => found.map(({ name, path }) => `${name} in ${path}`)),
+    [],
+  )
 })
 
 test('one file reads the time', () => {
   const clock = 'src/base/clock.ts'
   const reading = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])set(Timeout|Interval|Immediate)\(/
-  const readers = code.filter(path => path !== clock && reading.test(texts.get(path)!))
+  const readers = code.filter(path => path !== clock && reading.test(sources.get(path)!))
   assert.deepEqual(readers, [])
 })
 
 test('every file opens with a sentence that says what it is for', () => {
-  const silent = code.filter(path => !/^\/\*\*(?:\s+\*)?\s[^*]{15,}(?:\s\*\s[^*]+)*[.:]\s/.test(texts.get(path)!))
+  const silent = code.filter(path => !/^\/\*\*(?:\s+\*)?\s[^*]{15,}(?:\s\*\s[^*]+)*[.:]\s/.test(sources.get(path)!))
   assert.deepEqual(silent, [])
 })
 
 test('no file is called after nothing in particular, and nothing is exported by default', () => {
   const vague = code.filter(path => /(utils?|helpers?|common|manager|misc)\.ts$/.test(path))
-  const defaults = code.filter(path => /^export default\b/m.test(texts.get(path)!))
+  const defaults = code.filter(path => /^export default\b/m.test(sources.get(path)!))
   assert.deepEqual({ vague, defaults }, { vague: [], defaults: [] })
 })
 
@@ -107,10 +131,9 @@ test('the pages about queries and about Mongo list the functions, commands and o
 })
 
 test('every source file that a page names exists', () => {
-  const files = globSync(['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'tools/*.ts'], { cwd: root })
-  const paths = files.map(path => `/${path.replaceAll('\\', '/')}`)
-  const missing = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: root }).flatMap(page =>
-    [...readFileSync(join(root, page), 'utf8').matchAll(/(?<![\w*./-])[\w-][\w./-]*\.ts\b/g)]
+  const paths = filesOf('{src,test,bench,tools}/**/*.ts').map(path => `/${path}`)
+  const missing = filesOf('*.md', '{docs,bench}/**/*.md').flatMap(page =>
+    [...textOf(page).matchAll(/(?<![\w*./-])[\w-][\w./-]*\.ts\b/g)]
       .filter(([name]) => !paths.some(path => path.endsWith(`/${name}`)))
       .map(([name]) => `${page} names ${name}`),
   )
