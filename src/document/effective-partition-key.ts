@@ -12,10 +12,8 @@
  *   Range             the values in ordered form, without a hash
  *
  * Where the SDKs disagree, this follows the JavaScript SDK. The .NET SDK ends the ordered form of 0 and 2
- * with
- * a zero byte, and cuts long non-ASCII strings at 101 bytes. This concerns only the part of version 1 after
- * the
- * hash, so all SDKs agree on the range of a key.
+ * with a zero byte, and cuts long non-ASCII strings at 101 bytes. This concerns only the part of version 1
+ * after the hash, so all SDKs agree on the range of a key.
  */
 
 import { assert } from '../base/error.ts'

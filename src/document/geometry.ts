@@ -3,8 +3,7 @@
  *
  * Positions are longitude and latitude in degrees. Containment and crossing are decided on the plane of
  * degrees, where GeoJSON draws its edges. Distances and areas are those on the earth (WGS 84). Shapes that
- * cross
- * the antimeridian are not split.
+ * cross the antimeridian are not split.
  */
 
 export type Position = readonly [longitude: number, latitude: number]

@@ -4,8 +4,7 @@
  * Paths are stored as text, `/address/"street name"/?` or `/tags/[]/?`. A name with characters other than
  * letters, digits and `_` is written as a JSON string. So every name is read back unchanged, also one with a
  * slash, a quote or a lone surrogate. (Quoted names in users' policies have no escapes; that syntax is parsed
- * at
- * the edge.)
+ * at the edge.)
  */
 
 import { InvariantError } from '../base/error.ts'

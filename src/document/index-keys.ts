@@ -10,8 +10,7 @@
  * keys.
  *
  * Only own properties of objects count. Only `anyElement` enters an array: arrays have no property `length`
- * or
- * `0`.
+ * or `0`.
  */
 
 import { assert } from '../base/error.ts'

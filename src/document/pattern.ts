@@ -2,8 +2,7 @@
  * Regular expressions of users, run by RE2.
  *
  * A user's pattern never reaches the JavaScript engine. RE2 takes time linear in the text for every pattern,
- * but
- * has no backreferences and no look-around.
+ * but has no backreferences and no look-around.
  */
 
 import { RE2JS } from 're2js'

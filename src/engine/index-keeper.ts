@@ -1,12 +1,12 @@
 /**
- * Makes the indexes that queries need, and lets go of those that nobody needs any more.
+ * Builds the indexes that queries need, and drops those that are no longer used.
  *
  * The service indexes everything; we index what is read. Declared indexes are built as declared. For the
- * rest, queries report what they had to scan and which index would have spared them that: when the avoidable
- * scans of a path have read several times the container, an index of it costs no more than they did, and it
- * is built in the background, a bounded step at a time in idle moments. What was promised is built when it is
- * first missed. An adaptive index that many writes kept up without a single use is dropped. A container that
- * is never queried pays nothing.
+ * rest, a query reports how many items it scanned and which index would have avoided that. When the avoidable
+ * scans of a path have read several times the size of the container, building an index costs no more than
+ * they did. It is then built in the background, in bounded steps at idle moments. For a promised path (one
+ * that a wildcard index of the user covers) one such scan is enough. An adaptive index is dropped after many
+ * writes without a use. A container that is never queried pays nothing.
  */
 
 import { machine } from '../base/clock.ts'
@@ -19,36 +19,36 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { LargePartitions } from './large-partitions.ts'
 
-/** Below this many items a scan is as good as an index. */
+/** With fewer items a scan is as good as an index. */
 export const adaptiveIndexRowsMin = 2000
 
 /**
- * An index is made when scans that it would have avoided have read so many times the container: building
- * costs about five.
+ * An index is built when the scans that it would have avoided have read the container this often. Building
+ * costs about five scans.
  */
 export const adaptiveScansMin = 5
 
 /**
- * Paths of one container whose scans are counted. Applications ask for few; a client that makes paths up must
- * not fill memory.
+ * Most paths of one container whose scans are counted. Applications use few paths; a client that invents
+ * paths must not fill the memory.
  */
 export const adaptiveWishesMax = 64
 
-/** Adaptive indexes of one container: with four, inserts run at about a quarter of their rate without any. */
+/** Adaptive indexes of one container. With four, inserts run at a quarter of their speed without any. */
 const adaptiveIndexesMax = 4
 
-/** The same where somebody asked that everything be indexed and writes pay for it, as they do in MongoDB. */
+/** The same for promised paths: the user asked for the index and accepts slower writes, as in MongoDB. */
 const promisedIndexesMax = 16
 
 /**
- * An adaptive index goes when so many writes, or half as many as there are items, kept it up since its last
- * use.
+ * An adaptive index is dropped after this many writes without a use, or half the number of items if that is
+ * more.
  */
 export const adaptiveUnusedWritesMin = 10_000
 
 /**
- * A build waits less than a purge: queries scan until it is done. A million items take two minutes beside
- * steady requests.
+ * A build waits less than a purge, because queries scan until it is done. A million items take two minutes
+ * beside steady requests.
  */
 const indexBuildWaitMsMax = 10
 
@@ -60,17 +60,17 @@ interface Wish {
 
 interface Scan {
   readonly scanned: number
-  /** All that the container has. */
+  /** All items of the container. */
   readonly rows: number
   readonly isPromised: boolean
 }
 
-/** What is known of a container since the start; a restart begins anew. */
+/** What was observed about a container since the process started. */
 interface Observed {
   readonly wishes: Map<string, Wish>
-  /** Index number to the container's writes when it was last known to have been used. */
+  /** Index number to the container's write count when it was last known to be used. */
   readonly uses: Map<number, number>
-  /** Those that were used since anybody looked. */
+  /** Indexes used since the last check. */
   readonly used: Set<number>
 }
 
@@ -78,7 +78,9 @@ export interface IndexKeeperOptions {
   readonly store: Store
   readonly idle: IdleWatch
   readonly log: Logger
-  /** What the definition of a container declares; only the edge that made it can read it. */
+  /**
+   * The indexes that a container's definition declares. Only the edge that made the definition can read it.
+   */
   readonly declaredIndexes: (definition: unknown) => readonly (readonly IndexComponent[])[]
 }
 
@@ -107,7 +109,7 @@ export class IndexKeeper implements AsyncDisposable {
     this.#observe(container).used.add(index)
   }
 
-  /** A query read so many items which an index on this path would have spared it. */
+  /** Reports a scan that an index on this path would have avoided. */
   noteScan(container: ContainerRecord, component: IndexComponent, { scanned, rows, isPromised }: Scan): void {
     if (rows < adaptiveIndexRowsMin) return
     const { wishes } = this.#observe(container)
@@ -115,7 +117,7 @@ export class IndexKeeper implements AsyncDisposable {
     const wish = wishes.get(name) ?? { component, rowsScanned: 0, isPromised }
     wish.rowsScanned += scanned
     wish.isPromised = isPromised
-    // A Map keeps insertion order: the path that was not asked for longest gives way.
+    // A Map keeps insertion order, so the path that was asked for least recently is removed.
     wishes.delete(name)
     wishes.set(name, wish)
     if (wishes.size > adaptiveWishesMax) wishes.delete(wishes.keys().next().value!)
@@ -123,8 +125,8 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Makes the indexes a container's definition declares and drops the declared ones it no longer names. One
-   * container after the other: two changes that came at once would each miss what the other makes.
+   * Creates the indexes that a container's definition declares, and drops declared ones that it no longer
+   * names. One call at a time: two concurrent calls would each miss what the other creates.
    */
   declare(container: ContainerRecord): Promise<void> {
     const declared = this.#declared.then(() => this.#declare(container))
@@ -136,11 +138,11 @@ export class IndexKeeper implements AsyncDisposable {
     const container = await this.#present(named)
     if (container === undefined || container.encoding !== 'json') return
     const wanted = this.#declaredIndexes(container.definition)
-    // Several paths make one key, which cannot have several elements of an array in it.
+    // Several paths make one key, which cannot hold several elements of an array.
     const possible = wanted.filter(components => components.every(({ path }) => !path.includes(anyElement)))
     const normal = new Map(possible.map(ascendingFirst).map(components => [describeIndex(components), components]))
     for (const { definition, isDeclared } of container.indexes) {
-      // Unique keys are chosen when the container is made, and stay.
+      // Unique keys are fixed when the container is created.
       if (definition.uniqueness !== 'none') continue
       const isWanted = normal.delete(describeIndex(definition.components))
       if (isDeclared && !isWanted) await this.#store.dropIndex(container, definition.number)
@@ -152,8 +154,8 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Looks for work, once more if that is being done already: it may have passed what is new. One index is
-   * built at a time.
+   * Looks for work. If that is already under way, it looks once more afterwards, because it may have passed
+   * the new work. One index is built at a time.
    */
   wake(): void {
     this.#isAsked = true
@@ -179,9 +181,9 @@ export class IndexKeeper implements AsyncDisposable {
     try {
       for (const database of await this.#store.databases()) {
         for (const container of await this.#store.containers(database)) {
-          // It may have been deleted while another one's index was built.
+          // It may have been deleted while another container's index was built.
           if ((await this.#present(container)) === undefined) continue
-          // A definition and its indexes are stored one after the other; a crash may have come between them.
+          // A definition and its indexes are stored one after the other, and a crash may have come between.
           await this.declare(container)
           await this.#grantWishes(container)
           await this.#dropUnused(container)

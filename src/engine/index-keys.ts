@@ -1,4 +1,4 @@
-/** Makes the index keys of items of either API: a body says by its form which one wrote it. */
+/** Makes the index keys of items of both APIs: a text body is JSON, a binary body is BSON. */
 
 import { bsonKeyMaker } from '../document/bson/index-keys.ts'
 import { jsonIndexKeys, type KeyMaker } from '../document/index-keys.ts'

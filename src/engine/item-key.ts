@@ -1,4 +1,4 @@
-/** The key of an item from its partition key and id, as its container hashes it. */
+/** The key of an item, from its partition key and id. */
 
 import { RequestError } from '../base/error.ts'
 import { effectivePartitionKey } from '../document/effective-partition-key.ts'
@@ -6,7 +6,7 @@ import { canonicalPartitionKey, type PartitionKeyComponent } from '../document/p
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey } from '../store/item.ts'
 
-/** Of somebody who names an item freely: the whole partition key must be there. */
+/** For callers outside the two APIs: checks that all levels of the partition key are given. */
 export function wholeItemKey(
   container: ContainerRecord,
   components: readonly PartitionKeyComponent[],

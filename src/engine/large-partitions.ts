@@ -1,14 +1,12 @@
 /**
- * Remembers partition keys that are too large to be read as a whole, so that each query need not find out
- * anew.
+ * Remembers partition keys that are too large for one scan, so that not every query has to find out again.
  *
- * It is a memory and no promise: a partition that has shrunk is read through its index, which is no worse
- * than before.
+ * It is only a hint: if a partition has shrunk, reading it through an index is no worse than before.
  */
 
 import type { ContainerRecord } from '../store/catalog.ts'
 
-/** Large partition keys that are remembered; names of them, a megabyte at most in ordinary use. */
+/** Most partition keys remembered; usually less than a megabyte. */
 const largePartitionsMax = 10_000
 
 export class LargePartitions {

@@ -1,4 +1,4 @@
-/** Which pages are made by the query thread at once. */
+/** Tests of which pages the query thread makes at once. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,14 +27,14 @@ const cases: readonly [isLong: boolean, text: string, work: Case][] = [
   [true, 'SELECT * FROM c WHERE ABS(c.n) > 1', {}],
   [true, 'SELECT TOP 1 * FROM c ORDER BY c.n', {}],
   [true, 'SELECT VALUE COUNT(1) FROM c', {}],
-  // Full after a few items, or without any.
+  // Full after a few items, or without any item.
   [false, 'SELECT TOP 10 c.id FROM c', {}],
   [false, 'SELECT * FROM c', {}],
   [false, 'SELECT VALUE 1', {}],
   // One partition key.
   [false, filtered, { partition: 'unknown' }],
   [true, filtered, { partition: 'large' }],
-  // Other sources than a scan.
+  // Sources other than a scan.
   [false, filtered, { plan: points }],
   [false, filtered, { plan: index }],
   [false, 'SELECT VALUE COUNT(1) FROM c WHERE c.n > 1', { plan: count, rows: sliceRowsMax }],

@@ -1,10 +1,10 @@
 /**
- * Where a page is made: on the thread that answers everybody, or in one that makes pages and nothing else.
+ * Decides where a page is made: in the main thread, or in the query thread, which does nothing else.
  *
- * Having it made there costs 0.03 to 0.07 ms and makes no page faster; making it here lets everybody else
- * wait. So what is surely short stays and what is surely long goes. What nobody can know beforehand (how much
- * of an index range passes the filter, how large a partition is) begins here, and goes when its first slices
- * were not enough; those are lost then.
+ * The query thread costs 0.03 to 0.07 ms more and makes no page faster, but a long page in the main thread
+ * delays all other requests. So a page that is surely short stays and one that is surely long goes. Sometimes
+ * nobody can know (how much of an index range passes the filter, how large a partition is). Such a page
+ * starts in the main thread and moves if its first slices were not enough; the work of those slices is lost.
  */
 
 import { sliceRowsMax } from '../base/limits.ts'
@@ -13,7 +13,7 @@ import type { Demands } from '../query/demands.ts'
 import type { PagePlan } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 
-/** Rows of a container up to which a scan stays on the thread that answers everybody: about a millisecond. */
+/** Most rows of a container for a scan in the main thread: about a millisecond. */
 export const inlineRowsMax = 500
 
 export interface Work {
@@ -22,15 +22,15 @@ export interface Work {
   readonly demands: Demands
   /** Rows of the container. */
   readonly rows: () => MaybePromise<number>
-  /** The page is about one partition key, and whether that is known to be a large one. */
+  /** Set if the page reads one partition key: whether that is known to be large. */
   readonly partition: 'large' | 'unknown' | undefined
 }
 
 export async function isSurelyLong({ plan, program, demands, rows, partition }: Work): Promise<boolean> {
-  // Entries are counted a slice at a time, far faster than items are read.
+  // Entries are counted in slices, much faster than items are read.
   if (plan.count !== undefined) return (await rows()) > sliceRowsMax
   if (plan.source.kind !== 'scan' || program.isDone?.() === true) return false
-  // Without a filter every item is a row, and a page of them is full soon.
+  // Without a filter every item is a row, so a page is full soon.
   const isUnfiltered = demands.isWholeFilter && demands.demands.length === 0
   if (isUnfiltered && program.order === 'source') return false
   return partition === undefined ? (await rows()) > inlineRowsMax : partition === 'large'

@@ -53,20 +53,20 @@ test('all pages together are the whole result, for any page size and sort keys o
   )
 })
 
-test('a position is short, whatever it stands for', () => {
+test('a position is short, however long its sort key is', () => {
   for (const key of keys) {
     const text = JSON.stringify(positionBehind([rowOf(key, 1)], 1, undefined))
     assert.ok(text.length < 4 + (sortKeyBytesMax * 4) / 3 + 100, text)
   }
 })
 
-describe('rows that begin alike', () => {
+describe('rows whose sort keys start alike', () => {
   const all = inOrder([...keys, ...keys].map((key, sequence) => rowOf(key, sequence)))
   const at = all.findIndex(({ value }) => value === 'xba#6')
 
-  test('are told apart as long as one has the same key as the last one given', () => {
+  test('are told apart while a row with the last order key exists', () => {
     const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
-    // The last row itself is gone, and one that was given before it, and there are new ones on both sides.
+    // The last row is gone, and so is one returned before it; new rows are on both sides.
     const given = all.slice(0, at + 1)
     const left = all.filter(row => !given.slice(-2).includes(row))
     const present = inOrder([...left, rowOf(`${stem}a`, 100), rowOf(`${stem}bb`, 101)])
@@ -74,13 +74,13 @@ describe('rows that begin alike', () => {
     assert.deepEqual(values(boundary.rest(present)), values(inOrder(expected)))
   })
 
-  test('are counted when none has it any more', () => {
+  test('are counted when no such row is left', () => {
     const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
     const present = all.filter(({ value }) => !String(value).startsWith('xba#'))
     assert.deepEqual(values(boundary.rest(present)), values(all.slice(at + 2)))
   })
 
-  test('are counted over pages', () => {
+  test('are counted over several pages', () => {
     const first = boundaryOf(positionBehind(all, at - 1, undefined))
     const rest = first.rest(all)
     const second = boundaryOf(positionBehind(rest, 2, first))
@@ -88,7 +88,7 @@ describe('rows that begin alike', () => {
     assert.deepEqual(values(second.rest(present)), values(all.slice(at + 2)))
   })
 
-  test('are undecided until then, and others are not', () => {
+  test('are undecided at first; others are not', () => {
     const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
     assert.equal(boundary.isWhole, false)
     assert.ok(boundary.compare(rowOf('a', 1).sortKey) < 0)

@@ -1,6 +1,6 @@
 /**
- * Which index serves what: by tables of demands, and by the law that whatever lies outside its ranges cannot
- * be wanted.
+ * Tests of the choice of an index: tables of demands, and the rule that no wanted item lies outside the
+ * ranges.
  */
 
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import type { IndexRecord } from '../store/catalog.ts'
 import { ascendingFirst, chooseIndex, describeIndex, type IndexChoice, wishedIndex } from './choose-index.ts'
 import type { Demands } from './demands.ts'
 
-/** `a`, `-b` for a descending one, `tags[]` for the elements of a list. */
+/** `a`, `-b` for a descending one, `tags[]` for the elements of an array. */
 function component(text: string): IndexComponent {
   const name = text.replace('-', '')
   const path: IndexPath = name.endsWith('[]') ? [name.slice(0, -2), anyElement] : name.split('.')
@@ -68,7 +68,7 @@ describe('the choice', () => {
     wanted: Demands,
     choice: string | undefined,
   ])[] = [
-    ['nothing for nothing', [index('a')], demands({}), undefined],
+    ['no index without demands', [index('a')], demands({}), undefined],
     ['nothing for another path', [index('a')], demands({ b: equals(1) }), undefined],
     ['nothing for a part of a path', [index('a')], demands({ 'a.b': equals(1) }), undefined],
     ['the path that is asked for', [index('b'), index('a')], demands({ a: equals(1) }), 'a exact'],
@@ -78,12 +78,7 @@ describe('the choice', () => {
     ['a range with two ends before one with one', [index('a'), index('b')], demands({ a: above, b: between }), 'b'],
     ['a prefix before a range', [index('a'), index('b')], demands({ a: between, b: { startsWith: 'x' } }), 'b'],
     ['an empty prefix after a range', [index('a'), index('b')], demands({ a: above, b: { startsWith: '' } }), 'a'],
-    [
-      'anything before being there at all',
-      [index('a'), index('b')],
-      demands({ a: defined, b: { startsWith: '' } }),
-      'b',
-    ],
+    ['any bound before mere existence', [index('a'), index('b')], demands({ a: defined, b: { startsWith: '' } }), 'b'],
     ['several paths before one of them', [index('a'), index('a b')], demands({ a: equals(1), b: above }), 'a, b exact'],
     ['the beginning of several paths', [index('a b')], demands({ a: above }), 'a, b exact'],
     ['a point at the beginning', [index('a b')], demands({ a: equals(1) }), 'a, b exact'],
@@ -98,15 +93,15 @@ describe('the choice', () => {
     ['one range for each value', [index('a')], demands({ a: [equals(1), equals(2), equals('x')] }), 'a exact 3 ranges'],
     ['one range for equal values', [index('a')], demands({ a: [equals(1), equals(1), equals(1)] }), 'a exact'],
     [
-      'no range for the impossible',
+      'no range for an impossible bound',
       [index('a')],
       demands({ a: { min: 5, minInclusive: true, max: 1, maxInclusive: true } }),
       'a exact 0 ranges',
     ],
     ['an order alone', [index('a')], demands({}, 'a'), 'a ordered exact'],
     ['its opposite', [index('a')], demands({}, '-a'), 'a reverse exact'],
-    ['an order of several paths', [index('a b')], demands({}, 'a b'), 'a, b ordered exact'],
-    ['the opposite of all of them', [index('a -b')], demands({}, '-a b'), 'a, b DESC reverse exact'],
+    ['the opposite order', [index('a b')], demands({}, 'a b'), 'a, b ordered exact'],
+    ['an order of several paths', [index('a -b')], demands({}, '-a b'), 'a, b DESC reverse exact'],
     ['not the opposite of one', [index('a b')], demands({}, 'a -b'), undefined],
     ['not an order of more', [index('a')], demands({}, 'a b'), undefined],
     ['not an order of less', [index('a b')], demands({}, 'a'), undefined],
@@ -114,44 +109,49 @@ describe('the choice', () => {
     ['no order of cut keys', [index('a', { hasCutKeys: true })], demands({}, 'a'), undefined],
     ['a filter with its order', [index('a'), index('b')], demands({ a: above }, 'a'), 'a ordered exact'],
     ['a narrow filter before an order', [index('a'), index('b')], demands({ a: equals(1) }, 'b'), 'a exact'],
-    ['an order before being there at all', [index('a'), index('b')], demands({ a: defined }, 'b'), 'b ordered'],
-    ['an order behind a point', [index('a b')], demands({ a: equals(1) }, 'b'), 'a, b ordered exact'],
-    ['its opposite', [index('a b')], demands({ a: equals(1) }, '-b'), 'a, b reverse exact'],
+    ['an order before mere existence', [index('a'), index('b')], demands({ a: defined }, 'b'), 'b ordered'],
+    ['an order after a point', [index('a b')], demands({ a: equals(1) }, 'b'), 'a, b ordered exact'],
+    ['the opposite order after a point', [index('a b')], demands({ a: equals(1) }, '-b'), 'a, b reverse exact'],
     [
-      'a range in an order behind a point',
+      'a range in an order after a point',
       [index('a b')],
       demands({ a: equals(1), b: above }, 'b'),
       'a, b ordered exact',
     ],
     [
-      'several orders behind a point',
+      'several orders after a point',
       [index('a b -c')],
       demands({ a: equals(1) }, 'b -c'),
       'a, b, c DESC ordered exact',
     ],
-    ['no order behind a range', [index('a b')], demands({ a: above }, 'b'), 'a, b exact'],
-    ['no order behind a point that is not the next', [index('a b c')], demands({ a: equals(1) }, 'c'), 'a, b, c exact'],
-    ['no order of less behind a point', [index('a b c')], demands({ a: equals(1) }, 'b'), 'a, b, c exact'],
+    ['no order after a range', [index('a b')], demands({ a: above }, 'b'), 'a, b exact'],
     [
-      'no order in which equals come the other way',
+      'no order after a point that is not the path before',
+      [index('a b c')],
+      demands({ a: equals(1) }, 'c'),
+      'a, b, c exact',
+    ],
+    ['no order of fewer paths after a point', [index('a b c')], demands({ a: equals(1) }, 'b'), 'a, b, c exact'],
+    [
+      'no order if items with equal keys come in the other direction',
       [index('a -b')],
       demands({ a: equals(1) }, '-b'),
       'a, b DESC exact',
     ],
     [
-      'that order when they are to come so',
+      'that order if this direction is wanted',
       [index('a -b')],
       { ...demands({ a: equals(1) }, '-b'), isTieReversed: false },
       'a, b DESC ordered exact',
     ],
-    ['no order behind a cut point', [index('a b')], demands({ a: equals('x'.repeat(300)) }, 'b'), 'a, b'],
+    ['no order after a cut point', [index('a b')], demands({ a: equals('x'.repeat(300)) }, 'b'), 'a, b'],
     ['the first of equals', [index('a'), index('a')], demands({ a: equals(1) }), 'a exact'],
   ]
   for (const [name, indexes, wanted, choice] of cases) {
     test(name, () => assert.equal(chosen(chooseIndex(indexes, wanted)), choice))
   }
 
-  test('of the first of equals is the first', () => {
+  test('is the first of equal candidates', () => {
     const equal = [index('a'), index('a')]
     assert.equal(chooseIndex(equal, demands({ a: equals(1) }))!.index, equal[0])
   })
@@ -235,7 +235,7 @@ describe('the ranges', () => {
   })
 })
 
-describe('the wish', () => {
+describe('the recommended index', () => {
   const cases: readonly (readonly [name: string, wanted: Demands, wish: string | undefined])[] = [
     ['nothing for nothing', demands({}), undefined],
     ['the narrowest demand', demands({ a: above, b: equals(1), c: between }), '/b/?'],
@@ -254,7 +254,7 @@ describe('the wish', () => {
   }
 })
 
-test('an index begins ascending, the others turned with it', () => {
+test('an index starts ascending; the other components are turned with the first', () => {
   const turned = (paths: string) => describeIndex(ascendingFirst(paths.split(' ').map(component)))
   assert.equal(turned('a -b'), '/a/?, /b/? DESC')
   assert.equal(turned('-a b -c'), '/a/?, /b/? DESC, /c/?')

@@ -1,10 +1,11 @@
 /**
- * Which index serves a query, and which part of it.
+ * Chooses the index for a query, and the key ranges to read.
  *
- * Without statistics the rule is the shape of the bound: a point is narrower than a prefix, a prefix than a
- * range with two ends, that than one with one end. An index that also gives the wanted order wins among
- * equals, since the page can stop early; one that gives nothing but the order is better than sorting
- * everything. Within one value of its first paths an index has the order of the others.
+ * There are no statistics, so the shape of the bounds decides: a point is narrower than a prefix, a prefix is
+ * narrower than a range with two ends, and that is narrower than a range with one end. Among equals, an index
+ * that also gives the wanted order wins, because the page can stop early. An index that gives only the order
+ * is better than sorting everything. If the first paths are fixed to one value each, the entries are in the
+ * order of the remaining paths.
  */
 
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
@@ -15,12 +16,12 @@ import type { Demand, Demands } from './demands.ts'
 export interface IndexChoice {
   readonly index: IndexRecord
   readonly keys: readonly { readonly low: Uint8Array; readonly high: Uint8Array }[]
-  /** The entries come in the wanted order, read in this direction. */
+  /** The entries come in the wanted order when read in the direction of `isReverse`. */
   readonly isOrdered: boolean
   readonly isReverse: boolean
-  /** What stands in every key before that which is ordered. */
+  /** The bytes before the ordered part in every key. */
   readonly prefix: Uint8Array
-  /** The keys alone decide: whatever lies in the ranges satisfies all demands. */
+  /** The keys alone decide: every item in the ranges satisfies all demands. */
   readonly isExact: boolean
 }
 
@@ -28,7 +29,7 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   let best: IndexChoice | undefined
   let bestScore = 0
   for (const index of indexes) {
-    // Keys that are unique within a partition key begin with it: no filter knows where they stand.
+    // Keys that are unique within a partition key start with it, so no bound of a filter applies.
     if (!index.isReady || index.hasGaps || index.definition.uniqueness === 'partition') continue
     if (demands.mayUse?.(index) === false) continue
     const candidate = consider(index, demands)
@@ -41,8 +42,7 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
 }
 
 /**
- * The index of one path that would serve the query best, were it there: what to make when such queries keep
- * coming.
+ * The index of one path that would serve the query best if it existed. It is built if such queries repeat.
  */
 export function wishedIndex({ demands, order }: Demands): IndexComponent | undefined {
   const ranked = demands.toSorted((a, b) => demandScore(b) - demandScore(a))
@@ -100,8 +100,8 @@ function consider(
   const ordering = wholeOrder ?? restOrder
   if (ordering !== undefined) score += orderScore
   if (score === 0 || open === undefined) return undefined
-  // An index of several paths has entries for items without some of them; nothing is known of a path nobody
-  // asked about.
+  // An index of several paths has entries for items without some of the values. Without a bound on its first
+  // path, the whole index is read.
   const isWholeIndex = bounds === undefined && fixed.length === 0
   const wanted: readonly KeyBound<unknown>[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
   const { isDescending } = open
@@ -140,12 +140,13 @@ function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
 const nothing = new Uint8Array()
 
 /**
- * The bytes with which all keys begin that have these components; undefined when there are none, or too many.
+ * The common first bytes of all keys with these components; undefined without components, or if the bytes are
+ * cut.
  */
 function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Array | undefined {
   if (fixed.length === 0) return undefined
   const { low, isExact } = keyRange({ startsWith: '' }, { after: fixed })
-  // Of a string that may be empty there is nothing but the byte that tells its type.
+  // The key of an empty string prefix is only the type byte; without it the fixed components remain.
   return isExact ? low.subarray(0, -1) : undefined
 }
 
@@ -167,7 +168,7 @@ function orderOf(
   return isReverse === isTieReversed && turned.every(isTurned => isTurned === isReverse) ? isReverse : undefined
 }
 
-/** An index serves an order and its opposite alike, so the one that begins ascending stands for both. */
+/** An index serves an order and its opposite. The one that starts ascending is used for both. */
 export function ascendingFirst(components: readonly IndexComponent[]): IndexComponent[] {
   const isTurned = components[0]?.isDescending === true
   return components.map(({ path, isDescending }) => ({ path, isDescending: isDescending !== isTurned }))
@@ -175,7 +176,7 @@ export function ascendingFirst(components: readonly IndexComponent[]): IndexComp
 
 type Range = { readonly low: Uint8Array; readonly high: Uint8Array; readonly isExact: boolean }
 
-/** In ascending order, without empty, repeated or overlapping ones. */
+/** In ascending order, without empty, repeated or overlapping ranges. */
 function inOrder(ranges: readonly Range[]): Range[] {
   const sorted = ranges
     .filter(({ low, high }) => Buffer.compare(low, high) < 0)
@@ -193,7 +194,9 @@ function inOrder(ranges: readonly Range[]): Range[] {
   return joined
 }
 
-/** What an index is about, as text: another index under the same number has another. */
+/**
+ * An index definition as text. Tells whether an index still is the one that a plan or position was made for.
+ */
 export function describeIndex(components: readonly IndexComponent[]): string {
   return components.map(({ path, isDescending }) => printIndexPath(path) + (isDescending ? ' DESC' : '')).join(', ')
 }

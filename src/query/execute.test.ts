@@ -1,4 +1,4 @@
-/** Pages over a source and a program that are nothing but lists: what is on them, and where they go on. */
+/** Tests of pages, with a source and a program made of lists: their rows, and where they continue. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,7 +15,7 @@ import type { ItemSource } from './source.ts'
 const moment = toEpochSeconds(1000)
 const at: Viewpoint = { moment, policy: { defaultTtl: null, inheritedDeadAt: 0, ownDeadAt: 0 } }
 
-/** Items by sequence; each has the rows in its body. */
+/** Items by sequence; each body holds the item's rows. */
 function listSource(
   bodies: readonly (readonly unknown[])[],
   { batch = 3, isOrdered = false } = {},
@@ -119,7 +119,7 @@ function texts(rows: readonly unknown[]): string[] {
 }
 
 describe('in source order', () => {
-  test('pages put together are the window of all rows, each no larger than asked for', async () => {
+  test('all pages together are the window of all rows, each no larger than asked for', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, sizes, cut, async (list, limits, each) => {
         const pages = await walk(
@@ -137,11 +137,11 @@ describe('in source order', () => {
     )
   })
 
-  test('an item that is left in the middle goes on there, also behind new ones that came before it', async () => {
+  test('an item that is left in the middle continues there, also after new items that come before it', async () => {
     const before = [['a'], ['b1', 'b2', 'b3'], ['c']]
     const first = await pageOf(listSource(before), inSourceOrder(), 3)
     assert.deepEqual(first.rows, texts(['a', 'b1', 'b2']))
-    // The sequence of an item stays when others come between.
+    // An item keeps its sequence when others are added before it.
     const renumbered = listSource([['a'], ['new'], ['b1', 'b2', 'b3'], ['c']])
     const source: ItemSource = {
       read: async (...given) => {
@@ -162,7 +162,7 @@ describe('in source order', () => {
     assert.deepEqual(last.next?.within, [[2, 0]], 'what is done is forgotten')
   })
 
-  test('no more is read than the page needs', async () => {
+  test('a page reads no more than it needs', async () => {
     const source = listSource(
       Array.from({ length: 600 }, (_, row) => [row]),
       { batch: 1000 },
@@ -176,7 +176,7 @@ describe('in source order', () => {
     assert.equal(none.reads, 0, 'and nothing for an empty window')
   })
 
-  test('a row that is the item goes out as it is stored', async () => {
+  test('a row that is the whole item is returned as it is stored', async () => {
     const body = '{"b":1.0, "a":12345678901234567890}'
     const item = { sequence: 1, version: 1, ts: moment, deadline: null, body } as StoredItem
     const source: ItemSource = { read: () => ({ version: 3, items: [item], positionOf: () => [1], next: undefined }) }
@@ -188,7 +188,7 @@ describe('in source order', () => {
 })
 
 describe('in sort key order', () => {
-  test('pages put together are the window of all rows in order', async () => {
+  test('all pages together are the window of all rows in order', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, sizes, cut, fc.boolean(), async (list, limits, each, isOrdered) => {
         const inOrder = isOrdered
@@ -232,7 +232,7 @@ describe('in sort key order', () => {
     )
   })
 
-  test('rows that prefer it come as they were found, if all of them fit; otherwise none is lost or doubled', async () => {
+  test('rows that prefer arrival order come as they were found if all fit; otherwise none is lost or repeated', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, sizes, async (list, limits) => {
         const pages = await walk(
@@ -249,7 +249,7 @@ describe('in sort key order', () => {
     )
   })
 
-  test('identical rows that stand apart are given once, whatever lies between', async () => {
+  test('identical rows with different sort keys are returned once, whatever lies between', async () => {
     const rows = [
       ['b', 2],
       ['a', 1],
@@ -285,7 +285,7 @@ describe('in sort key order', () => {
     assert.ok(source.reads <= 6 + 6 + 12, String(source.reads))
   })
 
-  test('a program that is done reads nothing more, and still gives what it has at the end', async () => {
+  test('a program that is done reads no more items, and still emits its final rows', async () => {
     const source = listSource([[1], [2], [3], [4], [5], [6]])
     let seen = 0
     const program = bySortKey({

@@ -2,9 +2,9 @@
  * Executes one page of a query: reads items in bounded batches at one moment, runs the program over them, and
  * stops when the page is full.
  *
- * The event loop is never held for longer than a slice: whenever a slice's time is up, whoever waits gets a
- * turn. A page of a query in source order is also given back when it has read for long without finding much,
- * since the client can go on behind it.
+ * A page runs in slices of about `querySliceMsMax`; after each slice, other requests get a turn. A page in
+ * source order also ends early when it has run for long and found little, because the client can continue
+ * from there.
  */
 
 import { machine } from '../base/clock.ts'
@@ -16,26 +16,23 @@ import type { Program } from './program.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
 
-/**
- * After this a page that goes on in source order is given back as it is; the service does so after five
- * seconds.
- */
+/** A page in source order ends after this time, full or not. The service does so after five seconds. */
 const queryPageMsMax = 2000
 
-/** Where a result goes on. It is JSON and travels in continuation tokens. */
+/** Where the next page continues. It is JSON and travels in continuation tokens. */
 export interface PagePosition extends SortKeyPosition {
-  /** Rows passed so far, the ones before the window included. */
+  /** Rows passed so far, including rows before the window. */
   readonly passed: number
-  /** In source order: behind this item. */
+  /** Source order: continue after this item. */
   readonly after?: SourcePosition
   /**
-   * In source order: an item that is still to come has so many of its rows behind it. New ones may come
-   * before it.
+   * Source order: for items that are not finished, how many of their rows were returned already. New items
+   * may come before them.
    */
   readonly within?: readonly (readonly [sequence: number, rows: number])[]
   /**
-   * In source order: a digest of what the index is about whose order it is; without one it is the order of
-   * keys.
+   * Source order of an index: a digest of the index definition that this position belongs to. Absent for key
+   * order.
    */
   readonly index?: string
 }
@@ -43,19 +40,19 @@ export interface PagePosition extends SortKeyPosition {
 export interface PageRequest {
   readonly source: ItemSource
   readonly program: Program
-  /** The page's one moment, and the policy of it. */
+  /** The moment of the page, and the container's policy. */
   readonly at: Viewpoint
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
-  /** A page that needs more slices is given up with `PageTooLong`, because it can be made elsewhere. */
+  /** A page that needs more slices is given up with `PageTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
 }
 
 export class PageTooLong extends Error {}
 
 export interface Page {
-  /** As their API speaks them. */
+  /** In the form of their API. */
   readonly rows: readonly Body[]
   readonly next: PagePosition | undefined
   readonly version: number
@@ -143,8 +140,8 @@ class PageUnderWay {
     const behind = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
     const wanted = Math.min(toSkip + rowsMax, program.end - passedBefore)
-    // One more than the page holds tells whether there is another page. A row that was given by an earlier
-    // page must be known for its equals behind it.
+    // One row more than the page holds tells whether there is another page. With identities, rows of earlier
+    // pages must be kept to recognize their duplicates.
     const isRemembering = program.distinct === 'identity'
     const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct)
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
@@ -200,8 +197,8 @@ class PageUnderWay {
   }
 
   /**
-   * All rows but those before the window, in the order in which they came; false when the page is too small
-   * for them.
+   * Takes all rows after the start of the window, in arrival order. Returns false if they do not fit on the
+   * page.
    */
   #takeInArrival(found: readonly KeyedRow[]): boolean {
     const { program, bytesMax } = this.#request
@@ -215,7 +212,7 @@ class PageUnderWay {
     return true
   }
 
-  /** A row that is the item itself goes out as it is stored. */
+  /** A row that is the whole item is returned as it is stored. */
   #take(value: unknown, document: unknown, body: Body): void {
     const isItem = value === document && value !== undefined
     const row = isItem ? body : value instanceof Uint8Array ? value : JSON.stringify(value)
@@ -255,20 +252,22 @@ class PageUnderWay {
   }
 }
 
-/** Those that were deleted are never met; more than a few of them must not make the token long. */
+/**
+ * Items that were deleted are never met again, so only the last few entries are kept to keep the token short.
+ */
 function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition, 'within'> {
   return within.size === 0 ? {} : { within: [...within].slice(-4) }
 }
 
 /**
- * Where items come in the order of rows, a small page needs few; if they do not make enough rows, full
- * batches follow.
+ * If items come in the order of rows, a small page needs few items. Larger batches follow if that was not
+ * enough.
  */
 function firstBatch(rows: number): number {
   return Math.min(scanItemsMax, rows + 1)
 }
 
-/** A page that needs a little more than it thought reads a little more. */
+/** Doubles the batch up to the maximum. */
 function nextBatch(itemsMax: number): number {
   return Math.min(scanItemsMax, 2 * itemsMax)
 }

@@ -1,8 +1,8 @@
 /**
- * One page of a query as plain data, and its making from whatever can read the container.
+ * One page of a query as plain data, and the function that makes the page from any reader of the container.
  *
- * The thread that answers everybody plans the page; it may make it as well, or have it made by a thread that
- * has nothing else to do (`PageRunner`). Both run what is here.
+ * The main thread plans the page. It makes the page itself, or a `PageRunner` makes it in a separate thread.
+ * Both run the code in this file.
  */
 
 import type { IndexRecord } from '../store/catalog.ts'
@@ -15,7 +15,7 @@ import { executePage, type Page, type PagePosition } from './execute.ts'
 import type { Program } from './program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from './source.ts'
 
-/** A query in words, from which another thread makes the program anew. */
+/** The text of a query, from which another thread makes the program again. */
 export interface QueryStatement {
   readonly language: 'sql'
   readonly text: string
@@ -24,9 +24,7 @@ export interface QueryStatement {
 
 export interface PagePlan {
   readonly source: SourcePlan
-  /**
-   * The part of an index whose entries need only be counted, if nobody in the container is dead but present.
-   */
+  /** The part of an index whose entries can be counted instead, if no dead item is still present. */
   readonly count: Pick<IndexRange, 'index' | 'keys'> | undefined
 }
 
@@ -40,13 +38,13 @@ export interface PageTask {
 }
 
 export interface MadePage extends Page {
-  /** No item was read: the entries of an index were counted. */
+  /** Index entries were counted; no item was read. */
   readonly isCounted: boolean
 }
 
-/** A task that travels: what it is about, and what its plan took for granted. */
+/** A task for another thread: the container, the statement, and the indexes that the plan relies on. */
 export interface RemotePageTask extends PageTask {
-  /** The number of the container. */
+  /** The container's number. */
   readonly container: number
   /** `describeIndexes` of the container when the page was planned. */
   readonly indexes: string
@@ -54,7 +52,7 @@ export interface RemotePageTask extends PageTask {
 }
 
 export interface PageRunner {
-  /** `stale`: the container's indexes are no longer those the plan was made for. */
+  /** `stale`: the container's indexes have changed since the plan was made. */
   run(task: RemotePageTask): Promise<MadePage | 'stale'>
 }
 

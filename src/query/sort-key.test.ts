@@ -9,7 +9,7 @@ import { identityBytes, identityOf, splitSortKey, tieOf } from './sort-key.ts'
 const sequence = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const row = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
-test('a tie is ordered by item, from the front or from the end, and then by row', () => {
+test('a tie-breaker is ordered by item, ascending or descending, and then by row', () => {
   fc.assert(
     fc.property(sequence, row, sequence, row, fc.boolean(), (a, rowOfA, b, rowOfB, isReverse) => {
       const order = Buffer.compare(tieOf(a, rowOfA, isReverse), tieOf(b, rowOfB, isReverse))

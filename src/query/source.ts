@@ -1,4 +1,4 @@
-/** Where the items of a query come from, in which order, and how reading them goes on where it stopped. */
+/** Sources of items for a query: a scan, point reads or an index, each with positions to continue from. */
 
 import { scanBytesMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -13,7 +13,7 @@ import {
 } from '../store/reading.ts'
 import { splitSortKey } from './sort-key.ts'
 
-/** Behind which item reading goes on; JSON, because it travels in continuation tokens. */
+/** The item after which reading continues. It is JSON, because it travels in continuation tokens. */
 export type SourcePosition = readonly (string | number)[]
 
 export interface SourceBatch {
@@ -36,7 +36,7 @@ export interface ItemSource {
   positionBefore?(sortKey: Uint8Array): SourcePosition
 }
 
-/** Which source it is to be, as plain data: the page may be made in another thread. */
+/** Which source to use, as plain data: the page may be made in another thread. */
 export type SourcePlan =
   | { readonly kind: 'scan' }
   | { readonly kind: 'points'; readonly keys: readonly ItemKey[] }
@@ -49,7 +49,7 @@ export function sourceOf(
   plan: SourcePlan,
   reader: ContainerReader,
   range: ScanRange,
-  /** Nothing depends on the order in which items come. */
+  /** The result does not depend on the order of items. */
   { isOrderFree }: { isOrderFree: boolean },
 ): ItemSource {
   switch (plan.kind) {
@@ -64,7 +64,7 @@ export function sourceOf(
   }
 }
 
-/** A batch that has been read already, and all there is. */
+/** A source with one batch that has been read already. */
 export function batchSource(batch: SourceBatch): ItemSource {
   return { read: () => batch }
 }
@@ -99,7 +99,7 @@ function scanSource(reader: ContainerReader, range: ScanRange): ItemSource {
   }
 }
 
-/** Items by name, in key order: what a filter on the id asks for within one partition key. */
+/** Items by key, in key order: for a filter on the id within one partition key. */
 function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): ItemSource {
   const ordered = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
   return {
@@ -125,8 +125,8 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): ItemSou
 }
 
 /**
- * The items of a part of an index, in the order of its keys. Where an item has several entries it comes at
- * the first of them, whichever page that is on.
+ * The items in a part of an index, in key order. An item with several entries is returned at the first of
+ * them, over all pages.
  */
 function indexSource(
   reader: ContainerReader,

@@ -84,7 +84,7 @@ describe('rows by sort key', () => {
   })
 })
 
-test('the arrival of a row is its number, whatever was cut in between', () => {
+test('arrival numbers continue although rows were cut', () => {
   const rows = new TopRows(2, undefined)
   for (let at = 0; at < 200; at++) rows.add(sortKeyOf(String(999 - at)), at, 1)
   assert.deepEqual(
@@ -93,7 +93,7 @@ test('the arrival of a row is its number, whatever was cut in between', () => {
   )
 })
 
-test('rows that need more memory than allowed are refused, but not those that need not be kept', () => {
+test('rows that need too much memory are refused, but not if only a few of them are kept', () => {
   const large = queryMemoryBytesMax / 4
   const few = new TopRows(2, undefined)
   for (let at = 0; at < 20; at++) few.add(sortKeyOf(String(at)), at, large)

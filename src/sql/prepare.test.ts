@@ -1,4 +1,4 @@
-/** Preparing queries: the cache and its bounds, and the parameters of a request. */
+/** Tests of preparing queries: the cache and its bounds, and the parameters of a request. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -7,13 +7,13 @@ import { PreparedQueries, preparedQueriesMax, preparedQueryCharsMax, prepareQuer
 import { runQueryOver } from './run.ts'
 
 describe('prepared queries', () => {
-  test('are kept by text', () => {
+  test('are cached by text', () => {
     const queries = new PreparedQueries()
     assert.equal(queries.prepare('SELECT 1'), queries.prepare('SELECT 1'))
     assert.notEqual(queries.prepare('SELECT 1'), queries.prepare('SELECT  1'))
   })
 
-  test('are only so many, and the one in use stays', () => {
+  test('are evicted beyond a limit, but not one in use', () => {
     const queries = new PreparedQueries()
     const used = queries.prepare('SELECT "used"')
     for (let index = 0; index < 2 * preparedQueriesMax; index += 1) {
@@ -24,13 +24,13 @@ describe('prepared queries', () => {
     assert.equal(queries.prepare('SELECT "used"'), used)
   })
 
-  test('of great length are not kept', () => {
+  test('of great length are not cached', () => {
     const queries = new PreparedQueries()
     queries.prepare(`SELECT "${'x'.repeat(preparedQueryCharsMax)}"`)
     assert.equal(queries.size, 0)
   })
 
-  test('that failed are not kept', () => {
+  test('that failed are not cached', () => {
     const queries = new PreparedQueries()
     assert.throws(() => queries.prepare('SELECT FROM'), RequestError)
     assert.equal(queries.size, 0)
@@ -38,7 +38,7 @@ describe('prepared queries', () => {
 })
 
 describe('parameters', () => {
-  test('must all be there, also when there are no items', () => {
+  test('must all be given, also when there are no items', () => {
     const prepared = prepareQuery('SELECT * FROM c WHERE c.a = @a OR EXISTS(SELECT VALUE 1 WHERE c.b = @b)')
     const options = { momentMs: 0, parameters: new Map([['@a', undefined]]) }
     assert.throws(() => runQueryOver(prepared, options, []), /SC2001.*Identifier '@b' could not be resolved/)
@@ -46,7 +46,7 @@ describe('parameters', () => {
     assert.deepEqual(runQueryOver(prepared, options, []), [])
   })
 
-  test('come by name', () => {
+  test('are read by name', () => {
     const parameters = toParameters([{ name: '@a', value: 1 }, { name: '@b', value: null }, { name: '@c' }])
     assert.deepEqual(
       [...parameters],
@@ -58,7 +58,7 @@ describe('parameters', () => {
     )
   })
 
-  test('may be missing', () => {
+  test('may be left out', () => {
     assert.equal(toParameters(undefined).size, 0)
     assert.equal(toParameters(null).size, 0)
   })
@@ -69,7 +69,7 @@ describe('parameters', () => {
     }
   })
 
-  test('nested without end are refused', () => {
+  test('that are nested too deeply are refused', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
     assert.throws(() => toParameters([{ name: '@a', value: deep }]), /nested deeper/)
   })

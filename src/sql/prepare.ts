@@ -1,8 +1,7 @@
 /**
- * The door of the folder: query text to a prepared query, and a request's parameters to values.
+ * The entry to the SQL folder: makes a prepared query from a text, and values from a request's parameters.
  *
- * A prepared query belongs to its text alone. Parameters, the moment and the items come with each run
- * (run.ts).
+ * A prepared query depends only on its text. Parameters, moment and items come with each run (run.ts).
  */
 
 import { RequestError } from '../base/error.ts'
@@ -15,20 +14,17 @@ import { parseQuery } from './syntax/parser.ts'
 import { isExpression, visit } from './syntax/walk.ts'
 import { checkNesting, type SqlValue } from './values/value.ts'
 
-/** Prepared queries kept by text. Applications use few texts and many parameters. */
+/** Prepared queries cached by text. Applications use few texts and many parameters. */
 export const preparedQueriesMax = 256
 
-/**
- * Texts longer than this are prepared anew each time, so that the kept ones never hold more than a few
- * megabytes.
- */
+/** Longer texts are not cached, so the cache never holds more than a few megabytes. */
 export const preparedQueryCharsMax = 16 * KiB
 
 export interface PreparedQuery {
   readonly text: string
   readonly query: Query
   readonly select: CompiledSelect
-  /** Where the expressions of the query mention parameters. */
+  /** All mentions of parameters in the query. */
   readonly parameters: readonly Parameter[]
 }
 
@@ -42,7 +38,7 @@ export function prepareQuery(text: string): PreparedQuery {
   return { text, query, select: compileSelect(query, text), parameters }
 }
 
-/** Refuses a run without all its parameters, whether or not there are items for which they would matter. */
+/** Refuses a run without all its parameters, also if no item needs them. */
 export function checkParameters({ text, parameters }: PreparedQuery, given: ReadonlyMap<string, SqlValue>): void {
   const missing = parameters.filter(({ name }) => !given.has(name))
   if (missing.length === 0) return
@@ -53,14 +49,14 @@ export function checkParameters({ text, parameters }: PreparedQuery, given: Read
   )
 }
 
-/** Prepared queries by text; the one not used for longest gives way. */
+/** A cache of prepared queries by text. The least recently used one is evicted. */
 export class PreparedQueries {
   readonly #byText = new Map<string, PreparedQuery>()
 
   prepare(text: string): PreparedQuery {
     const known = this.#byText.get(text)
     if (known !== undefined) {
-      // A Map keeps insertion order, so putting it in again makes it the youngest.
+      // A Map keeps insertion order, so inserting it again makes it the most recent.
       this.#byText.delete(text)
       this.#byText.set(text, known)
       return known

@@ -1,6 +1,5 @@
 /**
- * Which programs may be given their items in any order. What programs make of items is tested with pages, in
- * test/query.
+ * Tests of which programs accept items in any order. test/query tests the results of programs, with pages.
  */
 
 import assert from 'node:assert/strict'
@@ -16,12 +15,12 @@ const cases: readonly [isOrderFree: boolean, text: string][] = [
   [true, 'SELECT DISTINCT VALUE c.k FROM c ORDER BY c.k'],
   [false, 'SELECT * FROM c WHERE c.a > 1'],
   [false, 'SELECT TOP 5 * FROM c'],
-  // Rows, groups and elements stand in the order in which they were found.
+  // Rows, groups and elements keep the order in which they were found.
   [false, 'SELECT DISTINCT VALUE c.k FROM c'],
   [false, 'SELECT c.k, COUNT(1) AS count FROM c GROUP BY c.k'],
   [false, 'SELECT VALUE MAKELIST(c.a) FROM c'],
   [false, 'SELECT VALUE MAKESET(c.a) FROM c'],
-  // The last digit.
+  // The last digit depends on the order.
   [false, 'SELECT VALUE SUM(c.a) FROM c'],
   [false, 'SELECT VALUE AVG(c.a) FROM c'],
   [false, 'SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.a FROM c) AS c'],

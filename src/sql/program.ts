@@ -44,7 +44,7 @@ export function createProgram(prepared: PreparedQuery, options: RunOptions): Pro
       }
 }
 
-/** Equal rows have equal order keys when all of these are part of the row. */
+/** Equal rows have equal order keys if all ORDER BY expressions are part of the row. */
 function distinctOf(query: Query): Program['distinct'] {
   if (!query.distinct) return undefined
   const { selection, orderBy } = query
@@ -81,7 +81,7 @@ function sorted({ select, query }: PreparedQuery, frame: Frame): Steps {
   const push = (item: SourceItem, rowOfItem: number, emit: Emit) => {
     if (filter !== undefined && filter(frame) !== true) return true
     const keys = orderKeys.map(({ evaluate, isDescending }) => ({ value: evaluate(frame), isDescending }))
-    // The order is that of an index, where items without any of the properties do not stand.
+    // As in the service's index: an item without any of the properties is not in the order.
     if (keys.length > 0 && keys.every(({ value }) => value === undefined)) return true
     const row = projectRow(select, frame)
     if (row === undefined) return true
@@ -100,7 +100,7 @@ function sorted({ select, query }: PreparedQuery, frame: Frame): Steps {
   }
 }
 
-/** The run applies TOP, OFFSET and LIMIT itself: here the window is everything it gives. */
+/** The run applies TOP, OFFSET and LIMIT itself, so the window is all its rows. */
 function collected(prepared: PreparedQuery, options: RunOptions): Program {
   const { orderKeys } = prepared.select
   const rows: { readonly row: SqlValue; readonly orderKey: Uint8Array }[] = []
@@ -140,15 +140,15 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
 
 const exactAggregates: ReadonlySet<string> = new Set(['COUNT', 'COUNTIF', 'MIN', 'MAX'])
 
-/** Lists and groups stand in the order in which their items came, and so does the last digit of a sum. */
+/** Lists and groups depend on the order of items, and so does the last digit of a sum. */
 function isOrderFree({ select: { groups, derived } }: PreparedQuery): boolean {
   if (groups?.isSingle !== true || derived !== undefined) return false
   return groups.aggregates.every(({ name }) => exactAggregates.has(name))
 }
 
 /**
- * `SELECT VALUE COUNT(1)` and its like: the aggregates count items, whatever is in them. ORDER BY drops some
- * of them.
+ * `SELECT VALUE COUNT(1)` and similar: the aggregates count items without reading them. With ORDER BY some
+ * items do not count.
  */
 function countsItems({ query, select }: PreparedQuery): boolean {
   const aggregates = selectedAggregates(query)

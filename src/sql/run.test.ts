@@ -1,4 +1,4 @@
-/** Running queries: streaming, windows and budgets. What queries mean is in test/languages. */
+/** Tests of running queries: streaming, windows and budgets. test/languages tests what queries mean. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -29,12 +29,12 @@ describe('a stream of items', () => {
     assert.deepEqual([run.accept({ id: 0 }), run.accept({ id: 1 }), run.finish()], [[], [1], []])
   })
 
-  test('keeps rows back while an order or a group needs the rest', () => {
+  test('holds rows back while an order or a group needs the rest', () => {
     const run = new QueryRun(prepareQuery('SELECT VALUE c.id FROM c ORDER BY c.id'), options)
     assert.deepEqual([run.accept({ id: 2 }), run.accept({ id: 1 }), run.finish()], [[], [], [1, 2]])
   })
 
-  test('is read no further than TOP needs, and closed', async () => {
+  test('is read no further than TOP needs, and then closed', async () => {
     let read = 0
     let isClosed = false
     async function* source(): AsyncGenerator<SqlValue> {
@@ -72,7 +72,7 @@ test('one prepared query can run many times at once', () => {
   assert.deepEqual(first.finish(), [{ k: 1, n: 2 }])
 })
 
-test('the pieces can be used without the rest', () => {
+test('the compiled parts can be used separately', () => {
   const prepared = prepareQuery('SELECT VALUE c.name FROM c WHERE c.age > 1 ORDER BY c.age DESC, c.name')
   const { bindRows, filter, orderKeys, project } = prepared.select
   const frame = createFrame(prepared, options)
@@ -124,7 +124,7 @@ describe('against plain JavaScript', () => {
     )
   })
 
-  test('groups count what a Map counts', () => {
+  test('groups count like a Map', () => {
     fc.assert(
       fc.property(items, list => {
         const counts = new Map<number, { k: number; n: number; s: number }>()
@@ -189,7 +189,7 @@ describe('budgets end a query with a clear error', () => {
     })
   }
 
-  test('but a bounded sort of the same items is fine', () => {
+  test('but a bounded sort of the same items is accepted', () => {
     const body = 'x'.repeat(1_000_000)
     const items = Array.from({ length: 400 }, (_, id) => ({ id, body }))
     assert.deepEqual(
@@ -198,7 +198,7 @@ describe('budgets end a query with a clear error', () => {
     )
   })
 
-  test('and what subqueries hold is given back after each item', () => {
+  test('and the memory of subqueries is released after each item', () => {
     const tags = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(1000, 'x'))
     const items = Array.from({ length: 3000 }, () => ({ tags }))
     const query = 'SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE t FROM t IN c.tags)) FROM c'
@@ -216,7 +216,7 @@ test('long chains are compiled and run without recursion per term', () => {
   assert.ok(machine.monotonicMs() - start < 2000)
 })
 
-test('user-defined functions go through the hook', () => {
+test('user-defined functions are called through the hook', () => {
   const prepared = prepareQuery('SELECT VALUE udf.double(c.a) FROM c')
   const called: [string, readonly SqlValue[]][] = []
   const callUserDefined = (name: string, values: readonly SqlValue[]): SqlValue => {

@@ -1,10 +1,9 @@
 /**
- * Running a prepared query over items: the reference executor.
+ * Runs a prepared query over items: the reference executor.
  *
- * It takes items from anywhere, one at a time, and gives rows back as soon as they are certain. A planner
- * that reads an index range hands in only the items of that range; the filter still runs over them and
- * nothing else changes. Whoever wants less than the whole can use the pieces of `prepared.select` on a frame
- * of their own.
+ * It takes items one at a time from any source, and returns rows as soon as they are certain. A planner that
+ * reads an index range passes only the items of that range; the filter still runs over them. A caller that
+ * needs only a part of the query can use the parts of `prepared.select` with its own frame.
  */
 
 import { type CompiledSelect, itemSlot } from './compile/compiled.ts'
@@ -19,13 +18,13 @@ export function createFrame(prepared: PreparedQuery, options: RunOptions): Frame
   return { values: new Array<SqlValue>(prepared.select.slotCount()).fill(undefined), context }
 }
 
-/** A select and its pipeline. A query has one stage, and one more for each `FROM (SELECT …)` inside it. */
+/** A select and its pipeline. A query has one stage, and one more for each `FROM (SELECT …)` in it. */
 interface Stage {
   readonly select: CompiledSelect
   readonly pipeline: RowPipeline
 }
 
-/** The stages from the innermost, which reads items, to the outermost, which gives the rows of the result. */
+/** The stages from the innermost, which reads items, to the outermost, which returns the result rows. */
 function createStages(select: CompiledSelect, frame: Frame, sink: RowSink): Stage[] {
   const pipeline = new RowPipeline(select, frame, sink)
   const stage = { select, pipeline }
@@ -48,14 +47,14 @@ export class QueryRun {
   readonly #stages: readonly Stage[]
   #rows: SqlValue[] = []
 
-  /** With a sink, `accept` and `finish` answer no rows: they all go there. */
+  /** With a sink, all rows go there; `accept` and `finish` return none. */
   constructor(prepared: PreparedQuery, options: RunOptions, sink?: RowSink) {
     this.#frame = createFrame(prepared, options)
     const keep: RowSink = row => this.#rows.push(row) > 0
     this.#stages = createStages(prepared.select, this.#frame, sink ?? keep)
   }
 
-  /** Whether no further item can add a row: TOP or LIMIT is reached, or the query reads no items at all. */
+  /** Whether no further item can add a row: TOP or LIMIT is reached, or the query reads no items. */
   get isDone(): boolean {
     return this.#stages.at(-1)!.pipeline.isDone || !this.readsItems
   }
@@ -65,14 +64,14 @@ export class QueryRun {
     return this.#stages[0]!.select.query.sources.length > 0
   }
 
-  /** The rows that became certain with this item. */
+  /** Returns the rows that became certain with this item. */
   accept(item: SqlValue): SqlValue[] {
     this.#frame.values[itemSlot] = item
     this.#pushItem()
     return this.#take()
   }
 
-  /** The rows that waited for the last item: groups and sorted ones. */
+  /** Returns the rows that needed all items: groups and sorted rows. */
   finish(): SqlValue[] {
     if (!this.readsItems) this.#pushItem()
     for (const { pipeline } of this.#stages) {

@@ -108,8 +108,7 @@ export async function preview(store: Store, container: ContainerRecord, defaultT
  * Counts, of the items alive now, how many die at once under a policy and how many up to each edge.
  *
  * Under one policy the thresholds only rise, so items that die between two edges lie between the thresholds
- * of
- * the two.
+ * of the two.
  */
 async function deaths(
   store: Store,

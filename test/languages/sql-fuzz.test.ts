@@ -8,7 +8,7 @@ import { machine } from '../../src/base/clock.ts'
 import { RequestError } from '../../src/base/error.ts'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { featuresOf } from '../../src/sql/planning/features.ts'
-import { planQuery } from '../../src/sql/planning/query-plan.ts'
+import { makeQueryPlan } from '../../src/sql/planning/query-plan.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import { keywords, signs } from '../../src/sql/syntax/token.ts'
@@ -31,7 +31,7 @@ function answerOrRefuse(text: string): number {
     const prepared = prepareQuery(text)
     featuresOf(prepared.query)
     JSON.stringify(runQueryOver(prepared, { momentMs: 1_700_000_000_000, parameters }, items))
-    planQuery(prepared.query, { parameters })
+    makeQueryPlan(prepared.query, { parameters })
   } catch (error) {
     assert.ok(error instanceof RequestError, `${text}\n${error instanceof Error ? error.stack : error}`)
     assert.ok(error.message.length < 100_000)

@@ -9,8 +9,7 @@
  *
  * A missing value counts as null. An array directly within an array is a value. A number in a path means the
  * element with that index, unless elements of the array have a field of that name. Two paths into two
- * different
- * arrays would make a tuple for each pair of elements; this is refused, as MongoDB does.
+ * different arrays would make a tuple for each pair of elements; this is refused, as MongoDB does.
  */
 
 import { RequestError } from '../../base/error.ts'

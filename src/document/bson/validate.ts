@@ -2,8 +2,7 @@
  * Validates BSON bytes from outside, once. Afterwards they may be read without bounds checks.
  *
  * One pass checks lengths, terminators, types, UTF-8, booleans and depth, and records where the wanted
- * top-level
- * fields are. It does not recurse: a list holds the ends of the open documents.
+ * top-level fields are. It does not recurse: a list holds the ends of the open documents.
  */
 
 import { isUtf8 } from 'node:buffer'

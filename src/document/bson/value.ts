@@ -2,11 +2,9 @@
  * The values that matching, updates and expressions work with.
  *
  * A value is an immutable object with its BSON type and, depending on the type, a content. The four number
- * types
- * stay distinct. A document or array is either a view of bytes, decoded on first access, or a list of its
- * contents. Both keep the order of fields, repeated names and names that look like numbers. A missing value
- * is
- * JavaScript's `undefined`; BSON's own `undefined` is `undefinedValue`.
+ * types stay distinct. A document or array is either a view of bytes, decoded on first access, or a list of
+ * its contents. Both keep the order of fields, repeated names and names that look like numbers. A missing
+ * value is JavaScript's `undefined`; BSON's own `undefined` is `undefinedValue`.
  */
 
 import { assert } from '../../base/error.ts'

@@ -2,8 +2,7 @@
  * Reads BSON in place: nothing is decoded before it is asked for.
  *
  * These functions trust the bytes. Bytes from outside go through `validate.ts` first; bytes from the writer
- * or
- * the store are valid.
+ * or the store are valid.
  *
  *   document   int32 length (of all of it), elements, 00
  *   element    type, name, 00, value

@@ -17,7 +17,7 @@ import type { PagePosition } from '../../query/execute.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
 import { featuresOf, isSplittable } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
-import { planQuery as makePlan, type QueryPlan } from '../../sql/planning/query-plan.ts'
+import { makeQueryPlan, type QueryPlan } from '../../sql/planning/query-plan.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { runQueryOver } from '../../sql/run.ts'
@@ -129,11 +129,11 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
     // The functions are called from this thread.
     const statement =
       callUserDefined === undefined ? ({ language: 'sql', text: prepared.text, parameters } as const) : undefined
-    return queryPage(request, query, view, { range, demands, program, statement, mayIndex })
+    return answerPage(request, query, view, { range, demands, program, statement, mayIndex })
   })
 }
 
-async function queryPage(
+async function answerPage(
   request: NosqlRequest,
   { prepared, parameters }: QueryRequest,
   view: ContainerView,
@@ -205,13 +205,13 @@ function namedByFilter({ prepared, parameters }: QueryRequest, view: ContainerVi
 function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
   const named = namedByFilter(query, view)
   const { parameters } = query
-  if (named.length === 0) return makePlan(query.prepared.query, { parameters })
+  if (named.length === 0) return makeQueryPlan(query.prepared.query, { parameters })
   const { min, maxExclusive } = effectivePartitionKeyPrefixRange(view.record.partitionKey, named)
   const isSinglePartition = named.length === view.keyPaths.length
   const range = isSinglePartition
     ? { min, max: min, isMinInclusive: true, isMaxInclusive: true }
     : { min, max: maxExclusive, isMinInclusive: true, isMaxInclusive: false }
-  return makePlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
+  return makeQueryPlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
 }
 
 /**

@@ -1,9 +1,8 @@
 /**
- * Expressions to closures: the meaning of the language, one entry per kind of node.
+ * Compiles expressions to closures: the meaning of the language, one entry per kind of node.
  *
- * Compiling resolves every name once; running touches no tree. Undefined is JavaScript's undefined, and it is
- * a value like others here: it flows through operators, decides nothing, and disappears from arrays, objects
- * and results.
+ * Compiling resolves every name once, so running touches no syntax tree. Undefined is JavaScript's undefined.
+ * It is a normal value here: it flows through operators and disappears from arrays, objects and results.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -129,7 +128,7 @@ export function compileAll(nodes: readonly Expression[], scope: NameScope): Eval
   return nodes.map(node => compileExpression(node, scope))
 }
 
-/** An object with these names; what is undefined is left out, and of two equal names the later one counts. */
+/** Makes an object with these names. Undefined values are left out; of two equal names the later counts. */
 export function compileObject(names: readonly string[], evaluators: readonly Evaluator[]): Evaluator {
   return frame => {
     const object: Record<string, SqlValue> = {}
@@ -170,8 +169,8 @@ function compileIndex(node: Index, scope: NameScope): Evaluator {
 }
 
 /**
- * The object of a path. In a grouped select list a path that meets no group key is reported whole, so what
- * was noted for its beginning (`s`) is replaced by the longer path (`s.score`).
+ * Compiles the object of a path. In a grouped select list, a path without a group key is reported whole, so
+ * the violation for its start (`s`) is replaced by one for the longer path (`s.score`).
  */
 function compilePathObject(node: MemberAccess | Index, scope: NameScope): Evaluator {
   const { grouping } = scope
@@ -196,7 +195,7 @@ function ungrouped(node: Expression) {
   }
 }
 
-/** Long lists of literals become a set, so that IN costs the same however many there are. */
+/** Long lists of literals become a set, so the cost of IN does not grow with the list. */
 function compileIn({ not, operand, items }: In, scope: NameScope): Evaluator {
   const evaluate = compileExpression(operand, scope)
   const literals = new Set<SqlValue>()
@@ -276,8 +275,8 @@ function checkArity(node: FunctionCall, scope: NameScope): void {
 }
 
 /**
- * The call becomes a slot that the grouping fills; its argument is evaluated row by row, outside the grouped
- * list.
+ * The call becomes a slot that the grouping fills. Its argument is evaluated for each row, outside the
+ * grouped list.
  */
 function compileAggregate(node: FunctionCall, scope: NameScope): Evaluator {
   const { grouping } = scope
@@ -306,7 +305,7 @@ function compileSubquery({ form, query }: Subquery, scope: NameScope): Evaluator
   return consumeSubquery(form, scope.compilation.compileSubquery(withForm(form, query), scope))
 }
 
-/** `ALL(… WHERE f)` asks whether there is no row with NOT f. */
+/** `ALL(… WHERE f)` is true if no row satisfies NOT f. */
 function withForm(form: Subquery['form'], query: Subquery['query']): Subquery['query'] {
   if (form !== 'ALL') return query
   const { span } = query

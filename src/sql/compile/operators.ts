@@ -1,8 +1,8 @@
 /**
- * What the operators do with two values, in one table.
+ * All binary operators in one table.
  *
- * The rule behind all of them: an operand of a type the operator does not know makes the result undefined.
- * Equality knows all types: values of different types are different, and only undefined has no answer.
+ * The common rule: if the operator does not support the type of an operand, the result is undefined. Equality
+ * supports all types: values of different types are not equal, and only undefined gives undefined.
  */
 
 import type { BinaryOperator, UnaryOperator } from '../syntax/ast.ts'
@@ -30,7 +30,7 @@ export const binaryFunctions: Readonly<Record<BinaryOperator, BinaryFunction>> =
   '%': onNumbers((left, right) => left % right),
   '+': onNumbers((left, right) => left + right),
   '-': onNumbers((left, right) => left - right),
-  // JavaScript's bitwise operators convert to 32 bits exactly as the language asks.
+  // JavaScript's bitwise operators convert to 32 bits exactly as the language requires.
   '&': onNumbers((left, right) => left & right),
   '|': onNumbers((left, right) => left | right),
   '^': onNumbers((left, right) => left ^ right),

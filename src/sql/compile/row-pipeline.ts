@@ -1,7 +1,7 @@
 /**
- * The clauses after FROM, put together: filter, group, sort, project, remove duplicates, cut.
+ * Combines the clauses after FROM: filter, group, sort, project, remove duplicates, cut.
  *
- * Rows are pushed in with their slots filled and come out through a callback, which answers false to stop.
+ * Rows are pushed in with their slots filled and leave through a callback, which returns false to stop.
  * Without grouping and sorting nothing is kept, so a scan of any length runs in constant memory.
  */
 
@@ -46,18 +46,18 @@ export class RowPipeline {
     this.#end = end
     this.#seen = select.query.distinct ? new Set() : undefined
     if (select.orderKeys.length > 0 && select.groups === undefined) {
-      // Only the rows up to the end of the window matter, unless duplicates have to go first.
+      // Only rows up to the end of the window matter, unless duplicates must be removed first.
       this.#sorter = new RowSorter(select.orderKeys, this.#seen === undefined ? end : Infinity, this.#memory)
     }
     if (select.groups?.isSingle) this.#groups.set('', this.#newGroup(select.groups, []))
   }
 
-  /** Whether more rows could still change the result. */
+  /** Whether no further row can change the result. */
   get isDone(): boolean {
     return this.#delivered >= this.#end
   }
 
-  /** Takes the row that stands in the frame; tells whether to go on. */
+  /** Takes the row in the frame. Returns whether to continue. */
   push(): boolean {
     const { filter, groups, orderKeys } = this.#select
     const frame = this.#frame
@@ -65,7 +65,7 @@ export class RowPipeline {
     if (filter !== undefined && filter(frame) !== true) return true
     if (orderKeys.length > 0) {
       const keys = orderKeys.map(key => key.evaluate(frame))
-      // The order is that of an index, where items without any of the properties do not stand.
+      // As in the service's index: an item without any of the properties is not in the order.
       if (keys.every(key => key === undefined)) return true
       if (this.#sorter !== undefined) {
         const row = projectRow(this.#select, this.#frame)
@@ -85,7 +85,7 @@ export class RowPipeline {
     for (const { row, keys } of this.#sorter.rows()) if (!this.#deliver(row, keys)) return
   }
 
-  /** Gives back what was kept. The pipeline is of no use afterwards. */
+  /** Releases the memory of kept rows. The pipeline must not be used afterwards. */
   close(): void {
     this.#memory.end()
   }
@@ -136,7 +136,7 @@ export class RowPipeline {
   }
 }
 
-/** The row of the result that the frame stands for, within its bounds; undefined is no row. */
+/** The result row of the frame, checked for its size; undefined means no row. */
 export function projectRow(select: CompiledSelect, frame: Frame): SqlValue {
   const row = select.project(frame)
   if (select.builds) checkSize(row)

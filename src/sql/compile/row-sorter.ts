@@ -1,4 +1,4 @@
-/** Sorting within bounds: keeps the first rows of an order, and no more of them than will be asked for. */
+/** Bounded sorting: keeps the first rows of an order, no more than will be asked for. */
 
 import { compareValues } from '../values/compare.ts'
 import type { MemoryLease } from '../values/run-context.ts'
@@ -13,9 +13,7 @@ export interface SortedRow {
 
 export type RowOrder = (left: readonly SqlValue[], right: readonly SqlValue[]) => number
 
-/**
- * The order of rows by their keys, each in its direction. Rows with equal keys keep the order they came in.
- */
+/** Compares rows by their keys, each in its direction. Rows with equal keys keep their arrival order. */
 export function rowOrder(orderKeys: readonly Pick<OrderKey, 'isDescending'>[]): RowOrder {
   const signs = orderKeys.map(key => (key.isDescending ? -1 : 1))
   return (left, right) => {

@@ -1,8 +1,8 @@
 /**
- * Names to slots while compiling: which alias is meant, and where its value will stand.
+ * Resolves names to slots at compile time.
  *
- * All scopes of one query share one numbering, so that a correlated subquery reads its outer rows from the
- * same frame.
+ * All scopes of one query share one numbering, so a correlated subquery reads its outer rows from the same
+ * frame.
  */
 
 import type { Expression, Query } from '../syntax/ast.ts'
@@ -12,20 +12,21 @@ import type { SqlValue } from '../values/value.ts'
 
 export type Evaluator = (frame: Frame) => SqlValue
 
-/** A select that can be run on the current frame: calls `row` with each result until it answers false. */
+/** Runs a select on the current frame: calls `row` with each result until it returns false. */
 export type SubqueryRunner = (frame: Frame, row: (value: SqlValue) => boolean) => void
 
-/** What all scopes of one query share. */
+/** The state that all scopes of one query share. */
 export interface Compilation {
   readonly text: string
   slots: number
   /**
-   * Compiles a query inside a scope. It comes from above, because expressions and queries contain each other.
+   * Compiles a query inside a scope. Passed in from above, because expressions and queries contain each
+   * other.
    */
   readonly compileSubquery: (query: Query, scope: NameScope) => SubqueryRunner
 }
 
-/** An aggregate of a select list: where its argument comes from and where its result goes. */
+/** An aggregate of a select list: its argument, and the slot of its result. */
 export interface AggregateUse {
   readonly name: string
   readonly argument: Evaluator
@@ -78,13 +79,13 @@ export class NameScope {
     return this.#slots.get(name) ?? this.#parent?.find(name)
   }
 
-  /** The grouped select list that stands between here and the row the name belongs to, if there is one. */
+  /** The grouped select list between this scope and the row that the name belongs to, if any. */
   groupingAround(name: string): Grouping | undefined {
     if (this.#slots.has(name)) return undefined
     return this.grouping ?? this.#parent?.groupingAround(name)
   }
 
-  /** Where single rows are seen: what the argument of an aggregate is compiled in. */
+  /** The scope of single rows, in which the argument of an aggregate is compiled. */
   rowScope(): NameScope {
     return this.grouping === undefined || this.#parent === undefined ? this : this.#parent.rowScope()
   }

@@ -1,5 +1,6 @@
 /**
- * Queries to compiled pieces (compiled.ts): the one place that knows how the clauses depend on each other.
+ * Compiles queries into their parts (compiled.ts). This file alone knows how the clauses depend on each
+ * other.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -13,7 +14,7 @@ import { RowPipeline } from './row-pipeline.ts'
 import { type Compilation, type Evaluator, type Grouping, NameScope } from './scope.ts'
 import { compileSources } from './source.ts'
 
-/** Keys of one GROUP BY. Every part of the select list is compared with each of them. */
+/** Most keys of one GROUP BY. Every part of the select list is compared with each of them. */
 const queryGroupKeysMax = 64
 
 export function compileSelect(query: Query, text: string): CompiledSelect {
@@ -61,8 +62,8 @@ function compileInScope(query: Query, parent: NameScope, isOutermost: boolean): 
 }
 
 /**
- * A subquery right behind FROM sees the whole container and not one item, so that `FROM (SELECT DISTINCT c.x
- * FROM c)` can be counted. It runs as a stage of its own before this one.
+ * A subquery directly after FROM sees the whole container and not one item, so `FROM (SELECT DISTINCT c.x
+ * FROM c)` can be counted. It runs as a separate stage before this one.
  */
 function compileDerived(query: Query, scope: NameScope): CompiledSelect['derived'] {
   const collection = query.sources[0]?.collection
@@ -85,7 +86,7 @@ function checkSelection(query: Query, scope: NameScope): void {
   }
 }
 
-/** What the service does not allow inside a subquery, with its own words. */
+/** Refuses what the service does not allow in a subquery, in its own words. */
 function refuseInSubquery(query: Query, scope: NameScope): void {
   if (query.orderBy?.isRank) {
     throw scope.error(query.orderBy, 'SC2228', 'The ORDER BY RANK clause is not supported in subqueries.')
@@ -150,7 +151,7 @@ function isDocumentPath(expression: Expression): boolean {
 }
 
 function refuseOrder(expression: Expression, scope: NameScope): never {
-  // A function that is unknown, or not supported by name, is the better thing to report.
+  // If the function is unknown or not supported, report that instead.
   if (expression.kind === 'call') compileExpression(expression, scope)
   const message = 'Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.'
   throw new QueryError('malformed', scope.compilation.text, [{ code: 2206, message }])

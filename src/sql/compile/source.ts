@@ -1,4 +1,4 @@
-/** FROM and JOIN: how one item becomes rows. */
+/** Compiles FROM and JOIN: how one item becomes rows. */
 
 import { RequestError } from '../../base/error.ts'
 import { aliasOf } from '../syntax/alias.ts'
@@ -14,7 +14,7 @@ const queryJoinsMax = 10
 
 /**
  * Compiles the sources of a query and defines their aliases in its scope. The first source of the outermost
- * query is the container, or what was derived from it: its rows come one by one in `containerSlot`.
+ * query is the container, or a query derived from it; its rows come one by one in `containerSlot`.
  */
 export function compileSources(
   query: Query,
@@ -75,7 +75,7 @@ function compileCollection(collection: FromCollection, scope: NameScope, contain
   if (collection.kind === 'query') return frame => frame.values[containerSlot as number]
   const { expression } = collection
   if (containerSlot === undefined) return compileExpression(expression, scope)
-  // The first name of the path, whatever it is, means the container.
+  // The first name of the path always means the container.
   let first = expression
   while (first.kind === 'member' || first.kind === 'index') first = first.object
   const container = new NameScope(scope.compilation)

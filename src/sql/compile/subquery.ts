@@ -1,4 +1,4 @@
-/** What a subquery in an expression makes of its rows, by form. */
+/** Makes a value from the rows of a subquery, depending on its form (EXISTS, ARRAY, ALL and so on). */
 
 import { RequestError } from '../../base/error.ts'
 import type { SubqueryForm } from '../syntax/ast.ts'

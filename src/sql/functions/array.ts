@@ -1,6 +1,6 @@
 /**
- * Array and set functions. Elements are compared as values, objects without regard to the order of their
- * names.
+ * Array and set functions. Elements are compared as values; the order of an object's properties does not
+ * matter.
  */
 
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
@@ -11,7 +11,7 @@ function isAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
   return array.some(element => equalValues(element, searched))
 }
 
-/** Whether an element has all the properties of the searched object, and perhaps more. */
+/** Whether an element has all properties of the searched object, and perhaps more. */
 function isPartlyAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
   if (!isObject(searched)) return isAmong(array, searched)
   const properties = Object.entries(searched)
@@ -52,7 +52,7 @@ function slice(array: readonly SqlValue[], start: number, length: number): reado
   return array.slice(from, from + Math.max(0, length))
 }
 
-/** The elements once each, by canonical key, in the order of their first appearance. */
+/** The distinct elements by canonical key, in the order of their first appearance. */
 function setOf(array: readonly SqlValue[]): Map<string, SqlValue> {
   const set = new Map<string, SqlValue>()
   for (const element of array) {

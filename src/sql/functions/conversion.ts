@@ -1,4 +1,4 @@
-/** Between strings and other values, by way of JSON. What is not written as JSON is undefined. */
+/** Converts between strings and other values, through JSON. Text that is not JSON becomes undefined. */
 
 import { nestingDepthMax } from '../../base/limits.ts'
 import { type TypeName, typeOf } from '../values/compare.ts'
@@ -6,12 +6,12 @@ import { checkLength, queryStringCharsMax } from '../values/strings.ts'
 import { approximateBytes, type SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
 
-/** Parses the string and keeps the result if it is of the wanted type. */
+/** Parses the string and returns the result if it has the wanted type. */
 function parseAs(type: TypeName): BuiltIn {
   return onString(text => {
     if (isTooDeep(text)) return undefined
     const value = parse(text)
-    // JSON.parse reads 1e999 as infinity, which is no JSON value.
+    // JSON.parse reads 1e999 as infinity, which is not a JSON value.
     return typeOf(value) === type && value !== Number.POSITIVE_INFINITY && value !== Number.NEGATIVE_INFINITY
       ? value
       : undefined
@@ -26,7 +26,7 @@ function parse(text: string): SqlValue {
   }
 }
 
-/** JSON.parse takes any depth, but nothing that walks the result afterwards does. */
+/** JSON.parse accepts any depth, but later recursive walks over the result do not. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   let isInString = false

@@ -1,6 +1,6 @@
 /**
- * DATETIMEFORMAT patterns: runs of one letter stand for a part, text in single quotes and all other signs for
- * themselves, as in .NET's custom formats.
+ * DATETIMEFORMAT patterns, as in .NET's custom formats: a run of one letter is a part of the date, text in
+ * single quotes and other characters stand for themselves.
  */
 
 import { checkLength } from '../values/strings.ts'
@@ -33,7 +33,7 @@ function formatRun(letter: string, width: number, parts: DateTimeParts): string 
 }
 
 export function formatPattern(parts: DateTimeParts, pattern: string): string {
-  // The longest that a single letter can become is the name of a month.
+  // The longest result of a single letter is the name of a month.
   checkLength(pattern.length * 9)
   let formatted = ''
   for (let at = 0; at < pattern.length; ) {

@@ -1,4 +1,4 @@
-/** The calendar: against JavaScript's own, and back and forth between text and ticks. */
+/** Tests of the calendar: against JavaScript's own, and round trips between text and ticks. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { formatDateTime, parseDateTime, partsOf, ticksOf } from './date-time-val
 
 const ticks = fc.bigInt({ min: -621_355_968_000_000_000n, max: 2_534_023_007_999_999_999n })
 
-test('text and ticks are two forms of one thing', () => {
+test('text and ticks convert into each other', () => {
   fc.assert(
     fc.property(ticks, value => {
       assert.equal(parseDateTime(formatDateTime(value) as string), value)
@@ -17,7 +17,7 @@ test('text and ticks are two forms of one thing', () => {
   )
 })
 
-test('dates are those of the common calendar', () => {
+test('dates are those of the Gregorian calendar', () => {
   fc.assert(
     fc.property(ticks, value => {
       const milliseconds = Number(value / 10_000n) - (value % 10_000n < 0n ? 1 : 0)
@@ -27,7 +27,7 @@ test('dates are those of the common calendar', () => {
   )
 })
 
-test('only ISO 8601 is understood', () => {
+test('only ISO 8601 is accepted', () => {
   for (const text of [
     ...['', '2020', '2020-1-1', '2020-01-01 00:00', '2020-01-01T24:00:00Z', '2020-01-01T00:60:00Z'],
     ...[
@@ -43,7 +43,7 @@ test('only ISO 8601 is understood', () => {
   }
 })
 
-test('an offset is taken into account', () => {
+test('an offset is applied', () => {
   assert.equal(parseDateTime('2020-01-01T01:00:00+01:00'), parseDateTime('2020-01-01T00:00:00Z'))
   assert.equal(parseDateTime('2019-12-31T19:00:00.5-05:00'), parseDateTime('2020-01-01T00:00:00.5000000Z'))
   assert.equal(parseDateTime('0001-01-01T00:00:00+01:00'), undefined)

@@ -1,10 +1,9 @@
 /**
- * Dates as the language writes them, `YYYY-MM-DDThh:mm:ss.fffffffZ`, and as ticks: hundreds of nanoseconds
- * since 1970.
+ * Dates as the language writes them, `YYYY-MM-DDThh:mm:ss.fffffffZ`, and as ticks: units of 100 ns since
+ * 1970.
  *
- * Ticks are bigints, because those of our time do not fit the 53 bits of a double. The calendar is computed
- * by base/calendar.ts and not by JavaScript's Date, which knows milliseconds only and accepts more than
- * ISO 8601.
+ * Ticks are bigints, because current ones do not fit into the 53 bits of a double. base/calendar.ts computes
+ * the calendar, not JavaScript's Date, which knows only milliseconds and accepts more than ISO 8601.
  */
 
 import { type CivilDateTime, civilFromDays, daysFromCivil, daysInMonth } from '../../base/calendar.ts'
@@ -14,11 +13,11 @@ export const ticksPerSecond = 10_000_000n
 export const ticksPerDay = 864_000_000_000n
 
 export interface DateTimeParts extends CivilDateTime {
-  /** Hundreds of nanoseconds within the second. */
+  /** Units of 100 nanoseconds within the second. */
   readonly fraction: number
 }
 
-/** The ticks of a date, or undefined when there is no such date. */
+/** The ticks of a date; undefined if there is no such date. */
 export function ticksOf(parts: DateTimeParts): bigint | undefined {
   const { year, month, day, hour, minute, second, fraction } = parts
   if (!Object.values(parts).every(Number.isInteger)) return undefined
@@ -40,7 +39,7 @@ const ticksMax = ticksOf({
   fraction: 9_999_999,
 }) as bigint
 
-/** Division towards minus infinity, so that dates before 1970 fall into the bin they belong to. */
+/** Division rounded towards minus infinity, so that dates before 1970 fall into the right bin. */
 export function floorDivide(dividend: bigint, divisor: bigint): bigint {
   const quotient = dividend / divisor
   return dividend % divisor < 0n ? quotient - 1n : quotient
@@ -67,7 +66,7 @@ export function pad(number: number, width: number): string {
   return String(number).padStart(width, '0')
 }
 
-/** The language's own notation, or undefined for what lies outside the years 1 to 9999. */
+/** The language's own notation; undefined outside the years 1 to 9999. */
 export function formatDateTime(ticks: bigint): string | undefined {
   if (!isInRange(ticks)) return undefined
   const { year, month, day, hour, minute, second, fraction } = partsOf(ticks)
@@ -75,10 +74,10 @@ export function formatDateTime(ticks: bigint): string | undefined {
   return `${date}T${pad(hour, 2)}:${pad(minute, 2)}:${pad(second, 2)}.${pad(fraction, 7)}Z`
 }
 
-/** A fixed pattern of ours over a short string; no user text becomes a pattern. */
+/** A fixed pattern over a short string. Text from users never becomes a pattern. */
 const iso8601 = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,7}))?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
-/** The ticks of an ISO 8601 date, with or without time, fraction and offset; without an offset it is UTC. */
+/** The ticks of an ISO 8601 date, with or without time, fraction and offset. Without an offset it is UTC. */
 export function parseDateTime(text: string): bigint | undefined {
   if (text.length > 33) return undefined
   const match = iso8601.exec(text)

@@ -1,6 +1,6 @@
 /**
- * Date and time functions. The current time is the moment of the run, the same for every row of a query, so
- * the functions called STATIC and those that are not give the same answer.
+ * Date and time functions. The current time is the moment of the run, the same for every row. So the STATIC
+ * functions and the others return the same.
  */
 
 import { daysInMonth } from '../../base/calendar.ts'
@@ -20,7 +20,7 @@ import {
 } from './date-time-value.ts'
 import { type BuiltIn, define, type FunctionFamily, onString } from './define.ts'
 
-/** A part of a date: months are of different lengths, the rest is a fixed number of ticks. */
+/** A part of a date. Months have different lengths; every other part is a fixed number of ticks. */
 interface DatePart {
   readonly months?: number
   readonly ticks?: bigint
@@ -36,7 +36,7 @@ const parts: readonly (readonly [names: string, part: DatePart])[] = [
   ['second ss s', { ticks: ticksPerSecond, extract: ticks => partsOf(ticks).second }],
   ['millisecond ms', { ticks: ticksPerMillisecond, extract: ticks => Math.floor(partsOf(ticks).fraction / 10_000) }],
   ['microsecond mcs', { ticks: 10n, extract: ticks => Math.floor(partsOf(ticks).fraction / 10) }],
-  // A tick is a hundred nanoseconds, so this part has none of its own; it is converted where it is used.
+  // A tick is 100 nanoseconds, so this part has no whole number of ticks; it is converted where it is used.
   ['nanosecond ns', { extract: ticks => partsOf(ticks).fraction * 100 }],
 ]
 
@@ -55,9 +55,7 @@ function monthIndex(ticks: bigint): number {
   return year * 12 + month - 1
 }
 
-/**
- * The same day and time some months on; the last day of a shorter month stands in for a day it does not have.
- */
+/** The same day and time some months later. If that month is too short, its last day. */
 function addMonths(ticks: bigint, months: number): bigint | undefined {
   const whole = partsOf(ticks)
   const index = monthIndex(ticks) + months
@@ -72,7 +70,7 @@ function add(part: DatePart, count: number, ticks: bigint): bigint | undefined {
   return ticks + (part.ticks === undefined ? BigInt(count) / 100n : BigInt(count) * part.ticks)
 }
 
-/** How many boundaries of the part lie between: from 23:59 to 00:01 is one day. */
+/** The number of boundaries of the part between two dates: from 23:59 to 00:01 is one day. */
 function difference(part: DatePart, start: bigint, end: bigint): number {
   if (part.months !== undefined) {
     return Math.floor(monthIndex(end) / part.months) - Math.floor(monthIndex(start) / part.months)
@@ -81,13 +79,13 @@ function difference(part: DatePart, start: bigint, end: bigint): number {
   return Number(floorDivide(end, part.ticks) - floorDivide(start, part.ticks))
 }
 
-/** The start of the bin a date falls into; bins are counted from the origin. */
+/** The start of the bin that a date falls into; bins are counted from the origin. */
 function bin(part: DatePart, size: number, ticks: bigint, origin: bigint): bigint | undefined {
   if (part.months !== undefined) {
     const width = part.months * size
     const start = Math.floor((monthIndex(ticks) - monthIndex(origin)) / width) * width
     const guess = addMonths(origin, start)
-    // The origin's day or time may lie later in the month than the date does.
+    // The origin's day or time may be later in the month than the date's.
     return guess !== undefined && guess > ticks ? addMonths(origin, start - width) : guess
   }
   const width = part.ticks === undefined ? BigInt(Math.ceil(size / 100)) : part.ticks * BigInt(size)

@@ -1,7 +1,4 @@
-/**
- * How built-in functions are declared: arity and implementation, with short forms for the common argument
- * types.
- */
+/** Declares built-in functions: arity and implementation, with short forms for common argument types. */
 
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
@@ -10,18 +7,18 @@ export interface BuiltIn {
   readonly argumentsMin: number
   readonly argumentsMax: number
   readonly evaluate: (values: readonly SqlValue[], context: RunContext) => SqlValue
-  /** Known to the service and not to us: a query that names it is refused before it runs. */
+  /** The service has this function, but Mayfly does not: a query that uses it is refused before it runs. */
   readonly isRefused?: boolean
 }
 
-/** Several spellings of one function stand in one key, separated by blanks. */
+/** A key lists all spellings of one function, separated by blanks. */
 export type FunctionFamily = Readonly<Record<string, BuiltIn>>
 
 export function define(argumentsMin: number, argumentsMax: number, evaluate: BuiltIn['evaluate']): BuiltIn {
   return { argumentsMin, argumentsMax, evaluate }
 }
 
-/** Any number of arguments, but at least so many. */
+/** At least `argumentsMin` arguments, without an upper limit. */
 export function defineOpen(argumentsMin: number, evaluate: BuiltIn['evaluate']): BuiltIn {
   return define(argumentsMin, Number.POSITIVE_INFINITY, evaluate)
 }
@@ -56,7 +53,7 @@ export function onTwoArrays(compute: (left: readonly SqlValue[], right: readonly
   )
 }
 
-/** Whether every value is a string, so that the whole list can be used as one. */
+/** Whether every value is a string; narrows the type of the list. */
 export function areStrings(values: readonly SqlValue[]): values is readonly string[] {
   return values.every(value => typeof value === 'string')
 }

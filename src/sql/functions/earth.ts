@@ -12,7 +12,10 @@ function radians(degrees: number): number {
   return (degrees * Math.PI) / 180
 }
 
-/** Vincenty's inverse formula; for nearly opposite points, where it does not converge, the great circle. */
+/**
+ * Vincenty's inverse formula. It does not converge for nearly opposite points; there the great circle is
+ * used.
+ */
 export function distanceBetween(from: Position, to: Position): number {
   const difference = radians(to[0] - from[0])
   const reduced = (latitude: number) => Math.atan((1 - flattening) * Math.tan(radians(latitude)))
@@ -60,7 +63,7 @@ function greatCircle(from: Position, to: Position): number {
   return 2 * authalicRadius * Math.asin(Math.min(1, Math.sqrt(chord)))
 }
 
-/** To the nearest point of an edge. Which point that is, is decided on a plane tangent at the position. */
+/** The distance to the nearest point of an edge. That point is found on a plane tangent at the position. */
 export function distanceToEdge(position: Position, [from, to]: readonly [Position, Position]): number {
   const shrink = Math.cos(radians(position[1]))
   const toPlane = (other: Position): Position => [(other[0] - position[0]) * shrink, other[1] - position[1]]
@@ -71,7 +74,7 @@ export function distanceToEdge(position: Position, [from, to]: readonly [Positio
   return distanceBetween(position, [from[0] + (to[0] - from[0]) * along, from[1] + (to[1] - from[1]) * along])
 }
 
-/** The area inside a ring, whichever way it turns. */
+/** The area inside a ring, in either orientation. */
 export function ringArea(ring: Ring): number {
   let sum = 0
   for (let index = 1; index < ring.length; index += 1) {

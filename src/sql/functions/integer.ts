@@ -1,8 +1,8 @@
 /**
- * Arithmetic on signed 64-bit integers, wrapping around as the machine's does.
+ * Arithmetic on signed 64-bit integers, with wrap-around.
  *
- * Both operands must be whole numbers. A result beyond 2^53 is rounded to the nearest double on its way out,
- * because that is all a JSON number carries here.
+ * Both operands must be whole numbers. A result beyond 2^53 is rounded to the nearest double, because a JSON
+ * number holds no more.
  */
 
 import type { SqlValue } from '../values/value.ts'
@@ -20,7 +20,7 @@ function onIntegers(compute: (left: bigint, right: bigint) => bigint | undefined
   })
 }
 
-/** A shift by less than nothing or by the whole width has no meaning the machines agree on. */
+/** A shift by a negative count or by 64 and more is not defined. */
 function isShift(count: bigint): boolean {
   return count >= 0n && count < 64n
 }

@@ -1,4 +1,4 @@
-/** Mathematical functions on doubles. A result that is no finite number is undefined. */
+/** Mathematical functions on doubles. A result that is not a finite number becomes undefined. */
 
 import { finite, type SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, defineOpen, type FunctionFamily, onNumber, onTwoNumbers } from './define.ts'
@@ -7,14 +7,14 @@ function real(compute: (number: number) => number): BuiltIn {
   return onNumber(number => finite(compute(number)))
 }
 
-/** Halves go away from zero; JavaScript's own rounding takes them up. */
+/** Rounds half away from zero; Math.round rounds half up. */
 function roundHalfAway(number: number): number {
   return Math.sign(number) * Math.round(Math.abs(number))
 }
 
 /**
- * Rounds the decimal digits a person sees rather than the binary fraction behind them, so that 1.005 at two
- * digits is 1.01. The exponent is moved in the decimal notation, which is exact.
+ * Rounds the decimal digits that a person sees, not the binary fraction, so 1.005 to two digits is 1.01. The
+ * exponent is moved in decimal notation, which is exact.
  */
 function roundTo(number: number, digits: number): SqlValue {
   if (!Number.isInteger(digits) || Math.abs(digits) > 300) return undefined

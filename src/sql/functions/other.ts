@@ -1,12 +1,11 @@
-/** Functions that belong to no family, and those known by name but not supported. */
+/** Functions without a family, and those that are known by name but not supported. */
 
 import { ownProperty } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily } from './define.ts'
 
 export const otherFunctions: FunctionFamily = {
   IIF: define(3, 3, ([condition, whenTrue, otherwise]) => (condition === true ? whenTrue : otherwise)),
-  // The service answers its internal number of the document; the resource id is the same thing in another
-  // notation.
+  // The service returns its internal number of the document; `_rid` is the same in another notation.
   'DOCUMENTID DOCUMENT_ID': define(1, 1, ([document]) => ownProperty(document, '_rid')),
 }
 

@@ -1,7 +1,4 @@
-/**
- * REGEXMATCH and its relatives. A pattern or modifier that is not valid makes the result undefined, as
- * documented.
- */
+/** REGEXMATCH and similar functions. An invalid pattern or modifier gives undefined, as documented. */
 
 import type { Matcher } from 're2js'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
@@ -29,7 +26,7 @@ export const regularExpressionFunctions: FunctionFamily = {
     const matcher = matcherOf(expression, text, context)
     const matches: SqlValue[] = []
     while (matcher.find()) {
-      // Every match may have looked at the whole rest of the text.
+      // Every match may have read the whole rest of the text.
       context.budget.checkTime()
       matches.push(groups.map(group => matcher.group(group as number)).filter(found => found !== null))
     }

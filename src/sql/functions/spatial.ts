@@ -1,4 +1,4 @@
-/** The ST_ functions on GeoJSON values. An argument that is no valid GeoJSON makes the result undefined. */
+/** The ST_ functions on GeoJSON values. An argument that is not valid GeoJSON gives undefined. */
 
 import { edgesOf, intersects, isWithin, positionsOf, readShape, type Shape } from '../../document/geometry.ts'
 import type { SqlValue } from '../values/value.ts'
@@ -12,7 +12,7 @@ function onTwoShapes(compute: (left: Shape, right: Shape) => SqlValue): BuiltIn 
   })
 }
 
-/** From every corner of one shape to every corner and edge of the other, both ways. */
+/** The minimum from every corner of one shape to every corner and edge of the other, both ways. */
 function distance(left: Shape, right: Shape): number {
   if (intersects(left, right)) return 0
   return Math.min(cornersToShape(left, right), cornersToShape(right, left))

@@ -1,6 +1,4 @@
-/**
- * String functions. Positions and lengths count UTF-16 units, as the service's own offline engine does.
- */
+/** String functions. Positions and lengths count UTF-16 units, as in the service's own offline engine. */
 
 import { indexOf, lastIndexOf, split } from '../values/search.ts'
 import { joinStrings, replaceAll } from '../values/strings.ts'
@@ -10,7 +8,7 @@ import { areStrings, type BuiltIn, define, defineOpen, type FunctionFamily, onSt
 /** The service's documented limit for the result of REPLICATE. */
 const replicateCharsMax = 10_000
 
-/** A comparison of two strings with an optional third argument that makes it blind to case. */
+/** A comparison of two strings; an optional third argument ignores case. */
 function comparison(holds: (text: string, other: string) => boolean): BuiltIn {
   return define(2, 3, ([text, other, ignoresCase = false]) => {
     if (typeof text !== 'string' || typeof other !== 'string' || typeof ignoresCase !== 'boolean') return undefined
@@ -18,7 +16,7 @@ function comparison(holds: (text: string, other: string) => boolean): BuiltIn {
   })
 }
 
-/** CONTAINS_ALL_CS and its three relatives: one text and any number of parts. */
+/** CONTAINS_ALL_CS and the three similar functions: one text and any number of parts. */
 function containsParts(options: { needsAll: boolean; ignoresCase: boolean }): BuiltIn {
   const fold = (text: string) => (options.ignoresCase ? text.toLowerCase() : text)
   return defineOpen(2, values => {
@@ -31,7 +29,7 @@ function containsParts(options: { needsAll: boolean; ignoresCase: boolean }): Bu
 
 type Trim = (text: string, isTrimmed: (character: string) => boolean) => string
 
-/** Trims white space, or whichever of the characters of the second argument stand at the end. */
+/** Trims white space, or the characters of the second argument. */
 function trim(cut: Trim): BuiltIn {
   return define(1, 2, ([text, characters]) => {
     if (typeof text !== 'string') return undefined
@@ -59,7 +57,7 @@ function isInteger(value: SqlValue): value is number {
 }
 
 /**
- * A part of a string by position; what lies outside the string is not there, and a negative length is none.
+ * A part of a string by position. Positions outside the string are cut off; a negative length counts as 0.
  */
 function slice(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   if (typeof text !== 'string' || !isInteger(start) || !isInteger(length)) return undefined
@@ -67,7 +65,7 @@ function slice(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   return text.slice(from, from + Math.max(0, length))
 }
 
-/** What stands before or after a mark; the whole or nothing when the mark is missing. */
+/** The text before or after a mark; undefined if the mark is missing. */
 function around(options: { takes: 'before' | 'after'; last: boolean }): BuiltIn {
   return onTwoStrings((text, mark) => {
     const at = options.last ? lastIndexOf(text, mark) : indexOf(text, mark)
@@ -108,7 +106,7 @@ export const stringFunctions: FunctionFamily = {
     const times = Math.trunc(count)
     return text.length * times > replicateCharsMax ? undefined : text.repeat(text === '' ? 0 : times)
   }),
-  // By code point, so that no character is torn apart into something JSON cannot carry.
+  // By code point, so that no surrogate pair is split.
   REVERSE: onString(text => Array.from(text).reverse().join('')),
   RIGHT: define(2, 2, ([text, length]) =>
     typeof text === 'string' && isInteger(length)

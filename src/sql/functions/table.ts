@@ -1,4 +1,4 @@
-/** Every built-in function by name. */
+/** All built-in functions by name. */
 
 import { aggregateNames } from '../values/aggregate.ts'
 import { arrayFunctions } from './array.ts'
@@ -14,7 +14,7 @@ import { stringFunctions } from './string.ts'
 import { typeFunctions } from './type.ts'
 
 /**
- * Aggregates are here for their names and arity; evaluate.ts turns them into slots before any could be
+ * Aggregates are listed for their names and arity. evaluate.ts turns them into slots, so they are never
  * called.
  */
 const aggregateFunctions: FunctionFamily = Object.fromEntries(

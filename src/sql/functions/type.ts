@@ -1,11 +1,11 @@
-/** Functions that ask what a value is. They answer for undefined too: it is nothing of the kind. */
+/** Functions that test the type of a value. For undefined they return false. */
 
 import { typeOf } from '../values/compare.ts'
 import { isPrimitive, type SqlValue } from '../values/value.ts'
 import { parseDateTime } from './date-time-value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 
-/** Beyond this a number is no 64-bit integer, whatever its fraction. */
+/** From this magnitude on, a number is not a 64-bit integer. */
 const int64Magnitude = 2 ** 63
 
 function is(holds: (value: SqlValue) => boolean): BuiltIn {

@@ -1,9 +1,9 @@
 /**
- * The part of a query that an index can answer.
+ * Finds the conditions of a query that an index can use.
  *
- * Looked at are the terms of the outermost AND: comparisons of a path with a literal or a parameter, BETWEEN,
- * IN, STARTSWITH, IS_DEFINED and ARRAY_CONTAINS. Everything else is left to the filter, which runs over what
- * the index finds in any case.
+ * Only terms of the outermost AND count: comparisons of a path with a literal or a parameter, BETWEEN, IN,
+ * STARTSWITH, IS_DEFINED and ARRAY_CONTAINS. The filter handles everything else; it runs over all items that
+ * the index finds.
  */
 
 import { anyElement, type IndexPath } from '../../document/index-definition.ts'
@@ -30,7 +30,7 @@ export function demandsOf(query: Query, parameters: Parameters): Demands {
   }
 }
 
-/** The name under which the query knows the item; undefined when FROM begins inside it or elsewhere. */
+/** The alias of the item in the query; undefined if FROM starts inside the item or elsewhere. */
 function containerAlias({ sources }: Query): string | undefined {
   const [source] = sources
   if (source === undefined || source.iterates || source.collection.kind !== 'path') return undefined
@@ -123,7 +123,7 @@ function isRangeEnd(value: SqlValue): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** `c.a.b` and `c["a"].b`: names from the item down. The item itself is no path. */
+/** `c.a.b` and `c["a"].b` as a list of names. The item itself is not a path. */
 function pathOf(expression: Expression | undefined, alias: string): IndexPath | undefined {
   const names: string[] = []
   let node = expression
@@ -146,7 +146,7 @@ function constantOf(expression: Expression | undefined, parameters: Parameters):
   return undefined
 }
 
-/** A lower and an upper end for one path make one range. */
+/** Joins a lower and an upper end for one path into one range. */
 function merge(demands: readonly Demand[]): Demand[] {
   const merged: Demand[] = []
   for (const demand of demands) {

@@ -1,4 +1,4 @@
-/** What a query needs of the client, and which partition it names. */
+/** Tests of what a query requires from the client, and which partition its filter names. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,9 +1,9 @@
 /**
- * What a query needs beyond filtering and projecting, by the names the protocol gives these features.
+ * The features of a query beyond filter and projection, by their protocol names.
  *
- * A partition can filter by itself. Everything here needs the rows of all partitions in one place, so a query
- * that needs any of it and names no partition is not answered directly: the client gets a plan and does that
- * part itself.
+ * A partition can filter alone. All features here need the rows of all partitions together. So if a query
+ * needs one and names no partition, it is not answered directly: the client gets a plan and does that part
+ * itself.
  */
 
 import type { Query } from '../syntax/ast.ts'
@@ -24,7 +24,7 @@ export type QueryFeature =
   | 'OrderBy'
   | 'Top'
 
-/** Aggregates that are not their own partial result, and therefore travel as two. */
+/** Aggregates whose partial results cannot be merged alone, so that each partition also sends a count. */
 const compositeAggregates: ReadonlySet<string> = new Set(['AVG', 'MIN', 'MAX'])
 const listAggregates: ReadonlySet<string> = new Set(['MAKELIST', 'MAKESET'])
 
@@ -50,7 +50,7 @@ export function featuresOf(query: Query): ReadonlySet<QueryFeature> {
   return new Set(needs.filter(([, isNeeded]) => isNeeded).map(([feature]) => feature))
 }
 
-/** `SELECT 1` reads no items, nor does a query over one that reads none. */
+/** `SELECT 1` reads no items, nor does a query over such a query. */
 export function readsItems({ sources }: Query): boolean {
   const [source] = sources
   if (source === undefined) return false
@@ -58,8 +58,8 @@ export function readsItems({ sources }: Query): boolean {
 }
 
 /**
- * Whether partitions can answer their parts of the query at all. They cannot when `FROM (SELECT …)` needs one
- * of the features itself: the number of distinct values is not the sum of the partitions' numbers.
+ * Whether partitions can answer their parts of the query. They cannot if `FROM (SELECT …)` itself needs one
+ * of the features: the number of distinct values is not the sum of the partitions' numbers.
  */
 export function isSplittable(query: Query): boolean {
   const collection = query.sources[0]?.collection

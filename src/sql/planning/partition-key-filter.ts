@@ -1,14 +1,18 @@
-/** Which partition a filter names: `c.tenant = "a" AND …` can only be true for items of one partition key. */
+/**
+ * Finds the partition that a filter names: `c.tenant = "a" AND …` is true only for items of one partition
+ * key.
+ */
 
 import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
 import type { SqlValue } from '../values/value.ts'
 
 /**
- * The values the filter demands for the leading partition key paths, as far as it names them one after the
- * other. All of them make a full key, fewer the prefix of a hierarchical one, none says nothing.
+ * The values that the filter requires for the partition key paths, from the first path on without gaps. All
+ * paths make a full key, fewer make a prefix of a hierarchical one.
  *
- * Only equalities that every row must meet count: terms of the outermost AND, with a literal or a parameter.
+ * Only equalities that every row must satisfy count: terms of the outermost AND, with a literal or a
+ * parameter.
  */
 export function partitionKeyFilter(
   query: Query,
@@ -24,13 +28,15 @@ export function partitionKeyFilter(
   for (const path of paths) {
     const value = demanded.get([alias, ...path.map(name => JSON.stringify(name))].join('.'))
     if (value === undefined) break
-    // Adding zero makes 0 of -0, which equals it but would lead to another place.
+    // Adding zero turns -0 into 0. They are equal but hash differently.
     values.push(typeof value === 'number' ? value + 0 : value)
   }
   return values
 }
 
-/** Values by path. Of two demands for one path either will do: no row can meet both unless they are equal. */
+/**
+ * Values by path. If one path has two values, either will do: no row can satisfy both unless they are equal.
+ */
 function demandedValues(
   where: Expression | undefined,
   parameters: ReadonlyMap<string, SqlValue>,
@@ -59,7 +65,7 @@ function constantOf(node: Expression, parameters: ReadonlyMap<string, SqlValue>)
   return isMinus && typeof node.operand.value === 'number' ? -node.operand.value : undefined
 }
 
-/** `c.a["b"]` as `c."a"."b"`, the same for either notation. */
+/** `c.a["b"]` as `c."a"."b"`, the same for both notations. */
 function pathKey(node: Expression): string | undefined {
   const names: string[] = []
   let rest = node

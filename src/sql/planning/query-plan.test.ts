@@ -1,6 +1,6 @@
 /**
- * Query plans: the rewritten texts, and that a client which follows the plan gets what one partition would
- * answer.
+ * Tests of query plans: the rewritten texts, and that a client following the plan gets the result of a single
+ * partition.
  */
 
 import assert from 'node:assert/strict'
@@ -11,10 +11,10 @@ import { rowOrder } from '../compile/row-sorter.ts'
 import { prepareQuery } from '../prepare.ts'
 import { runQueryOver } from '../run.ts'
 import type { SqlValue } from '../values/value.ts'
-import { type PlanOptions, planQuery, type QueryInfo, wholeRange } from './query-plan.ts'
+import { makeQueryPlan, type PlanOptions, type QueryInfo, wholeRange } from './query-plan.ts'
 
 function plan(text: string, options: Partial<PlanOptions> = {}): QueryInfo {
-  return planQuery(prepareQuery(text).query, { parameters: new Map(), ...options }).queryInfo
+  return makeQueryPlan(prepareQuery(text).query, { parameters: new Map(), ...options }).queryInfo
 }
 
 const nothing: QueryInfo = {
@@ -159,7 +159,7 @@ describe('a plan says what the client has to do', () => {
   }
 })
 
-test('a rewritten query can be prepared once the client has put its filter in', () => {
+test('a rewritten query can be prepared after the client has inserted its filter', () => {
   const { rewrittenQuery } = plan('SELECT VALUE c.x FROM c WHERE c.y = 1 ORDER BY c.a')
   prepareQuery(rewrittenQuery.replace('{documentdb-formattableorderbyquery-filter}', 'true'))
 })
@@ -178,14 +178,14 @@ test('aggregates inside other expressions have no plan', () => {
   }
 })
 
-test('the ranges are the whole container unless the caller knows better', () => {
+test('the ranges are the whole container by default', () => {
   const { query } = prepareQuery('SELECT * FROM c')
   const range = { min: '05', max: '06', isMinInclusive: true, isMaxInclusive: false }
-  assert.deepEqual(planQuery(query, { parameters: new Map() }).queryRanges, [wholeRange])
-  assert.deepEqual(planQuery(query, { parameters: new Map(), queryRanges: [range] }).queryRanges, [range])
+  assert.deepEqual(makeQueryPlan(query, { parameters: new Map() }).queryRanges, [wholeRange])
+  assert.deepEqual(makeQueryPlan(query, { parameters: new Map(), queryRanges: [range] }).queryRanges, [range])
 })
 
-describe('following the plan over several partitions gives what one partition gives', () => {
+describe('following the plan over several partitions gives the result of a single partition', () => {
   const item = fc.record(
     { _rid: fc.string(), k: fc.constantFrom('a', 'b', null, 1), n: fc.integer({ min: -9, max: 9 }) },
     { requiredKeys: ['_rid', 'n'] },

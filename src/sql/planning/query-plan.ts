@@ -1,9 +1,9 @@
 /**
- * The query plan: what a client must do itself with the answers of several partitions, and the query to send
+ * The query plan: what a client must do with the answers of several partitions, and the query to send to
  * them.
  *
- * The rewritten texts are those of the service's own planner, sign for sign, because clients look into the
- * rows for the names they use (`orderByItems`, `groupByItems`, `payload`, `item`, `item2`).
+ * The rewritten texts are those of the service's own planner, character for character, because clients look
+ * for its names in the rows (`orderByItems`, `groupByItems`, `payload`, `item`, `item2`).
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -34,7 +34,7 @@ export interface QueryInfo {
   readonly groupByAliases: readonly string[]
   readonly aggregates: readonly string[]
   readonly groupByAliasToAggregateType: Readonly<Record<string, string | null>>
-  /** Empty when the original text can be sent as it is. */
+  /** Empty if the original text can be sent as it is. */
   readonly rewrittenQuery: string
   readonly hasSelectValue: boolean
   readonly dCountInfo: null
@@ -49,17 +49,17 @@ export interface QueryPlan {
 
 export const wholeRange: QueryRange = { min: '', max: 'FF', isMinInclusive: true, isMaxInclusive: false }
 
-/** Any one partition can answer what reads no items, and only one may. */
+/** A query that reads no items must run on exactly one partition, no matter which. */
 const anyPoint: QueryRange = { min: '', max: '', isMinInclusive: true, isMaxInclusive: true }
 
 export interface PlanOptions {
   readonly parameters: ReadonlyMap<string, SqlValue>
   readonly queryRanges?: readonly QueryRange[]
-  /** Whether the filter names one partition key value, so that one partition can cut the result by itself. */
+  /** Whether the filter names one partition key value, so that one partition can apply the window itself. */
   readonly isSinglePartition?: boolean
 }
 
-export function planQuery(query: Query, options: PlanOptions): QueryPlan {
+export function makeQueryPlan(query: Query, options: PlanOptions): QueryPlan {
   if (query.orderBy?.isRank) throw new RequestError('unsupported', 'ORDER BY RANK is not supported yet.')
   return {
     partitionedQueryExecutionInfoVersion: 2,
@@ -121,13 +121,13 @@ function aggregateTypesByAlias({ selection }: Query): (readonly [string, string 
   })
 }
 
-/** A client can add up partial sums, but not the results of expressions over them. */
+/** A client can merge partial sums, but not results of expressions over them. */
 function refuseCompositions(query: Query, aggregates: readonly FunctionCall[]): void {
   if (aggregates.length === selectExpressions(query).filter(isAggregateCall).length) return
   throw new RequestError('malformed', 'Compositions of aggregates and other expressions are not allowed.')
 }
 
-/** Ordered means that equal values come next to each other, so that a client need only compare neighbours. */
+/** Ordered means that equal values are adjacent, so a client need only compare neighbours. */
 function distinctTypeOf({ distinct, selection, orderBy }: Query): QueryInfo['distinctType'] {
   if (!distinct) return 'None'
   const [first, ...others] = orderBy?.items ?? []
@@ -143,7 +143,7 @@ type Counts = Pick<QueryInfo, 'top' | 'offset' | 'limit'>
 
 function rewrite(query: Query, isGrouped: boolean, counts: Counts): string {
   const rewritten = isGrouped ? rewriteGroups(query) : query.orderBy !== undefined ? rewriteOrder(query) : query
-  // Only the client sees how many rows there are once groups are merged and duplicates gone.
+  // Only the client knows how many rows remain after groups are merged and duplicates removed.
   const isCutLater = isGrouped || query.distinct
   const cut = isCutLater ? withoutCounts(rewritten) : withWindow(rewritten, counts)
   return cut === query ? '' : printQuery(cut)
@@ -154,7 +154,7 @@ function withoutCounts(query: Query): Query {
   return hasCounts ? { ...query, top: undefined, offset: undefined, limit: undefined } : query
 }
 
-/** Any of the rows before the end of the window may come from one partition, so each must send that many. */
+/** All rows before the end of the window may come from one partition, so each must send that many. */
 function withWindow(query: Query, { offset, limit }: Counts): Query {
   if (offset === null || limit === null) return query
   const { span } = query
@@ -193,7 +193,7 @@ function rowOf(columns: readonly (readonly [Expression, string | undefined])[]):
 }
 
 /**
- * The client puts `true` here, or the condition that takes up a broken-off query. It is no expression, only
+ * The client replaces this with `true`, or with the condition that resumes an interrupted query. It is only
  * text.
  */
 const resumeFilter = identifier('({documentdb-formattableorderbyquery-filter})')
@@ -243,7 +243,7 @@ function rewriteGroups(query: Query): Query {
   return { ...query, selection: rowOf([[payload, 'payload']]) }
 }
 
-/** What each partition sends for one aggregate, so that the client can put the parts together. */
+/** What each partition sends for one aggregate, so that the client can merge the parts. */
 function partialsOf(aggregate: FunctionCall): ObjectLiteral {
   const [argument] = aggregate.arguments as readonly [Expression]
   const name = aggregate.name.toUpperCase()

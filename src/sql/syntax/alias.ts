@@ -1,8 +1,8 @@
-/** The names a query gives without being told: of its sources and of the properties it selects. */
+/** Default names of a query: of its sources and of the properties it selects. */
 
 import type { Expression, FromSource, SelectItem } from './ast.ts'
 
-/** The last name of a path: `c.a.b` and `c.a["b"]` are called b, `c.a[0]` has no name. */
+/** The last name of a path: `b` for `c.a.b` and `c.a["b"]`; `c.a[0]` has none. */
 function lastName(expression: Expression): string | undefined {
   if (expression.kind === 'identifier' || expression.kind === 'member') return expression.name
   if (expression.kind !== 'index' || expression.index.kind !== 'literal') return undefined
@@ -14,7 +14,7 @@ export function aliasOf({ alias, collection }: FromSource): string | undefined {
   return alias ?? (collection.kind === 'path' ? lastName(collection.expression) : undefined)
 }
 
-/** The property each item of a select list becomes: its alias, the last name of its path, or $1, $2, … */
+/** The property name of each select item: its alias, the last name of its path, or $1, $2, … */
 export function namesOf(items: readonly SelectItem[]): string[] {
   let unnamed = 0
   return items.map(({ expression, alias }) => {

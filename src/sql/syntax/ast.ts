@@ -1,9 +1,9 @@
 /**
- * The syntax tree of a query: closed unions, immutable by convention, every node with its place in the text.
+ * The syntax tree of a query: closed unions, immutable by convention; every node knows its position in the
+ * text.
  *
- * AND and OR are kept as flat lists and never nested to the left, however they were written: generated
- * queries chain thousands of terms, and no walk over a tree may recurse per term. (The logic is associative,
- * also with undefined.)
+ * AND and OR are flat lists, however they were written: generated queries chain thousands of terms, and no
+ * walk over the tree may recurse per term. (The logic is associative, also with undefined.)
  */
 
 import type { Span } from './diagnostic.ts'
@@ -25,7 +25,7 @@ export interface Literal extends Node {
   readonly value: null | boolean | number | string | undefined
 }
 
-/** `@name`; the name keeps its sign, as in the request. */
+/** `@name`; the name includes the @, as in the request. */
 export interface Parameter extends Node {
   readonly kind: 'parameter'
   readonly name: string
@@ -66,7 +66,7 @@ export interface Binary extends Node {
 export interface Logical extends Node {
   readonly kind: 'logical'
   readonly operator: 'AND' | 'OR'
-  /** Two or more; the first is never a Logical of the same operator. */
+  /** Two or more; the first is never a Logical with the same operator. */
   readonly operands: readonly Expression[]
 }
 
@@ -118,7 +118,7 @@ export interface ObjectLiteral extends Node {
 
 export interface FunctionCall extends Node {
   readonly kind: 'call'
-  /** As written; built-in names are compared without case. */
+  /** As written; built-in names are case-insensitive. */
   readonly name: string
   readonly isUserDefined: boolean
   readonly arguments: readonly Expression[]
@@ -171,7 +171,7 @@ export type Selection =
   | (Node & { readonly kind: 'list'; readonly items: readonly SelectItem[] })
 
 /**
- * The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: `TOP 5.0` is refused by name.
+ * The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: the service refuses `TOP 5.0`.
  */
 export type Count = (Node & { readonly kind: 'count'; readonly value: number; readonly isInteger: boolean }) | Parameter
 
@@ -181,7 +181,7 @@ export type FromCollection =
   | (Node & { readonly kind: 'query'; readonly query: Query })
 
 export interface FromSource extends Node {
-  /** `x IN collection` walks the elements of an array; `collection AS x` takes it as it is. */
+  /** `x IN collection` iterates over an array; `collection AS x` takes the value as it is. */
   readonly iterates: boolean
   readonly alias: string | undefined
   readonly collection: FromCollection

@@ -1,4 +1,4 @@
-/** TOP, OFFSET and LIMIT: their numbers, from the text or from parameters, as one window of row positions. */
+/** TOP, OFFSET and LIMIT: their numbers, from the text or from parameters, as one window of rows. */
 
 import { RequestError } from '../../base/error.ts'
 import type { SqlValue } from '../values/value.ts'
@@ -30,8 +30,8 @@ export function resolveCount(
 }
 
 /**
- * The rows from `first` up to but without `end`, counted after duplicates are gone. TOP cuts before OFFSET
- * counts.
+ * The rows from `first` up to but not including `end`, after removal of duplicates. TOP applies before
+ * OFFSET.
  */
 export function resolveCounts(
   { top, offset, limit }: Pick<Query, 'top' | 'offset' | 'limit'>,
@@ -41,6 +41,6 @@ export function resolveCounts(
   const length = resolveCount(limit, 'LIMIT', parameters) ?? Number.POSITIVE_INFINITY
   const most = resolveCount(top, 'TOP', parameters) ?? Number.POSITIVE_INFINITY
   const end = Math.min(most, first + length)
-  // An empty window is over before it begins, so that nobody reads up to it.
+  // An empty window ends at 0, so that nothing is read.
   return { first, end: end <= first ? 0 : end }
 }

@@ -1,8 +1,8 @@
 /**
- * What is wrong with a query and where: errors in the form the service reports them.
+ * Query errors and their positions, in the form of the service.
  *
- * The message is the JSON text the service puts into its 400 answers; clients print it, some parse it.
- * Positions are offsets in UTF-16 units, as the service counts; line and column are there for people.
+ * The message is the JSON text that the service puts into its 400 answers; clients print it, and some parse
+ * it. Positions are offsets in UTF-16 units, as in the service; line and column are for people.
  */
 
 import { RequestError, type RequestErrorKind } from '../../base/error.ts'
@@ -14,7 +14,7 @@ export interface Span {
 }
 
 export interface Diagnostic {
-  /** SC1001 and its relatives. A few old ones of the service are numbers without prefix. */
+  /** SC1001 and so on. A few old codes of the service are numbers without prefix. */
   readonly code: string | number
   readonly message: string
   readonly span?: Span
@@ -22,7 +22,7 @@ export interface Diagnostic {
 
 export class QueryError extends RequestError {
   readonly diagnostics: readonly Diagnostic[]
-  /** Of the first diagnostic, counted from 1; 0 when it has no place in the text. */
+  /** Position of the first diagnostic, counted from 1; 0 if it has none. */
   readonly line: number
   readonly column: number
 
@@ -36,8 +36,7 @@ export class QueryError extends RequestError {
 }
 
 /**
- * An error quotes names from the query; a query of half a megabyte should not come back as an error of that
- * size.
+ * Errors quote names from the query. These limits keep an error short, even if the query has half a megabyte.
  */
 const diagnosticsMax = 20
 const messageCharsMax = 500

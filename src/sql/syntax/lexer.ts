@@ -1,4 +1,4 @@
-/** Query text to tokens, one at a time, without regular expressions and without looking back. */
+/** Splits query text into tokens, one at a time, without regular expressions and without backtracking. */
 
 import { QueryError, type Span } from './diagnostic.ts'
 import { exactKeywords, keywords, signs, type Token } from './token.ts'
@@ -98,7 +98,7 @@ export class Lexer {
     }
     this.#at = end
     const value = Number(text.slice(start, end))
-    // JSON has no infinity, so a literal that overflows could be neither compared nor answered.
+    // JSON has no infinity, so a literal that overflows could be neither compared nor returned.
     if (!Number.isFinite(value)) throw this.#invalid('numeric value token', { start, end })
     return { type: 'number', value, start, end }
   }

@@ -1,17 +1,17 @@
 /**
- * Scalar expressions: tokens to trees.
+ * Parses scalar expressions.
  *
- * From loosest to tightest, as in the service's own grammar (which differs here and there from the published
- * ANTLR one):
+ * Precedence from loosest to tightest, as in the service's own grammar (which differs in a few points from
+ * the published ANTLR grammar):
  *
- *   c ? a : b                   to the right
- *   a ?? b                      to the right
- *   x [NOT] BETWEEN a AND b     stands alone: `x BETWEEN 1 AND 2 AND y` needs parentheses, in the service too
+ *   c ? a : b                   right-associative
+ *   a ?? b                      right-associative
+ *   x [NOT] BETWEEN a AND b     not chained: `x BETWEEN 1 AND 2 AND y` needs parentheses, in the service too
  *   OR, then AND                flat lists
  *   [NOT] IN, [NOT] LIKE
- *   = != <> < <= > >= << >> >>> to the left, also chained
+ *   = != <> < <= > >= << >> >>> left-associative
  *   ||
- *   + - & ^ |                   one level, to the left
+ *   + - & ^ |                   one level, left-associative
  *   * / %
  *   - + ~ NOT                   so `NOT a = b` is `(NOT a) = b`
  *   .name [index]
@@ -57,7 +57,7 @@ const literals = new Map<string, Literal['value']>([
   ['undefined', undefined],
 ])
 
-/** EXISTS and ARRAY are reserved; the others are names that open a subquery when `(SELECT` follows. */
+/** EXISTS and ARRAY are reserved words; the others are names that start a subquery if `(SELECT` follows. */
 const subqueryForms = new Map<string, SubqueryForm>([
   ['EXISTS', 'EXISTS'],
   ['ARRAY', 'ARRAY'],
@@ -78,7 +78,7 @@ export abstract class ExpressionParser extends TokenStream {
     return items
   }
 
-  /** The short way for the long lists of literals that generated queries put behind IN. */
+  /** A shortcut for the long lists of literals after IN in generated queries. */
   #loneLiteral(): Literal | undefined {
     const token = this.current
     if (token.type !== 'number' && token.type !== 'string') return undefined
@@ -157,7 +157,7 @@ export abstract class ExpressionParser extends TokenStream {
     return { kind: 'like', not, operand, pattern, escapeCharacter, span: this.spanFrom(start) }
   }
 
-  /** Precedence climbing; the loop, not recursion, takes chains of one level. */
+  /** Precedence climbing. A loop, not recursion, handles chains of one level. */
   #binary(minimum: number): Expression {
     let left = this.#unary()
     for (let height = 0; ; height += 1) {
@@ -226,7 +226,7 @@ export abstract class ExpressionParser extends TokenStream {
     return this.#subquery(form)
   }
 
-  /** A name: an alias, a call, a LET, or one of the subquery words. */
+  /** A name: an alias, a call, a LET, or a word that starts a subquery. */
   #word(): Expression {
     const { value, start } = this.current
     const name = value as string
@@ -306,7 +306,7 @@ export abstract class ExpressionParser extends TokenStream {
     return { kind: 'object', properties, span: this.spanFrom(start) }
   }
 
-  /** A key is a string or any word, also a reserved one: nothing else could stand there. */
+  /** A key is a string or any word, also a reserved one. */
   #property(): { name: string; value: Expression } {
     const key = this.current
     if (typeof key.value !== 'string' || key.type === 'parameter') throw this.unexpected()

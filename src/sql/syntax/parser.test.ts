@@ -1,4 +1,4 @@
-/** Reading queries: precedence, positions and limits. */
+/** Tests of parsing: precedence, positions and limits. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -69,7 +69,7 @@ test('parentheses around a leading AND chain make no difference to the tree', ()
   assert.deepEqual(printed('(a AND b) AND c'), printed('a AND b AND c'))
 })
 
-describe('a syntax error says where it is', () => {
+describe('a syntax error gives its position', () => {
   test('in the form the service uses', () => {
     assert.equal(
       failure('SELECT c.name FROM c OFFSET -1 LIMIT 10').message,
@@ -95,7 +95,7 @@ describe('a syntax error says where it is', () => {
   })
 })
 
-test('nodes know their place in the text', () => {
+test('nodes know their position in the text', () => {
   const text = 'SELECT VALUE c.a + FLOOR(2) FROM c WHERE c.b IN (1, 2)'
   const { selection, where } = parseQuery(text)
   const slice = (span: { start: number; end: number }) => text.slice(span.start, span.end)
@@ -103,7 +103,7 @@ test('nodes know their place in the text', () => {
   assert.equal(where && slice(where.span), 'c.b IN (1, 2)')
 })
 
-describe('no text takes long or ends the stack', () => {
+describe('no text takes long or overflows the stack', () => {
   const many = 100_000
   const texts: Readonly<Record<string, string>> = {
     parentheses: `SELECT VALUE ${'('.repeat(10_000)}1${')'.repeat(10_000)}`,
@@ -137,18 +137,18 @@ describe('no text takes long or ends the stack', () => {
       } catch (error) {
         assert.ok(error instanceof RequestError, String(error))
       }
-      // Well under 50 ms on an idle machine; the rest is room for a busy one.
+      // Much less than 50 ms on an idle machine; the bound leaves room for a busy one.
       assert.ok(machine.monotonicMs() - start < 500)
     })
   }
 
-  test('nesting is allowed up to its limit and not beyond', () => {
+  test('nesting is accepted up to the limit and no deeper', () => {
     const nested = (depth: number) => `SELECT VALUE ${'['.repeat(depth)}${']'.repeat(depth)}`
     parseQuery(nested(queryDepthMax - 1))
     assert.match(failure(nested(queryDepthMax + 1)).message, /nested deeper/)
   })
 
-  test('ten thousand terms are no problem', () => {
+  test('ten thousand terms are accepted', () => {
     const { where } = parseQuery(`SELECT * FROM c WHERE ${Array(10_000).fill('c.a = 1').join(' OR ')}`)
     assert.equal(where?.kind === 'logical' && where.operands.length, 10_000)
   })

@@ -1,4 +1,4 @@
-/** Query text to syntax tree: the clauses. Expressions are read in parse-expression.ts. */
+/** Parses the clauses of a query into a syntax tree. parse-expression.ts parses expressions. */
 
 import { RequestError } from '../../base/error.ts'
 import { KiB, queryDepthMax } from '../../base/limits.ts'
@@ -17,7 +17,7 @@ import { ExpressionParser } from './parse-expression.ts'
 import { spanOf, tooDeep } from './token-stream.ts'
 import { checkDepth } from './walk.ts'
 
-/** The service's limit for the text of a query. Everything the parser does is linear in it. */
+/** The service's limit for the text of a query. The parser's work is linear in it. */
 export const queryTextBytesMax = 512 * KiB
 
 export function parseQuery(text: string): Query {
@@ -126,7 +126,7 @@ class QueryParser extends ExpressionParser {
   #orderBy(): OrderBy | undefined {
     const { start } = this.current
     if (!this.#acceptBy('ORDER')) return undefined
-    // `ORDER BY rank` and `ORDER BY rank.x` sort by something called rank; only a call makes it the RANK
+    // `ORDER BY rank` and `ORDER BY rank.x` sort by a property called rank. Only before a call it is the RANK
     // clause.
     const isRank = this.isWord('RANK') && this.following.type === 'identifier'
     if (isRank) this.advance()

@@ -1,4 +1,4 @@
-/** Printing: whatever tree is printed, reading the text gives the same tree. */
+/** Tests of printing: parsing a printed tree gives the same tree. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { printQuery } from './print.ts'
 
 const span = { start: 0, end: 0 }
 
-/** Trees differ in the places of their nodes, which is not what is compared. */
+/** Removes the positions of nodes, which may differ. */
 function withoutSpans(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSpans)
   if (typeof value !== 'object' || value === null) return value
@@ -21,7 +21,7 @@ function withoutSpans(value: unknown): unknown {
   )
 }
 
-/** Whether a name can stand without quotes. */
+/** Whether a name can be written without quotes. */
 function isPlainName(name: string): boolean {
   return name !== '' && !name.includes(' ') && new Lexer(name).next().type === 'identifier'
 }
@@ -161,7 +161,7 @@ const { expression, query } = fc.letrec<Kinds>(tie => {
   }
 })
 
-test('reading what was printed gives the same query', () => {
+test('parsing a printed query gives the same query', () => {
   fc.assert(
     fc.property(query, tree => {
       const text = printQuery(tree)
@@ -194,7 +194,7 @@ const emptyQuery: Omit<Query, 'selection'> = {
   span,
 }
 
-test('subqueries are indented and clauses stand on lines of their own', () => {
+test('subqueries are indented and each clause starts a line', () => {
   const text = [
     'SELECT info',
     'FROM c',

@@ -1,18 +1,16 @@
 /**
- * Syntax tree to text, in the layout the service uses for the queries it rewrites.
+ * Prints a syntax tree in the layout that the service uses for the queries it rewrites.
  *
- * Reading the text again gives the same tree. Operators are always parenthesized, so no precedence is needed
- * here.
+ * Parsing the text again gives the same tree. Operators are always in parentheses, so precedence is not
+ * needed.
  */
 
 import type { Count, Expression, FromCollection, FromSource, Logical, Query, Selection } from './ast.ts'
 
-/** A subquery is indented by one step more than the line it stands in. */
+/** A subquery is indented by one step more than its line. */
 const step = '    '
 
-/**
- * Longer chains are written flat, because a parenthesis per term would not be read again (`queryDepthMax`).
- */
+/** Longer chains are printed flat: with a pair of parentheses per term they would exceed `queryDepthMax`. */
 const nestedChainTermsMax = 16
 
 export function printQuery(query: Query, indent = ''): string {
@@ -112,7 +110,7 @@ function printList(items: readonly Expression[], indent: string): string {
   return items.map(item => printExpression(item, indent)).join(', ')
 }
 
-/** What stands before a dot or a bracket: `-1.x` and `1.x` would be read as something else. */
+/** The operand of a dot or bracket: `-1.x` and `1.x` would be parsed differently. */
 function printPrimary(node: Expression, indent: string): string {
   const printed = printExpression(node, indent)
   const isNumber = node.kind === 'literal' || node.kind === 'unary'

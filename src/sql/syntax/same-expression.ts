@@ -1,9 +1,8 @@
 /**
- * Whether two expressions are written the same: a select list repeats the keys of GROUP BY, and must be
- * recognized.
+ * Whether two expressions are the same: a select list repeats the keys of GROUP BY, which must be recognized.
  *
- * Places in the text do not count, nor does the case of built-in names, nor whether a property is named `c.x`
- * or `c["x"]`.
+ * It ignores positions in the text, the case of built-in names, and the difference between `c.x` and
+ * `c["x"]`.
  */
 
 import type { Expression } from './ast.ts'
@@ -28,8 +27,8 @@ function same(left: unknown, right: unknown): boolean {
 }
 
 /**
- * One form for what can be written in several ways. Nodes and lists of nodes are compared alike, name by
- * name.
+ * One form for different notations. Nodes and lists of nodes are compared in the same way, property by
+ * property.
  */
 function normalized(node: object): Readonly<Record<string, unknown>> {
   const expression = node as Expression

@@ -1,10 +1,10 @@
-/** What stands in a select list, and which of it are aggregates. */
+/** The expressions of a select list, and the aggregates among them. */
 
 import { isAggregate } from '../values/aggregate.ts'
 import type { Expression, FunctionCall, Query } from './ast.ts'
 import { isExpression, visit } from './walk.ts'
 
-/** The aggregates of the select list itself; those inside its subqueries run within one item. */
+/** The aggregates of the select list itself. Those inside its subqueries run within one item. */
 export function selectedAggregates(query: Query): readonly FunctionCall[] {
   const found: FunctionCall[] = []
   for (const expression of selectExpressions(query)) {

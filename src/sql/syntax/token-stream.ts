@@ -1,6 +1,4 @@
-/**
- * The parser's view of the tokens: the current one, the one after it, and what to say when it does not fit.
- */
+/** The parser's view of the tokens: the current one, the next one, and the error for an unexpected one. */
 
 import { queryDepthMax } from '../../base/limits.ts'
 import { QueryError, type Span } from './diagnostic.ts'
@@ -8,8 +6,8 @@ import { Lexer } from './lexer.ts'
 import type { Token } from './token.ts'
 
 /**
- * Words and signs of one query. A text full of GUIDs has fewer; one full of `1 OR 1 OR` is refused within 30
- * milliseconds instead of holding the event loop for longer.
+ * Most tokens of one query. A text full of GUIDs has fewer. A text full of `1 OR 1 OR` is refused within 30
+ * ms instead of blocking the event loop for longer.
  */
 export const queryTokensMax = 65_536
 
@@ -41,7 +39,7 @@ export class TokenStream {
     return this.#current.type === type
   }
 
-  /** Whether the current token is this word, which the grammar reserves only here. */
+  /** Whether the current token is this word, which is reserved only in this position. */
   isWord(word: string): boolean {
     const { type, value } = this.#current
     return type === 'identifier' && (value as string).toUpperCase() === word
@@ -76,7 +74,7 @@ export class TokenStream {
     return { start, end: this.#previousEnd }
   }
 
-  /** Runs a part that may contain itself, unless it has done so too often. */
+  /** Parses a part that may contain itself, up to the depth limit. */
   nested<T>(parse: () => T): T {
     if (this.#depth >= queryDepthMax) throw tooDeep(this.text, this.#current)
     this.#depth += 1

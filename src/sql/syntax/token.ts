@@ -1,8 +1,8 @@
 /**
- * The words and signs of the query language.
+ * The tokens of the query language.
  *
  * A token's type is the sign itself, the keyword in capitals, or one of the open classes (`identifier`,
- * `number`, `string`, `parameter`, `end`), so that the parser reads like the grammar.
+ * `number`, `string`, `parameter`, `end`). So the parser reads like the grammar.
  */
 
 import type { Span } from './diagnostic.ts'
@@ -16,8 +16,8 @@ export interface Token extends Span {
 }
 
 /**
- * Reserved words. They are no identifiers: `c.order` is a syntax error in the service too, `c["order"]` is
- * the way. ALL, FIRST, LAST, LET, RANK, LEFT and RIGHT are not here, because the grammar admits them as
+ * Reserved words. They are not identifiers: `c.order` is a syntax error in the service too; write
+ * `c["order"]`. ALL, FIRST, LAST, LET, RANK, LEFT and RIGHT are not here, because the grammar allows them as
  * names.
  */
 export const keywords: ReadonlySet<string> = new Set(
@@ -27,7 +27,7 @@ export const keywords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** These are reserved in exactly this spelling; `True` is an identifier. */
+/** Reserved in exactly this spelling; `True` is an identifier. */
 export const exactKeywords: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined', 'udf'])
 
 /** Longest first, so that `>>>` is not read as `>>` and `>`. */

@@ -1,4 +1,4 @@
-/** Walking a syntax tree: the children of every kind of node, in one table, and walks that never recurse. */
+/** Walks over a syntax tree: a table of the children of every kind of node, and walks without recursion. */
 
 import { queryDepthMax } from '../../base/limits.ts'
 import type { Expression, Query } from './ast.ts'
@@ -6,7 +6,7 @@ import { tooDeep } from './token-stream.ts'
 
 type Children = readonly (Expression | Query)[]
 
-/** What stands directly under an expression. */
+/** The direct children of an expression. */
 const children: { [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>) => Children } = {
   literal: () => none,
   parameter: () => none,
@@ -55,8 +55,8 @@ function partsOf(query: Query): Children {
 }
 
 /**
- * Visits every node below, parents first, without recursion. The visitor answers false to skip what is under
- * a node.
+ * Visits every node, parents first, without recursion. The visitor returns false to skip the children of a
+ * node.
  */
 export function visit(root: Expression | Query, visitor: (node: Expression | Query) => boolean): void {
   const open: (Expression | Query)[] = [root]
@@ -67,7 +67,7 @@ export function visit(root: Expression | Query, visitor: (node: Expression | Que
   }
 }
 
-/** Whether a node is there; `enters` can keep the search out of subqueries. */
+/** Whether the tree contains a matching node; `enters` can exclude subqueries. */
 export function contains(
   root: Expression | Query,
   found: (node: Expression | Query) => boolean,
@@ -82,8 +82,8 @@ export function contains(
 }
 
 /**
- * Refuses a tree that is too high. The parser bounds its own recursion, but chains such as `1 + 1 + …` and
- * `c.a.b.…` grow to the left without it.
+ * Refuses a tree that is too deep. The parser bounds its own recursion, but chains such as `1 + 1 + …` and
+ * `c.a.b.…` grow to the left without recursion.
  */
 export function checkDepth(query: Query, text: string): void {
   let level: Children = [query]

@@ -1,14 +1,15 @@
 /**
  * Aggregates: accumulators that take one value per row.
  *
- * Undefined is never counted. Beyond that each has its own way with values it cannot use:
+ * Undefined is never counted. Each aggregate treats other values that it cannot use in its own way:
  *
- *   COUNT     counts what is defined                      0 of nothing
- *   COUNTIF   counts what is true                         0 of nothing
- *   SUM       undefined once it met a non-number          0 of nothing
- *   AVG       undefined once it met a non-number          undefined of nothing
- *   MIN, MAX  undefined once it met an array or object    undefined of nothing
- *   MAKELIST  everything, in order; MAKESET without duplicates; both an empty array of nothing
+ *   COUNT     counts defined values                       0 without rows
+ *   COUNTIF   counts true                                 0 without rows
+ *   SUM       undefined if there is a non-number          0 without rows
+ *   AVG       undefined if there is a non-number          undefined without rows
+ *   MIN, MAX  undefined if there is an array or object    undefined without rows
+ *   MAKELIST  all values in order                         an empty array without rows
+ *   MAKESET   all values without duplicates               an empty array without rows
  */
 
 import { canonicalKey, compareValues } from './compare.ts'

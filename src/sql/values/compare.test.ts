@@ -1,4 +1,4 @@
-/** Equality and order: one total order over all values, strings by code point. */
+/** Tests of equality and order: one total order over all values, strings by code point. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ test('types come in the order of the service', () => {
 })
 
 describe('the order is total', () => {
-  test('it has one direction', () => {
+  test('it is antisymmetric', () => {
     fc.assert(
       fc.property(twins, ([left, right]) => {
         assert.equal(Math.sign(compareValues(left, right)) + Math.sign(compareValues(right, left)), 0)
@@ -43,7 +43,7 @@ describe('the order is total', () => {
     )
   })
 
-  test('it calls equal what equality calls equal, and what has the same key', () => {
+  test('values are equal in the order exactly if they are equal, and if they have the same key', () => {
     fc.assert(
       fc.property(twins, ([left, right]) => {
         const isEqual = equalValues(left, right)
@@ -66,7 +66,7 @@ test('strings are ordered as their UTF-8 bytes are', () => {
   assert.ok(compareStrings('\uFFFD', '😀') < 0)
 })
 
-test('the order of properties does not matter to equality', () => {
+test('the order of properties does not matter for equality', () => {
   assert.ok(equalValues({ a: 1, b: [{ c: 2, d: 3 }] }, { b: [{ d: 3, c: 2 }], a: 1 }))
   assert.ok(!equalValues({ a: 1 }, { a: 1, b: undefined }))
   assert.ok(!equalValues([], {}))
@@ -79,7 +79,7 @@ test('inherited names are not properties', () => {
   assert.ok(equalValues(JSON.parse('{"__proto__": [1]}'), JSON.parse('{"__proto__": [1]}')))
 })
 
-test('less and greater are answered within one primitive type only', () => {
+test('less and greater are defined within one primitive type only', () => {
   assert.equal(comparePrimitives(1, '1'), undefined)
   assert.equal(comparePrimitives(undefined, undefined), undefined)
   assert.equal(comparePrimitives([], []), undefined)

@@ -1,11 +1,11 @@
 /**
  * Equality and order of values.
  *
- * The total order serves ORDER BY, MIN, MAX and indexes alike:
+ * ORDER BY, MIN, MAX and indexes all use one total order:
  *
  *   undefined < null < false < true < numbers < strings < arrays < objects
  *
- * Strings are ordered by code point, as their UTF-8 bytes are; JavaScript's own order by UTF-16 unit puts
+ * Strings are ordered by code point, like their UTF-8 bytes; JavaScript's own order by UTF-16 unit puts
  * U+FFFD above every emoji. Arrays are ordered element by element, objects by their sorted names and then
  * values.
  */
@@ -14,8 +14,8 @@ import { RequestError } from '../../base/error.ts'
 import { checkSize, isArray, isObject, type ObjectValue, type SqlValue } from './value.ts'
 
 /**
- * Parts looked at by one `=`: more than the largest item has. Only values that a query builds by sharing
- * reach it.
+ * Most parts that one `=` compares: more than the largest item has. Only values that a query builds from
+ * shared parts reach it.
  */
 const queryComparisonStepsMax = 5_000_000
 
@@ -67,7 +67,7 @@ const comparisons = {
   undefined: () => 0,
   null: () => 0,
   boolean: (left: boolean, right: boolean) => Number(left) - Number(right),
-  // Subtraction would overflow to infinity for huge numbers of opposite sign, which is still the right sign.
+  // The difference of huge numbers may overflow to infinity, which still has the right sign.
   number: (left: number, right: number) => left - right,
   string: compareStrings,
   array: compareArrays,
@@ -103,10 +103,7 @@ export function equalValues(left: SqlValue, right: SqlValue): boolean {
   return equalParts(left, right, { steps: 0 })
 }
 
-/**
- * The steps are counted over the whole comparison, because parts that a query shares are walked once per
- * mention.
- */
+/** Steps are counted over the whole comparison, because shared parts are walked once per mention. */
 function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): boolean {
   if (left === right) return true
   walk.steps += 1
@@ -124,8 +121,8 @@ function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): b
 }
 
 /**
- * `<` and its relatives are defined between two values of one primitive type only; otherwise there is no
- * answer, which the caller sees as undefined. The result is an order, as of compareValues.
+ * `<` and similar operators are defined only between two values of one primitive type; otherwise the result
+ * is undefined. The result is an order, as of compareValues.
  */
 export function comparePrimitives(left: SqlValue, right: SqlValue): number | undefined {
   if (typeof left === 'number') return typeof right === 'number' ? left - right : undefined
@@ -134,10 +131,7 @@ export function comparePrimitives(left: SqlValue, right: SqlValue): number | und
   return left === null && right === null ? 0 : undefined
 }
 
-/**
- * A string that is the same for equal values and for no others: the key under which DISTINCT and GROUP BY
- * remember.
- */
+/** A string that is equal exactly for equal values. DISTINCT and GROUP BY use it as a key. */
 export function canonicalKey(value: SqlValue): string {
   checkSize(value)
   return keyOf(value)

@@ -1,4 +1,7 @@
-/** LIKE: the two-pointer matcher against the obvious one, and its speed where the obvious one explodes. */
+/**
+ * Tests of LIKE: the two-pointer matcher against a simple one, and its speed where the simple one is
+ * exponential.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +9,7 @@ import fc from 'fast-check'
 import { machine } from '../../base/clock.ts'
 import { compileLike } from './like.ts'
 
-/** Tries every way a `%` could match. */
+/** Tries every way in which a `%` could match. */
 function matchesByTrying(text: readonly string[], pattern: readonly string[]): boolean {
   const [first, ...rest] = pattern
   if (first === undefined) return text.length === 0
@@ -14,7 +17,7 @@ function matchesByTrying(text: readonly string[], pattern: readonly string[]): b
   return text.length > 0 && (first === '_' || first === text[0]) && matchesByTrying(text.slice(1), rest)
 }
 
-test('it matches what trying every way would match', () => {
+test('it matches the same texts as trying every way', () => {
   const letters = fc.array(fc.constantFrom('a', 'b', '😀'), { maxLength: 8 })
   const pattern = fc.array(fc.constantFrom('a', 'b', '😀', '%', '_'), { maxLength: 6 })
   fc.assert(
@@ -32,7 +35,7 @@ test('many wildcards do not make it slow', () => {
   assert.ok(machine.monotonicMs() - start < 500)
 })
 
-test('a set knows ranges, single characters and their opposite', () => {
+test('a set has ranges, single characters and negation', () => {
   const matches = (text: string, pattern: string) => compileLike(pattern, undefined)(text)
   assert.ok(matches('x5', '[xyz][0-9]'))
   assert.ok(!matches('x5', '[^xyz][0-9]'))
@@ -40,7 +43,7 @@ test('a set knows ranges, single characters and their opposite', () => {
   assert.ok(!matches('', '[a]'))
 })
 
-test('the escape character takes the meaning from the next one', () => {
+test('the escape character makes the next one literal', () => {
   assert.ok(compileLike('100!%', '!')('100%'))
   assert.ok(!compileLike('100!%', '!')('1000'))
   assert.ok(compileLike('a!!b', '!')('a!b'))

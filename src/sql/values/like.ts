@@ -1,11 +1,11 @@
 /**
- * LIKE patterns: `%` any text, `_` one character, `[a-f]` and `[^a-f]` one of or none of a set, and an escape
- * character.
+ * LIKE patterns: `%` matches any text, `_` one character, `[a-f]` and `[^a-f]` a set and its negation; plus
+ * an escape character.
  *
- * Matching needs two positions and no recursion: after a mismatch only the last `%` is stretched by one
- * character, which is enough because everything before it has already matched as early as it can. The cost is
- * the length of the text times the length of the longest part between two `%`, whatever the pattern; both can
- * be millions, so whoever asks is told the steps and may stop it.
+ * Matching needs two positions and no recursion. After a mismatch only the last `%` is extended by one
+ * character; this is enough, because everything before it has matched as early as possible. The cost is the
+ * length of the text times the longest part between two `%`. Both can be millions, so the caller is told the
+ * steps and may stop the match.
  */
 
 type PatternPart =

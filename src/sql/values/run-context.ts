@@ -1,7 +1,4 @@
-/**
- * What one run of a query has at hand beside the rows: parameters, the moment, the host's hooks, and its
- * budgets.
- */
+/** What a run of a query has besides the rows: parameters, the moment, the host's hooks, and budgets. */
 
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
@@ -9,38 +6,34 @@ import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
 import { approximateBytes, type SqlValue } from './value.ts'
 
 /**
- * Rows one item may become through JOINs. Three arrays of a hundred make a million; a larger product is a
+ * Rows that one item may become through JOINs. Three arrays of 100 make a million; a larger product is a
  * mistake.
  */
 export const queryJoinRowsMax = 1_000_000
 
-/**
- * Steps one item may cost in its subqueries, for the same reason: correlated subqueries multiply as JOINs do.
- */
+/** Rows of subqueries for one item, for the same reason: correlated subqueries multiply like JOINs. */
 const querySubqueryRowsMax = 5_000_000
 
 /** Groups of a GROUP BY; each holds its accumulators. */
 export const queryGroupsMax = 100_000
 
 /**
- * How long the functions of a query may work on one item. What has no better bound has this one; the
- * service's is per page.
+ * Time that the functions of a query may take for one item. It bounds what has no better bound; the service
+ * bounds the page.
  */
 const queryItemMsMax = 5000
 
-/**
- * Compiled regular expressions kept during one run of a query; patterns that come from data could be endless.
- */
+/** Compiled regular expressions cached during one run; patterns that come from data could be unlimited. */
 const queryPatternsMax = 64
 
 export interface RunOptions {
-  /** By name with its sign, as in the request: `@id`. */
+  /** By name including the @, as in the request: `@id`. */
   readonly parameters?: ReadonlyMap<string, SqlValue>
-  /** Milliseconds since 1970: what GETCURRENTTIMESTAMP answers. One moment for the whole run. */
+  /** Milliseconds since 1970, returned by GETCURRENTTIMESTAMP. One moment for the whole run. */
   readonly momentMs: number
-  /** Where RAND takes its numbers from, at least 0 and below 1. */
+  /** The source of RAND's numbers: at least 0 and below 1. */
   readonly random?: () => number
-  /** How `udf.name(…)` is answered; without it, user-defined functions are refused. */
+  /** Calls `udf.name(…)`. Without it, user-defined functions are refused. */
   readonly callUserDefined?: (name: string, values: readonly SqlValue[]) => SqlValue
 }
 
@@ -59,9 +52,7 @@ export class RunContext {
     this.callUserDefined = options.callUserDefined ?? refuseUserDefined
   }
 
-  /**
-   * Makes what is costly to make and mostly the same for every row, such as a compiled pattern, once per key.
-   */
+  /** Caches values that are costly to make and mostly the same for every row, such as compiled patterns. */
   remembered<T>(key: string, make: () => T): T {
     const known = this.#patterns.get(key)
     if (known !== undefined) return known as T
@@ -77,15 +68,15 @@ function refuseUserDefined(name: string): SqlValue {
 }
 
 /**
- * The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered when
- * compiling.
+ * The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered at
+ * compile time.
  */
 export interface Frame {
   readonly values: SqlValue[]
   readonly context: RunContext
 }
 
-/** Bounds what a single query may cost. Rows are counted per item, memory for the whole run. */
+/** Bounds the cost of one query. Rows are counted per item, memory for the whole run. */
 export class RunBudget {
   #joinRows = 0
   #subqueryRows = 0
@@ -102,7 +93,7 @@ export class RunBudget {
   }
 
   /**
-   * A function is called: each may take its time with a large value, and a query can name thousands of them.
+   * Called for each function call: a call may take long for a large value, and a query can have thousands.
    */
   chargeCall(): void {
     this.#calls += 1
@@ -116,7 +107,7 @@ export class RunBudget {
     }
   }
 
-  /** What is neither rows nor linear in the size of a value. */
+  /** Work that is neither rows nor linear in the size of a value. */
   chargeSteps(steps: number): void {
     this.#steps += steps
     if (this.#steps > queryStepsMax) throw over(`The query takes more than ${queryStepsMax} steps for one item.`)
@@ -151,7 +142,7 @@ export class RunBudget {
   }
 }
 
-/** The part of the memory one select holds. A subquery gives its part back before the next item comes. */
+/** The memory of one select. A subquery releases its memory before the next item. */
 export class MemoryLease {
   readonly #budget: RunBudget
   #bytes = 0
@@ -165,7 +156,7 @@ export class MemoryLease {
     this.#budget.chargeMemory(bytes)
   }
 
-  /** Answers how much it was, for whoever releases the value before the lease ends. */
+  /** Returns the number of bytes, for callers that release the value before the lease ends. */
   chargeValue(value: SqlValue): number {
     const bytes = approximateBytes(value, queryMemoryBytesMax) + 64
     this.charge(bytes)

@@ -1,15 +1,17 @@
-/** Searching text: always what the engine's own functions give, also where they would take for ever. */
+/**
+ * Tests of text search: the same results as the engine's own functions, also where those would take minutes.
+ */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { indexOf, lastIndexOf, searchProductMax, split } from './search.ts'
 
-/** Few letters, so that parts occur and overlap; padded beyond what the engine's search is trusted with. */
+/** Few letters, so that parts occur and overlap; padded beyond the size that the engine may search. */
 const word = fc.string({ unit: fc.constantFrom('a', 'b', '\ud83d\ude00'), maxLength: 12 })
 const padding = 'c'.repeat(Math.ceil(Math.sqrt(searchProductMax)))
 
-describe('a search over long texts gives what the engine gives', () => {
+describe('a search over long texts gives the same as the engine', () => {
   const holds = (name: string, law: (text: string, part: string, from: number) => void) =>
     test(name, () => {
       const property = fc.property(word, word, fc.nat(20), fc.boolean(), (text, end, from, isThere) => {
@@ -26,7 +28,7 @@ describe('a search over long texts gives what the engine gives', () => {
   holds('split', (text, part) => assert.deepEqual(split(text, part), text.split(part)))
 })
 
-test('what is not there is not found, however alike', () => {
+test('a similar text that does not occur is not found', () => {
   const text = 'a'.repeat(2_000_000)
   const part = `${'a'.repeat(500_000)}b${'a'.repeat(500_000)}`
   assert.equal(indexOf(text, part), -1)
@@ -35,7 +37,7 @@ test('what is not there is not found, however alike', () => {
   assert.equal(indexOf(`${text}b${text}`, part), 1_500_000)
 })
 
-test('an empty part, and one longer than the text, are as ever', () => {
+test('an empty part, and one longer than the text, work as in the engine', () => {
   for (const [text, part] of [
     ['abc', ''],
     ['', 'abc'],

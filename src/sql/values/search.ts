@@ -1,14 +1,13 @@
 /**
- * Finding text in text, in linear time.
+ * Text search in linear time.
  *
- * The search of the JavaScript engine is fast for what people look for, and quadratic for what they do not:
- * half a million letters a, one b and as many a again, looked for among two million a, keeps it busy for
- * minutes (measured: 349 s). Where the lengths allow that, Knuth, Morris and Pratt search instead.
+ * The search of the JavaScript engine is fast for ordinary text and quadratic in the worst case: searching
+ * for half a million a, one b and half a million a among two million a takes minutes (measured: 349 s). If
+ * the lengths allow such a case, the Knuth-Morris-Pratt algorithm is used instead.
  */
 
 /**
- * Length of a text times length of what is looked for, up to which the JavaScript engine may search: ten
- * milliseconds at worst.
+ * Length of the text times length of the part, up to which the JavaScript engine searches: 10 ms at worst.
  */
 export const searchProductMax = 2 ** 26
 
@@ -17,7 +16,7 @@ export function indexOf(text: string, part: string, from = 0): number {
   return new Searcher(unitsOf(part)).find(unitsOf(text), Math.max(0, from))
 }
 
-/** The last occurrence that begins at or before `from`. */
+/** The last occurrence that starts at or before `from`. */
 export function lastIndexOf(text: string, part: string, from = Number.MAX_SAFE_INTEGER): number {
   if (isCheap(text, part)) return text.lastIndexOf(part, from)
   const searched = unitsOf(text.slice(0, Math.max(0, from) + part.length)).reverse()
@@ -51,7 +50,7 @@ function unitsOf(text: string): Uint16Array {
 
 class Searcher {
   readonly #part: Uint16Array
-  /** How long an end of the part's first units is also a beginning of it. */
+  /** For each length of a start of the part: the longest proper suffix that is also a prefix. */
   readonly #borders: Int32Array
 
   constructor(part: Uint16Array) {

@@ -1,13 +1,10 @@
-/** Making strings within bounds: a query of a few words must not be able to fill the memory. */
+/** Makes strings within bounds: a short query must not be able to fill the memory. */
 
 import { RequestError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
 import { split } from './search.ts'
 
-/**
- * A string made by a query (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): as long as an item may be, and no
- * longer.
- */
+/** Longest string that a query makes (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): the size of an item. */
 export const queryStringCharsMax = 2 * MiB
 
 export function joinStrings(parts: readonly string[], separator = ''): string {

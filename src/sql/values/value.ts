@@ -1,8 +1,8 @@
 /**
  * The values of the query language: JSON and undefined.
  *
- * Objects come from JSON.parse and hold whatever names users chose, `__proto__` and `constructor` included.
- * They are read through `ownProperty` and written through `setOwn`, never by plain indexing.
+ * Objects come from JSON.parse and may have any name, including `__proto__` and `constructor`. Read them with
+ * `ownProperty` and write them with `setOwn`, never by plain indexing.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -43,16 +43,16 @@ export function setOwn(object: Record<string, SqlValue>, name: string, value: Sq
   }
 }
 
-/** A number that JSON can carry, or undefined: dividing by zero has no answer. */
+/** The number if JSON can hold it; otherwise undefined, as after a division by zero. */
 export function finite(value: number): SqlValue {
   return Number.isFinite(value) ? value : undefined
 }
 
 /**
- * About how many bytes the value takes as JSON, counting no further than `bytesMax`.
+ * The approximate size of the value as JSON. Counting stops at `bytesMax`.
  *
- * The early end matters more than the number: a query can build values that share parts (`[x, x]` of `[y, y]`
- * of …) and are small in memory and astronomical when written out.
+ * The early stop matters more than the number: a query can build values from shared parts (`[x, x]` of `[y,
+ * y]` of …) that are small in memory but astronomical when written out.
  */
 export function approximateBytes(value: SqlValue, bytesMax: number): number {
   let bytes = 0
@@ -76,8 +76,8 @@ export function approximateBytes(value: SqlValue, bytesMax: number): number {
 }
 
 /**
- * Refuses values that are larger, written out, than an answer may be. Whatever a query builds passes through
- * here before it is given a name or a place, so that sharing can double it only a few times.
+ * Refuses values that are larger, when written out, than an answer may be. Every value that a query builds is
+ * checked here before it is used again, so sharing can double it only a few times.
  */
 export function checkSize(value: SqlValue): void {
   if (typeof value !== 'object' || value === null) return
@@ -86,10 +86,7 @@ export function checkSize(value: SqlValue): void {
   }
 }
 
-/**
- * Refuses values that recursive functions could not walk. Items are checked when they are written, parameters
- * here.
- */
+/** Refuses values that recursive functions could not walk. Items are checked on write, parameters here. */
 export function checkNesting(value: SqlValue, what: string): void {
   let level: readonly SqlValue[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
