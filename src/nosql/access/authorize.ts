@@ -1,11 +1,16 @@
 /**
- * The master-key signature of a request and the age of its date.
+ * Checks the master-key signature of a request and the age of its date.
  *
  *   authorization = encodeURIComponent("type=master&ver=1.0&sig=" + base64(HMAC-SHA256(key, payload)))
- *   payload       = verb \n resource type \n resource link \n date \n \n   (lower case, except the link)
+ *   payload       = verb
+ *  resource type
+ *  resource link
+ *  date
  *
- * The signature covers neither body nor headers; a request can be replayed within the skew, in the service as
- * here. TLS is the defence.
+ *    (lower case, except the link)
+ *
+ * The signature covers neither body nor headers, so a request can be replayed within the skew, as in the
+ * service. TLS is the defence.
  */
 
 import { machine } from '../../base/clock.ts'
@@ -16,10 +21,10 @@ import { HmacSha256 } from './hmac.ts'
 /** The signature of a request is valid this long before and after its date, as in the service. */
 const signatureSkewMsMax = 15 * 60 * 1000
 
-/** Dates of signatures that are known again: most of those that could be accepted. */
+/** Most cached dates of signatures: nearly all that could be accepted at a time. */
 const rememberedDatesMax = 1024
 
-/** What the signature speaks about. */
+/** The parts of a request that the signature covers. */
 export interface SignedResource {
   readonly verb: string
   readonly type: string
@@ -28,7 +33,7 @@ export interface SignedResource {
 
 export class Authorizer {
   readonly #hmac: HmacSha256
-  /** Requests of a second share their date, and some are on their way for longer than others. */
+  /** Parsed dates. Requests within a second share a date, and some arrive later than others. */
   readonly #dates = new Map<string, SignedDate>()
 
   /** The account key, in base64. */
@@ -80,7 +85,7 @@ const httpDateChars = 29
 function checkAge(dateMs: number): void {
   const nowMs = machine.epochMs()
   if (Math.abs(nowMs - dateMs) <= signatureSkewMsMax) return
-  // A client in our own process signs with the date that a test made it believe in.
+  // A client in our own process signs with the simulated date of a test.
   if (Math.abs(machine.believedEpochMs() - dateMs) <= signatureSkewMsMax) return
   const text = (ms: number) => new Date(ms).toUTCString()
   throw new RequestError(
@@ -93,7 +98,7 @@ function refuse(text: string): never {
   throw new RequestError('unauthenticated', text)
 }
 
-/** As SDKs write it. Who writes it in yet another way is understood when it has been decoded. */
+/** The two spellings that SDKs use. Any other spelling is decoded first. */
 const tokenPrefixes = [
   'type%3Dmaster%26ver%3D1.0%26sig%3D',
   'type%3dmaster%26ver%3d1.0%26sig%3d',
@@ -103,10 +108,10 @@ const tokenPrefixes = [
 function decoded(token: string): string {
   try {
     const text = decodeURIComponent(token)
-    // What is escaped twice says something else.
+    // A token that was escaped twice is not accepted.
     return text.includes('%') ? '' : text
   } catch {
-    // A token that is not URI-encoded properly carries no signature.
+    // A token that is not properly URI-encoded has no signature.
     return ''
   }
 }

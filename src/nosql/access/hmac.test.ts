@@ -48,8 +48,7 @@ test('a digest is known where it stands, escaped or not, and by all of its chara
       assert.equal(hmac.isDigest(`text ${round}`, `${form}=`, 0), false, 'one more')
       for (let at = 0; at < form.length; at++) {
         const other = String.fromCharCode(form.charCodeAt(at) ^ 1)
-        // The case of an escape's letter means nothing, and flipping its lowest bit never changes the case
-        // alone.
+        // An escape may be written in either case. Flipping the lowest bit never changes only the case.
         assert.equal(
           hmac.isDigest(`text ${round}`, form.slice(0, at) + other + form.slice(at + 1), 0),
           false,

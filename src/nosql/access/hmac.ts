@@ -1,18 +1,18 @@
 /**
  * HMAC-SHA256 of short ASCII texts with one key, in JavaScript.
  *
- * Every request carries a signature, and `createHmac` costs it 7 to 9 of about 40 us: objects, a trip into
- * C++ and a Buffer each time. Here the two hash states that depend only on the key are computed once, a text
- * of a request takes two to four rounds over reused arrays, and the digest is compared where it stands in the
- * request. Texts beyond ASCII or beyond the scratch buffer go to node:crypto. The tests compare both over
- * random keys and texts of every length around the block boundaries.
+ * Every request carries a signature, and `createHmac` takes 7 to 9 of about 40 us: objects, a call into C++
+ * and a Buffer each time. Here the two hash states that depend only on the key are computed once. The text of
+ * a request takes two to four rounds over reused arrays, and the digest is compared in place, within the
+ * request. Texts that are not ASCII or exceed the scratch buffer go to node:crypto. The tests compare both
+ * over random keys and texts of every length around the block boundaries.
  */
 
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 const blockBytes = 64
 const digestBytes = 32
-/** Holds a text of 15 blocks; resource links of ordinary names need two to four. */
+/** Room for a text of 15 blocks. Resource links of ordinary names need two to four. */
 const scratchBytes = 16 * blockBytes
 
 // FIPS 180-4, section 4.2.2 and 5.3.3: fractional parts of the cube and square roots of the first primes.
@@ -33,7 +33,7 @@ function fraction(root: number): number {
 
 const schedule = new Int32Array(64)
 
-/** One block into the state. */
+/** Processes one block. */
 function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
   const w = schedule
   const k = roundConstants
@@ -102,20 +102,17 @@ export class HmacSha256 {
       padded.map(byte => byte ^ 0x5c),
       0,
     )
-    // The outer message is always a block of key and a digest, so its padding is always the same.
+    // The outer message is always one block of key and one digest, so its padding never changes.
     this.#outerBlock[digestBytes] = 0x80
     new DataView(this.#outerBlock.buffer).setUint32(blockBytes - 4, (blockBytes + digestBytes) * 8)
   }
 
-  /**
-   * Whether `given` holds, from `start` to its end, the digest of the text in base64, as it is or escaped for
-   * a URI.
-   */
+  /** Whether `given`, from `start` to its end, is the digest of the text in base64, plain or URI-escaped. */
   isDigest(text: string, given: string, start: number): boolean {
     return holdsBase64(given, start, this.#digest(text))
   }
 
-  /** Valid until the next one. */
+  /** The result is valid until the next call. */
   #digest(text: string): Int32Array {
     const { length } = text
     const bytes = this.#scratch
@@ -155,7 +152,7 @@ export class HmacSha256 {
 }
 
 function createHashOfLongKey(key: Buffer): Uint8Array {
-  // HMAC hashes keys longer than a block. Account keys are exactly one block; this is for the others.
+  // HMAC hashes keys longer than a block. Account keys are exactly one block; other keys end up here.
   return hash('sha256', key, 'buffer')
 }
 
@@ -171,8 +168,8 @@ for (let digit = 0; digit < 16; digit++) {
 }
 
 /**
- * 256 bits are 42 digits, one more with the last four bits and a "=". Makes no text, and takes a time that
- * depends on what is given and not on how much of it is right.
+ * 256 bits are 42 base64 digits, one more for the last four bits, and "=". Allocates no text. The time
+ * depends on the length of the input, not on how much of it is right.
  */
 function holdsBase64(given: string, start: number, digest: Int32Array): boolean {
   let at = start
@@ -191,7 +188,7 @@ function holdsBase64(given: string, start: number, digest: Int32Array): boolean 
   return difference === 0 && at === given.length
 }
 
-/** -1 when there is none. */
+/** The value of a hexadecimal digit, or -1. */
 function digitAt(text: string, at: number): number {
   return hexadecimal[text.charCodeAt(at)] ?? -1
 }

@@ -1,9 +1,9 @@
 /**
- * Whom a path addresses and what its signature is about.
+ * Which resource a path addresses, and the link that its signature covers.
  *
  * Resources are addressed by names, `dbs/shop/colls/carts`, and signed with that path. The .NET and Java SDKs
- * also address them by resource ids, `dbs/zfXEEA==/colls/zfXEEIs7m2E=`, and then sign the id of the last
- * resource alone, in lower case. A name wins over an id that looks the same.
+ * also address them by resource ids, `dbs/zfXEEA==/colls/zfXEEIs7m2E=`, and then sign only the id of the last
+ * resource, in lower case. If a name looks like an id, the name wins.
  */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
@@ -13,10 +13,10 @@ import { parsePath } from '../http/request.ts'
 import { databaseRid } from '../http/resource-id.ts'
 
 export interface Address {
-  /** By names, whatever the client used. */
+  /** Always by names, even if the client used ids. */
   readonly path: readonly string[]
   readonly signedLink: string
-  /** The resource type in the signature, when it is not the last one of the path. */
+  /** The resource type in the signature, if it differs from the last one in the path. */
   readonly signedType?: string
 }
 
@@ -32,17 +32,17 @@ export function resolveAddress(engine: Engine, url: string): MaybePromise<Addres
   )
 }
 
-/** The names up to that of the resource itself, or of the one that owns the feed. */
+/** The path of names up to the resource itself, or up to the owner of the feed. */
 function nameLink(url: string, path: readonly string[]): string {
   const isFeed = path.length % 2 === 1
   let chars = path.length
   for (const name of path) chars += name.length
-  // Whatever is escaped or empty is longer than what became of it.
+  // If parts are escaped or empty, the decoded path has another length than the URL.
   if (chars !== url.length || !url.startsWith('/')) return (isFeed ? path.slice(0, -1) : path).join('/')
   return isFeed ? url.slice(1, Math.max(1, url.length - path.at(-1)!.length - 1)) : url.slice(1)
 }
 
-/** Base64 of 4 and of 8 bytes. */
+/** Base64 lengths of 4 and of 8 bytes. */
 const databaseRidChars = 8
 const containerRidChars = 12
 

@@ -1,10 +1,10 @@
 /**
- * Resource tokens: what a permission lets its bearer do, signed with the account key.
+ * Resource tokens: what a permission allows its bearer, signed with the account key.
  *
  *   type=resource&ver=1&sig=<base64 of the signature>;<base64 of the grant in JSON>;
  *
- * A token stands for itself: nothing is looked up when it comes back, so deleting a permission does not
- * recall its tokens. They end with their time, as in the service.
+ * A token contains its whole grant and nothing is looked up, so deleting a permission does not revoke its
+ * tokens. They end when they expire, as in the service.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -13,12 +13,12 @@ import { RequestError } from '../../base/error.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
 
 export interface Grant {
-  /** By names: `['dbs', 'shop', 'colls', 'carts']`. */
+  /** Path of names: `['dbs', 'shop', 'colls', 'carts']`. */
   readonly path: readonly string[]
   readonly mode: 'read' | 'all'
-  /** In its canonical form; undefined: all of them. */
+  /** Canonical partition key; undefined allows all. */
   readonly partitionKey?: string | undefined
-  /** Seconds since 1970, of the machine's time. */
+  /** Seconds since 1970, by the machine's clock. */
   readonly expires: number
 }
 
@@ -33,7 +33,7 @@ export function issueToken(key: string, grant: Grant): string {
   return `${prefix}${sign(key, payload).toString('base64')};${payload};`
 }
 
-/** Undefined when it is no resource token at all. */
+/** Undefined if it is not a resource token. */
 export function readToken(key: string, authorization: string): Grant | undefined {
   // Every request passes here, and nearly all have other tokens.
   if (!/^type(=|%3d)resource/i.test(authorization)) return undefined
@@ -63,10 +63,7 @@ export interface TokenUse {
   readonly partitionKey: string | undefined
 }
 
-/**
- * Throws unless the grant covers the request. Any valid token opens the account itself, which SDKs read
- * first.
- */
+/** Throws unless the grant covers the request. Any valid token may read the account, which SDKs do first. */
 export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: TokenUse): void {
   if (machine.epochMs() >= expires * 1000) {
     throw new RequestError('forbidden', 'The authorization token is not valid at the current time: it has expired.')
@@ -83,12 +80,12 @@ export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: To
 }
 
 /**
- * A token for one partition key reads and writes items under it. It changes nothing that others share: the
- * container, scripts.
+ * A token for one partition key covers the items under that key. It may not change what others share: the
+ * container and its scripts.
  */
 function isWithinKey({ path, method, isRead, partitionKey }: TokenUse, granted: string): boolean {
   const type = path[4]
-  // What is read about the container itself says nothing of its partition keys.
+  // Reading the container itself reveals nothing about its partition keys.
   if (type === undefined || type === 'pkranges') return isRead
   const isAboutItems = type === 'docs' || type === 'operations' || (path.length === 6 && method === 'POST')
   if (!isRead && !isAboutItems) return false

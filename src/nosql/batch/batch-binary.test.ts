@@ -1,4 +1,4 @@
-/** The binary form of batches against bytes that the .NET SDK sent and that the service answered. */
+/** Tests the binary form of batches with bytes that the .NET SDK sent and the service answered. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -66,14 +66,14 @@ test('Bytes that were damaged or cut are refused wherever it happened', () => {
       const damaged = Buffer.from(whole)
       damaged[at]! ^= 0x55
       for (const bytes of [cut, damaged]) {
-        // A cut between two records leaves a whole stream.
+        // A cut between two records leaves a valid stream.
         try {
           parseBinaryBatch(bytes)
         } catch (error) {
           assert.equal((error as { kind?: string }).kind, 'malformed', String(error))
         }
       }
-      // That a segment has a length is not looked at.
+      // The length of a segment is not checked.
       if (at !== 5) assert.throws(() => parseBinaryBatch(damaged), `byte ${at}`)
     }
   }

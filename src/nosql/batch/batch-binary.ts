@@ -1,15 +1,15 @@
 /**
- * Batches as the .NET SDK writes them: HybridRow rows in a RecordIO stream.
+ * Batches in the form of the .NET SDK: HybridRow rows in a RecordIO stream.
  *
  *   stream      a segment header, then records
  *   segment     a row: its own length
- *   record      a row: length and CRC-32 of the row behind it
+ *   record      a row: length and CRC-32 of the row that follows
  *   row         0x81, the id of its schema, a bit for each optional column, fixed columns, variable columns
  *               with their lengths, and any number of sparse columns: type, name (a number or a text), value
  *
- * The formats are those of microsoft/HybridRow (Docs/Grammar.md, Docs/RecordIO.md); the schemas of operations
- * and results are those of azure-cosmos-dotnet-v3 (HybridRowBatchSchemas.json). Only what these schemas need
- * is here.
+ * The formats are those of microsoft/HybridRow (Docs/Grammar.md, Docs/RecordIO.md). The schemas of operations
+ * and results are those of azure-cosmos-dotnet-v3 (HybridRowBatchSchemas.json). Only the parts that these
+ * schemas need are implemented.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -29,7 +29,7 @@ export function isBinaryBatch(body: Buffer): boolean {
   return body[0] === rowVersion
 }
 
-/** Of the .NET SDK's own numbering (OperationType of Microsoft.Azure.Documents). */
+/** The .NET SDK's own numbers (OperationType of Microsoft.Azure.Documents). */
 const kinds: Readonly<Record<number, ItemOperation['kind']>> = {
   0: 'create',
   1: 'patch',
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<number, ItemOperation['kind']>> = {
 
 const variableColumns = ['partitionKey', 'effectivePartitionKey', 'id', 'binaryId', 'resourceBody'] as const
 const sparseColumns = ['indexingDirective', 'ifMatch', 'ifNoneMatch', 'timeToLiveInSeconds', 'minimalReturnPreference']
-/** Names are numbered in the order of the schema, behind the empty one. */
+/** Names are numbered in schema order, after the empty name. */
 const operationNames = ['', 'operationType', 'resourceType', ...variableColumns, ...sparseColumns]
 
 export function parseBinaryBatch(body: Buffer): BatchOperation[] {
@@ -74,7 +74,7 @@ function readOperation(reader: Reader): BatchOperation {
     if ((present & (1 << (at + 2))) !== 0) variable.set(name, reader.bytes(reader.varuint()))
   }
   const sparse = readSparse(reader)
-  // Ids and keys in other forms are for clients inside the service.
+  // Binary ids and effective partition keys are for clients inside the service.
   if (variable.has('binaryId') || variable.has('effectivePartitionKey')) malformed(invalidInputText)
   const text = (name: string) => {
     const value = sparse.get(name)
@@ -117,7 +117,7 @@ function readSparse(reader: Reader): Map<string, string | number | boolean> {
   return found
 }
 
-/** Reads forward; whatever would lie behind the end is a malformed request. */
+/** Reads forward. Reading beyond the end is a malformed request. */
 class Reader {
   readonly #bytes: Buffer
   at = 0
@@ -151,7 +151,7 @@ class Reader {
     if (this.byte() !== rowVersion || this.int32() !== expected) malformed(invalidInputText)
   }
 
-  /** Seven bits to a byte, the lowest first. */
+  /** Seven bits per byte, lowest first. */
   varuint(): number {
     let value = 0
     for (let shift = 0; shift < 28; shift += 7) {
@@ -172,7 +172,7 @@ export function printBinaryResults(results: readonly BatchResult[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Of an operation that failed the SDK shows the body as its error message. */
+/** For a failed operation, the SDK shows the body as its error message. */
 function resultRow({ status, chargeRu, etag, body, substatus = 0, message, retryAfterMs }: BatchResult): Buffer {
   const shown = body ?? message
   const present = 0b0011 | (etag === undefined ? 0 : 0b0100) | (shown === undefined ? 0 : 0b1000)

@@ -1,4 +1,4 @@
-/** The operations of a batch or bulk request, as JSON carries them. */
+/** Parses the operations of a batch or bulk request in JSON. */
 
 import { RequestError } from '../../base/error.ts'
 import { fieldOf, invalidInputText, type JsonObject, malformed } from '../definitions/definition-input.ts'
@@ -9,17 +9,17 @@ import { type FoundMember, FoundTexts, type Members, Names, scanObjects } from '
 
 const batchOperationsMax = 100
 
-/** An operation before anybody knows whether it can be done. */
+/** An operation as parsed, before it is validated. */
 export interface BatchOperation {
   readonly kind: ItemOperation['kind']
   readonly id: string | undefined
-  /** As in the header: a JSON array. */
+  /** A JSON array, as in the header. */
   readonly partitionKey: string | undefined
-  /** The item or the patch, as written and as parsed; of an item only what is looked at. */
+  /** The item or the patch, as text and parsed. Of an item only the needed members are parsed. */
   readonly body: { readonly text: string; readonly parsed: unknown } | undefined
   readonly ifMatch: string | undefined
   readonly ifNoneMatch: string | undefined
-  /** The client does not want to see what was written. */
+  /** The client does not want the written item back. */
   readonly isMinimal: boolean
 }
 
@@ -69,7 +69,7 @@ function readOperation(members: Members, texts: FoundTexts): BatchOperation {
   }
 }
 
-/** A patch is parsed whole, of an item only what somebody looks at. */
+/** A patch is parsed as a whole; of an item only the needed members. */
 function bodyOf(kind: BatchOperation['kind'], found: FoundMember, texts: FoundTexts): BatchOperation['body'] {
   const text = texts.textOf(found)
   if (kind === 'patch' || found.members === undefined) {

@@ -1,4 +1,4 @@
-/** What came of the operations of a batch, and how JSON carries it. */
+/** The results of the operations of a batch, and their JSON form. */
 
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { errorMap, publicError } from '../http/error-map.ts'
@@ -15,7 +15,7 @@ export interface BatchResult {
   readonly retryAfterMs?: number
 }
 
-/** An operation that was not done because another one failed. */
+/** Status of an operation that was not done because another one failed. */
 export const failedDependency = 424
 
 export function failureResult(error: unknown, chargeRu: number): BatchResult {
@@ -29,14 +29,13 @@ export function failureResult(error: unknown, chargeRu: number): BatchResult {
   }
 }
 
-/** Errors that fail one operation; what fails in a way it should not fails the whole request. */
+/** Whether the error fails only one operation. An internal error fails the whole request. */
 export function isOperationError(error: unknown): error is MayflyError {
   return error instanceof MayflyError && error.kind !== 'internal' && errorMap[error.kind].status !== 503
 }
 
 /**
- * The names and their order are those of the service (xo/dbimp, cosmos-196); `message` is what the JavaScript
- * SDK looks for besides.
+ * Names and their order are the service's (xo/dbimp, cosmos-196). `message` is added for the JavaScript SDK.
  */
 export function printResults(results: readonly BatchResult[]): string | Buffer {
   return listBody('[', results.map(printResult), ']')

@@ -1,8 +1,8 @@
 /**
  * The client encryption policy: which top-level properties clients encrypt before they send them.
  *
- * It is kept for the clients, which read it back. Whether the named keys exist is the caller's question. The
- * texts are those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
+ * It is only kept for clients, which read it back. The caller checks whether the named keys exist. The texts
+ * are those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
  */
 
 import { parsePartitionKeyPath } from '../../document/partition-key.ts'
@@ -59,7 +59,7 @@ function readPath(entry: JsonObject, where: string): ClientEncryptionPath {
   return { path, clientEncryptionKeyId, encryptionType, encryptionAlgorithm }
 }
 
-/** What an item is found by must encrypt to the same text every time. */
+/** Ids and partition keys must be encrypted deterministically, or items could not be found. */
 function checkKeyPath(
   included: ClientEncryptionPath,
   { policyFormatVersion, isPartitionKey }: { policyFormatVersion: 1 | 2; isPartitionKey: boolean },

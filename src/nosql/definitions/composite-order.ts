@@ -1,4 +1,4 @@
-/** ORDER BY with several keys: the service serves it only from a composite index, and says so otherwise. */
+/** ORDER BY with several keys. As in the service, it needs a composite index. */
 
 import { RequestError } from '../../base/error.ts'
 import { ascendingFirst, isSamePath } from '../../query/choose-index.ts'

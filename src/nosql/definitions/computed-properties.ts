@@ -2,8 +2,7 @@
  * Computed properties: a name and the query that gives its value.
  *
  * Names are checked here, with the service's texts (azure-cosmos-dotnet-v3,
- * ContainerNegativeComputedPropertyTest). What the query says is the query language's affair and is not
- * looked at.
+ * ContainerNegativeComputedPropertyTest). The query itself is not checked here.
  */
 
 import { fieldOf, invalidInputText, isJsonObject, malformed } from './definition-input.ts'
@@ -20,7 +19,7 @@ export interface ComputedProperty {
 const systemNames: ReadonlySet<string> = new Set(['id', '_rid', '_self', '_etag', '_ts', '_attachments'])
 
 export function parseComputedProperties(input: unknown, spatialIndexes: readonly SpatialIndex[]): ComputedProperty[] {
-  // The texts of the service are bare here, and an SDK's test compares them to the closing quote.
+  // Here the service adds no details to its texts, and an SDK's test compares them up to the closing quote.
   if (!Array.isArray(input)) malformed(invalidInputText)
   if (input.length > computedPropertiesMax) {
     // INFERRED text for a documented limit.
@@ -53,7 +52,7 @@ function readComputedProperty(element: unknown): ComputedProperty {
   return { name, query }
 }
 
-/** The property an index begins at, if it begins at one. */
+/** The top-level property of an index path, if it begins with one. */
 function topLevelName(path: string): string | undefined {
   const parsed = scanPolicyPath(path)
   const first = typeof parsed === 'number' ? undefined : parsed.steps[0]

@@ -1,6 +1,5 @@
 /**
- * How writes of several regions would be reconciled. Kept and echoed: there is one region here and no
- * conflict.
+ * How conflicting writes of several regions would be resolved. Stored and echoed only: there is one region.
  */
 
 import { fieldOf, malformed, readObject, readString, readWord } from './definition-input.ts'
@@ -24,7 +23,7 @@ export function parseConflictResolutionPolicy(input: unknown): ConflictResolutio
   const path = textAt('conflictResolutionPath')
   const procedure = textAt('conflictResolutionProcedure')
 
-  // INFERRED texts; that each mode has its own field is documented with the SDKs' types.
+  // INFERRED texts. That each mode has its own field is documented with the SDKs' types.
   if (mode === 'Custom') {
     if (path !== '')
       malformed("'conflictResolutionPath' cannot be specified when the conflict resolution mode is 'Custom'.")

@@ -130,7 +130,7 @@ describe('defaultTtl', () => {
     test(`${input} is accepted`, () => assert.equal(create({ defaultTtl: input }).defaultTtl, expected))
   }
 
-  // As they stand in the JSON, and as they are shown.
+  // The JSON, and the value in the error text.
   const refused: [json: string, shown: string][] = [
     ['0', '0'],
     ['-0', '0'],
@@ -329,7 +329,7 @@ describe('a replaced container', () => {
   })
 
   test('can get a spatial index and another geometry', () => {
-    // azure-sdk-for-js, container.spec: the definition read is changed and sent back.
+    // azure-sdk-for-js, container.spec: a definition is read, changed and sent back.
     const spatialIndexes = [
       { path: '/region/?', types: ['Polygon'], boundingBox: { xmin: 0, ymin: 0, xmax: 10, ymax: 10 } },
     ]

@@ -1,13 +1,13 @@
 /**
- * A container's definition: what a client may ask for on create and replace, and what it becomes.
+ * A container's definition: what a client may send on create and replace, and what is stored.
  *
- * The result is plain JSON with its fields in the order of the service's answers, so that the resource a
- * client sees is this object with the system properties after it. Fields nobody gave and that have no default
- * are absent. Properties that are not known, and system properties that a client sends back (`_rid`, `_etag`,
- * ...), are passed over, as the service does.
+ * The result is plain JSON with its fields in the order of the service's answers. The resource that a client
+ * sees is this object followed by the system properties. Fields that were not given and have no default are
+ * absent. Unknown properties, and system properties that a client sends back (`_rid`, `_etag`, ...), are
+ * ignored, as in the service.
  *
- * A replace is a create with a past: the new definition is complete in itself, what it leaves out goes back
- * to its default, and some parts must be what they were.
+ * A replace is like a create: the new definition is complete, and fields that it leaves out return to their
+ * defaults. But some parts must not change.
  *
  *   must stay         id, partitionKey, uniqueKeyPolicy, conflictResolutionPolicy, clientEncryptionPolicy,
  *                     and every path that is already in vectorEmbeddingPolicy
@@ -52,11 +52,11 @@ export interface ContainerDefinition {
 }
 
 export interface ChangeFeedPolicy {
-  /** Minutes for which all versions and deletes can be read; 0 keeps none. */
+  /** Minutes for which all versions and deletes can be read; 0 for none. */
   retentionDuration: number
 }
 
-/** How long every version and delete is remembered, in seconds; null: not at all. */
+/** Seconds for which every version and delete is kept; null if none are. */
 export function logSeconds({ changeFeedPolicy }: ContainerDefinition): number | null {
   const minutes = changeFeedPolicy?.retentionDuration ?? 0
   return minutes === 0 ? null : minutes * 60
@@ -101,7 +101,7 @@ export function replaceContainerDefinition(
   return next
 }
 
-/** A container of the time before partition keys has none to repeat. */
+/** Containers from before partition keys have none to repeat. */
 function checkSamePartitionKey(current: ContainerDefinition, input: unknown, context: DefinitionContext): void {
   if (input === undefined && current.partitionKey.systemKey) return
   if (!isSamePartitionKey(parsePartitionKeyPolicy(input, context.apiVersion), current.partitionKey)) {
@@ -188,10 +188,7 @@ function parseChangeFeedPolicy(input: unknown): ChangeFeedPolicy {
 
 type WithUndefined<Shape> = { [Name in keyof Shape]: Shape[Name] | undefined }
 
-/**
- * A field that is undefined becomes one that is not there: the difference shows in `in` and in deep
- * comparisons.
- */
+/** Drops undefined fields: `in` and deep comparisons tell them from absent ones. */
 function withoutUndefined(fields: WithUndefined<Required<ContainerDefinition>>): ContainerDefinition {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

@@ -1,9 +1,8 @@
 /**
- * Reading untrusted JSON field by field: what a definition may contain is looked at, everything else is
- * passed over.
+ * Reads untrusted JSON field by field. Known fields are checked, all others are ignored.
  *
- * Only own properties count, so `__proto__` and `constructor` in a body are names like any other. A null
- * field counts as absent, because several SDKs write null for what their user left out.
+ * Only own properties count, so `__proto__` and `constructor` in a body are ordinary names. A null field
+ * counts as absent, because several SDKs write null for a field that their user left out.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -17,7 +16,7 @@ export function malformed(text: string): never {
   throw new RequestError('malformed', text)
 }
 
-/** The service's words, and after them what it leaves its users to find out. */
+/** The service's text, followed by a detail that the service does not give. */
 export function invalidInput(detail: string): never {
   malformed(`${invalidInputText}: ${detail}.`)
 }
@@ -49,7 +48,7 @@ export function readString(value: unknown, where: string): string {
   return value
 }
 
-/** Finds the spelling of the service for a word whose case a client may have changed. */
+/** Returns the service's spelling of a word; clients may change its case. */
 export function readWord<Word extends string>(value: unknown, where: string, words: readonly Word[]): Word {
   const text = readString(value, where).toLowerCase()
   const word = words.find(candidate => candidate.toLowerCase() === text)
@@ -60,11 +59,10 @@ export function readWord<Word extends string>(value: unknown, where: string, wor
 const shownCharsMax = 100
 
 /**
- * A value for an error text, as it stood in the JSON as far as that is still known: 1e400 has become
- * Infinity.
+ * Formats a value for an error text, as in the JSON as far as that is still known: 1e400 has become Infinity.
  *
- * What is inside objects and arrays is left out. It could be long, and writing it out could go as deep as the
- * body.
+ * The content of objects and arrays is left out. It could be long, and printing it could recurse as deep as
+ * the body.
  */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : '[...]'

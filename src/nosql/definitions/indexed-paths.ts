@@ -1,4 +1,4 @@
-/** What an indexing policy says about paths: which may be indexed, and which indexes it declares. */
+/** What an indexing policy says about paths: which are indexed, and which indexes it declares. */
 
 import { anyElement, type IndexComponent, type IndexPath } from '../../document/index-definition.ts'
 import type { IndexDraft } from '../../store/catalog.ts'
@@ -6,7 +6,7 @@ import type { ContainerDefinition } from './container-definition.ts'
 import type { IndexingPolicy } from './indexing-policy.ts'
 import { arrayStep, type PolicyPath, scanPolicyPath } from './policy-path.ts'
 
-/** The most precise of the paths that fit decides; a path that nothing fits is not indexed. */
+/** The most precise matching path of the policy decides. A path that nothing matches is not indexed. */
 export function isPathIndexed(policy: IndexingPolicy, path: IndexPath): boolean {
   if (policy.indexingMode === 'none') return false
   const included = Math.max(-1, ...policy.includedPaths.map(entry => precision(entry.path, path)))
@@ -15,8 +15,7 @@ export function isPathIndexed(policy: IndexingPolicy, path: IndexPath): boolean 
 }
 
 /**
- * How precisely a policy path names the path: not at all (-1), by a subtree (twice its depth), or exactly
- * (one more).
+ * How precisely a policy path matches: -1 if not at all, twice its depth for a subtree, one more if exact.
  */
 function precision(policyPath: string, path: IndexPath): number {
   const { steps, end } = parsed(policyPath)
@@ -26,7 +25,7 @@ function precision(policyPath: string, path: IndexPath): number {
   return steps.length === path.length ? steps.length * 2 + 1 : -1
 }
 
-/** Of a definition as the catalog keeps it; a container of the system has none. */
+/** Takes a definition as the catalog stores it. System containers have no indexing policy. */
 export function declaredByDefinition(definition: unknown): IndexComponent[][] {
   const { indexingPolicy } = definition as Partial<ContainerDefinition>
   return indexingPolicy === undefined ? [] : declaredIndexes(indexingPolicy)
@@ -41,7 +40,7 @@ export function declaredIndexes({ compositeIndexes = [] }: IndexingPolicy): Inde
   )
 }
 
-/** Unique keys hold within one partition key. */
+/** Unique keys are unique within one partition key. */
 export function uniqueIndexes({ uniqueKeyPolicy }: ContainerDefinition): IndexDraft[] {
   const keys = uniqueKeyPolicy?.uniqueKeys ?? []
   return keys.map(({ paths }) => ({
@@ -54,7 +53,7 @@ export function uniqueIndexes({ uniqueKeyPolicy }: ContainerDefinition): IndexDr
   }))
 }
 
-/** Policies are checked when they are stored. */
+/** Cannot fail: policies were checked before they were stored. */
 function parsed(policyPath: string): PolicyPath {
   const path = scanPolicyPath(policyPath)
   return typeof path === 'number' ? { steps: [], end: '?' } : path

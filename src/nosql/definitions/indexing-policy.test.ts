@@ -104,7 +104,7 @@ describe('an indexing policy', () => {
     [{ excludedPaths: paths('/displayName/?') }, mandatory],
     [{ includedPaths: paths('/*'), excludedPaths: paths('/*') }, 'specified both in'],
     [{ includedPaths: paths('/*', '/a/?'), excludedPaths: paths('/"a"/?') }, 'specified both in'],
-    // IdentityServer4.Contrib.CosmosDB #4 has this one with this position.
+    // From IdentityServer4.Contrib.CosmosDB #4, with this position.
     [{ includedPaths: paths('/*', '/expiration') }, notAccepted('/expiration', 11)],
     [{ includedPaths: paths('/*', 'a/?') }, notAccepted('a/?', 0)],
     [{ includedPaths: paths('/*', '/a-b/?') }, notAccepted('/a-b/?', 2)],

@@ -1,8 +1,8 @@
 /**
  * The indexing policy of a container: checked, and completed as the service completes it.
  *
- * Every path must be decided for, so the root stands in one of the two lists; a policy that names neither
- * list gets `/*` included. `_etag` is always excluded. There is no lazy mode any more: the service makes it
+ * The root path must be in one of the two lists, so that every path is decided; a policy without lists gets
+ * `/*` included. `_etag` is always excluded. Lazy mode no longer exists: the service turns it into
  * consistent.
  */
 
@@ -50,8 +50,8 @@ export function parseIndexingPolicy(input: unknown): IndexingPolicy {
   const mode = readWord(modeInput, 'indexingPolicy.indexingMode', ['consistent', 'lazy', 'none'])
   const indexingMode = mode === 'none' ? 'none' : 'consistent'
 
-  // INFERRED: the service takes {"indexingMode":"none"} alone (its page on managing policies), and documents
-  // that indexing is then not automatic.
+  // INFERRED: the service accepts {"indexingMode":"none"} alone (its page on managing policies), and
+  // documents that indexing is then not automatic.
   const automatic = fieldOf(policy, 'automatic') ?? indexingMode !== 'none'
   if (typeof automatic !== 'boolean') invalidInput("'indexingPolicy.automatic' must be a boolean")
 
@@ -80,7 +80,7 @@ function completePaths(includedInput: unknown, excludedInput: unknown, mode: 'co
   if (isDefault && mode !== 'none') included.set('/*', rootPath)
 
   for (const [canonical, path] of included) {
-    // INFERRED. Where two paths differ, the more precise one wins; where they do not, nothing decides.
+    // INFERRED. Of two matching paths the more precise one wins; equal paths would leave it undecided.
     if (excluded.has(canonical)) {
       malformed(`The indexing path '${path}' is specified both in 'includedPaths' and in 'excludedPaths'.`)
     }
@@ -98,8 +98,8 @@ function completePaths(includedInput: unknown, excludedInput: unknown, mode: 'co
 }
 
 /**
- * Paths by their canonical spelling. `indexes` beside a path (kind, data type and precision of old) is
- * dropped, as the service drops it: every index is a range index of full precision now.
+ * Paths by their canonical spelling. `indexes` beside a path (the old kind, data type and precision) is
+ * dropped, as in the service: every index is now a range index of full precision.
  */
 function readPaths(input: unknown, where: string): Map<string, string> {
   const paths = new Map<string, string>()
@@ -107,7 +107,7 @@ function readPaths(input: unknown, where: string): Map<string, string> {
   for (const [at, element] of readArray(input, where, indexPathsMax).entries()) {
     const entry = readObject(element, `${where}[${at}]`)
     const written = readString(fieldOf(entry, 'path'), `${where}[${at}].path`)
-    // The old spelling of the root, still sent by clients (azure-sdk-for-python,
+    // The old spelling of the root. Some clients still send it (azure-sdk-for-python,
     // test_collection_indexing_policy).
     const path = written === '/' ? rootPath : written
     paths.set(canonicalPath(parseIndexPath(path)), path)
@@ -132,8 +132,7 @@ function parseCompositeIndexes(input: unknown): CompositeIndexPath[][] {
     return paths.map((element, pathAt) => {
       const entry = readObject(element, `${where}[${at}][${pathAt}]`)
       const path = readString(fieldOf(entry, 'path'), `${where}[${at}][${pathAt}].path`)
-      // A composite path ends in a scalar without saying so: `/?` and `/*` are not written (index-policy
-      // page).
+      // A composite path always ends in a scalar; `/?` and `/*` are not allowed (index-policy page).
       const parsed = scanPolicyPath(path)
       if (typeof parsed === 'number') refuseIndexPath(path, parsed)
       if (parsed.end !== '') refuseIndexPath(path, path.length - 1)

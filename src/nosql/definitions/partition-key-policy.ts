@@ -1,9 +1,9 @@
 /**
- * The partition key of a container as its definition states it.
+ * The partition key in a container's definition.
  *
- * Without a version it is version 1: the service keeps hashing such containers the old way, and SDKs that
- * want the new one send 2. A client that sends another version on replace than the container has is refused,
- * also by leaving it out (azure-resource-manager-schemas #2172).
+ * Without a version it is version 1: the service still hashes such containers the old way, and SDKs that want
+ * the new way send 2. A replace must send the version that the container has; leaving it out counts as 1
+ * (azure-resource-manager-schemas #2172).
  */
 
 import {
@@ -25,12 +25,12 @@ import {
 export interface PartitionKeyPolicy {
   paths: string[]
   kind: 'Hash' | 'MultiHash' | 'Range'
-  /** Absent on containers of the time before partition keys only. */
+  /** Absent only on containers from before partition keys. */
   version?: 1 | 2
   systemKey?: true
 }
 
-/** The service asks for a partition key since this version of its protocol. */
+/** Since this version of the protocol a partition key is required. */
 const partitionKeyRequiredSince = '2018-12-31'
 
 export const missingPartitionKeyText = 'A Partition key definition is not specified in the request.'
@@ -44,13 +44,13 @@ export function parsePartitionKeyPolicy(input: unknown, apiVersion: string): Par
   const kindInput = fieldOf(policy, 'kind') ?? 'Hash'
   const kind = readWord(kindInput, 'partitionKey.kind', ['Hash', 'MultiHash', 'Range'])
   const paths = readPartitionKeyPaths(fieldOf(policy, 'paths'), kind)
-  // The service's own page on creating a collection writes it with a capital.
+  // The service's own page on creating a collection writes it with a capital letter.
   const given = fieldOf(policy, 'version') ?? fieldOf(policy, 'Version') ?? 1
   // The Java SDK writes the name of its constant.
   const version = given === 'V1' ? 1 : given === 'V2' ? 2 : given
   if (version !== 1 && version !== 2) invalidInput(`'partitionKey.version' must be 1 or 2, not ${show(version)}`)
   if (kind === 'MultiHash' && version !== 2) {
-    // INFERRED text; that hierarchical keys are version 2 is documented.
+    // INFERRED text. That hierarchical keys are version 2 is documented.
     malformed("The partition key definition is invalid. Kind 'MultiHash' requires version 2.")
   }
   return { paths, kind, version }
@@ -71,7 +71,7 @@ function readPartitionKeyPaths(input: unknown, kind: PartitionKeyPolicy['kind'])
   })
 }
 
-/** What the engine computes with: every field filled in. */
+/** The definition for the engine, with every field filled in. */
 export function toPartitionKeyDefinition(policy: PartitionKeyPolicy): PartitionKeyDefinition {
   const { paths, kind, version = 1 } = policy
   return policy.systemKey ? { paths, kind, version, systemKey: true } : { paths, kind, version }

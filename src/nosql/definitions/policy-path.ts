@@ -1,5 +1,5 @@
 /**
- * The paths written in policies: `/a/b/?`, `/a/*`, `/items/[]/price/?`, `/"a-b"/c`.
+ * The paths in policies: `/a/b/?`, `/a/*`, `/items/[]/price/?`, `/"a-b"/c`.
  *
  * A scalar path ends in `?`, a subtree in `*`, and `[]` stands for every element of an array. A name with
  * other characters than letters, digits and `_` needs quotes (azure-cosmos-dotnet-v2 #184: hyphens are
@@ -9,20 +9,20 @@
 import { malformed } from './definition-input.ts'
 
 /**
- * What the service allows in one container definition (its pages on limits, unique keys and computed
+ * The service's limits for one container definition (its pages on limits, unique keys and computed
  * properties).
  */
 export const indexPathsMax = 1500
 
 export interface PolicyPath {
-  /** The property names; an array step is `arrayStep`, which no property name can equal. */
+  /** The property names. An array step is `arrayStep`, which equals no property name. */
   readonly steps: readonly (string | typeof arrayStep)[]
   readonly end: '' | '?' | '*'
 }
 
 export const arrayStep: unique symbol = Symbol('[]')
 
-/** The parsed path, or the position at which it stops making sense. */
+/** The parsed path, or the position of the first error. */
 export function scanPolicyPath(path: string): PolicyPath | number {
   const steps: (string | typeof arrayStep)[] = []
   let at = 0
@@ -49,7 +49,7 @@ export function scanPolicyPath(path: string): PolicyPath | number {
   return steps.length === 0 ? 0 : { steps, end: '' }
 }
 
-/** Ends at the first quote without a backslash before it, as in partition key paths. */
+/** The position of the first quote that no backslash precedes, as in partition key paths. */
 function closingQuote(path: string, open: number): number {
   const delimiter = path[open]!
   let close = path.indexOf(delimiter, open + 1)
@@ -66,15 +66,15 @@ function isNameCharacter(code: number): boolean {
 }
 
 /**
- * A path of the index: it ends in `?` or `*`. Text: IdentityServer4.Contrib.CosmosDB #4, a trace of the
- * service.
+ * Parses a path of an index, which ends in `?` or `*`. Text: IdentityServer4.Contrib.CosmosDB #4, a trace of
+ * the service.
  */
 export function parseIndexPath(path: string): PolicyPath {
   const parsed = scanPolicyPath(path)
   if (typeof parsed === 'number') refuseIndexPath(path, parsed)
   if (parsed.end === '') refuseIndexPath(path, path.length)
   if (parsed.end === '?' && parsed.steps.length === 0) {
-    // INFERRED after "has at least" (azure-cosmos-dotnet-v3, QueryTests.TestCreateIndexingPaths1).
+    // INFERRED from "has at least" (azure-cosmos-dotnet-v3, QueryTests.TestCreateIndexingPaths1).
     malformed(
       `The indexing path '${path}' could not be accepted, failed near position '1'. Please ensure that the path has at least one label.`,
     )
@@ -94,7 +94,7 @@ export function isPropertyPath(path: string): boolean {
   return typeof parsed !== 'number' && parsed.end === '' && !parsed.steps.includes(arrayStep)
 }
 
-/** One text for all spellings of a path, quoted or not. */
+/** One spelling for all forms of a path, quoted or not. */
 export function canonicalPath(path: PolicyPath): string {
   const steps = path.steps.map(step => (step === arrayStep ? '[]' : JSON.stringify(step)))
   return `/${[...steps, path.end].join('/')}`

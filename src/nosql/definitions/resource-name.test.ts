@@ -50,9 +50,9 @@ describe('the id of a database or container', () => {
 
 describe('the id of an item', () => {
   /**
-   * What the service answers to a create, on its routing gateway and its compute gateway alike.
-   * NET: azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase. JS: azure-sdk-for-js, itemIdEncoding.spec.
-   * JS refuses / \ and # before sending, so NET is the only witness for those.
+   * What the service answers to a create, on its routing and its compute gateway. NET:
+   * azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase. JS: azure-sdk-for-js, itemIdEncoding.spec. JS
+   * refuses / \ and # before sending, so NET is the only source for those.
    */
   const created: [id: string, source: string][] = [
     ['Test', 'NET PlainVanillaId, JS'],

@@ -1,9 +1,9 @@
 /**
  * Which ids databases, containers and items may have.
  *
- * The two rules differ more than the documentation says. An item is refused for a backslash only: `/`, `?`,
- * `#` and a trailing space are accepted at creation by the service, though an item with `/` in its id cannot
- * be addressed by a path afterwards (azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase).
+ * The two rules differ more than the documentation says. Only a backslash is refused in the id of an item.
+ * The service accepts `/`, `?`, `#` and a trailing space on create, although an item with `/` in its id
+ * cannot be addressed by a path afterwards (azure-cosmos-dotnet-v3, CosmosItemIdEncodingTestsBase).
  */
 
 import { invalidInputText, malformed } from './definition-input.ts'
@@ -19,7 +19,7 @@ const shownCharsMax = 64
 
 export const missingIdText = "The input content is invalid because the required properties - 'id; ' - are missing"
 
-/** The id of a database or a container. */
+/** Parses the id of a database or a container. */
 export function parseResourceId(input: unknown): string {
   const id = readId(input)
   for (const character of forbiddenInResourceId) {
@@ -32,7 +32,7 @@ export function parseResourceId(input: unknown): string {
 
 export function checkItemId(id: unknown): string {
   const text = readId(id)
-  // The status is the service's; INFERRED: the text, which is the one it has for other resources.
+  // The status is the service's. INFERRED: the text, which the service has for other resources.
   if (text.includes('\\')) malformed("The resource name presented contains invalid character '\\'.")
   if (text.length === 0 || Buffer.byteLength(text) > itemIdBytesMax) refuseLength(text, 1024)
   return text
@@ -41,14 +41,12 @@ export function checkItemId(id: unknown): string {
 function readId(id: unknown): string {
   if (id === undefined || id === null) malformed(missingIdText)
   if (typeof id !== 'string') malformed(invalidInputText)
-  // INFERRED. UTF-8 has no lone surrogates: two such ids would become one on the way to the store and back.
+  // INFERRED. UTF-8 has no lone surrogates: two such ids could become equal when stored and read.
   if (!id.isWellFormed()) malformed(invalidInputText)
   return id
 }
 
-/**
- * The bound in the text is the service's, which says "less than" for what is allowed up to and including 255.
- */
+/** The text is the service's, which says "less than" although 255 itself is allowed. */
 function refuseLength(id: string, statedMax: number): never {
   const shown = id.length <= shownCharsMax ? id : `${id.slice(0, shownCharsMax)}...`
   malformed(

@@ -1,7 +1,4 @@
-/**
- * Stored procedures, triggers and user-defined functions as resources: what a client may ask for, and what
- * they look like.
- */
+/** Stored procedures, triggers and user-defined functions as resources: their definition and its checks. */
 
 import { fieldOf, invalidInput, malformed, readObject, readString } from './definition-input.ts'
 import { missingIdText, parseResourceId } from './resource-name.ts'
@@ -16,8 +13,8 @@ export interface Script {
 }
 
 /**
- * The name of the feed, the mark in `_rid`s (xo/dbimp, cosmos-157 and 161), and how many the service allows
- * in a container.
+ * Per kind: the name of the feed, the marker byte in `_rid`s (xo/dbimp, cosmos-157 and 161), and the
+ * service's limit per container.
  */
 export const scriptKinds = {
   sprocs: { feed: 'StoredProcedures', mark: 0x80, quota: 'storedProcedures', countMax: 100 },
@@ -28,7 +25,7 @@ export const scriptKinds = {
 export const triggerOperations = ['all', 'create', 'update', 'delete', 'replace'] as const
 export const triggerTypes = ['pre', 'post'] as const
 
-/** Whether the text is a function shows only when it is run, as in the service. */
+/** As in the service, whether the text is a function shows only when it runs. */
 export function parseScript(kind: ScriptKind, input: unknown): Script {
   const fields = readObject(input, 'body')
   const id = parseResourceId(fieldOf(fields, 'id'))
@@ -43,7 +40,7 @@ export function parseScript(kind: ScriptKind, input: unknown): Script {
   }
 }
 
-/** SDKs write the same words in different cases and compare what comes back with what they sent. */
+/** SDKs write these words in different cases and compare the result with what they sent. */
 function readWordAsIs(value: unknown, where: string, words: readonly string[]): string {
   const text = readString(value, where)
   if (!words.includes(text.toLowerCase())) invalidInput(`'${where}' must be one of ${words.join(', ')}`)

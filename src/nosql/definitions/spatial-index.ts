@@ -1,4 +1,4 @@
-/** Spatial indexes, and how they must agree with the container's geospatial configuration. */
+/** Spatial indexes, and how they must match the container's geospatial configuration. */
 
 import { fieldOf, invalidInput, malformed, readArray, readObject, readString, readWord } from './definition-input.ts'
 import { indexPathsMax, parseIndexPath } from './policy-path.ts'
@@ -38,7 +38,7 @@ export function parseSpatialIndexes(input: unknown): SpatialIndex[] {
     }
     for (const type of types) readWord(type, `${where}[${at}].types`, spatialTypes)
 
-    // One type asked for, all four answered: the service does so (azure-cosmos-dotnet-v3,
+    // Whatever types are asked for, all four are returned, as in the service (azure-cosmos-dotnet-v3,
     // ContainerSettingsTests: "All SpatialTypes are returned").
     const index: SpatialIndex = { path, types: [...spatialTypes] }
     const boundingBox = fieldOf(entry, 'boundingBox')
@@ -71,9 +71,9 @@ export function parseGeospatialConfig(input: unknown): GeospatialConfig {
 }
 
 /**
- * A plane has edges that an index must know; the earth has none.
+ * An index of a plane needs bounds; an index of the earth has none.
  *
- * INFERRED texts. The SDK's tests want `boundingBox` and the type in them (azure-sdk-for-js,
+ * INFERRED texts. The SDK's tests expect `boundingBox` and the type in them (azure-sdk-for-js,
  * spatialIndexBoundingBox).
  */
 export function checkBoundingBoxes(indexes: readonly SpatialIndex[], geospatial: GeospatialConfig): void {

@@ -1,4 +1,4 @@
-/** The throughput a client asks for in the headers of a create request. */
+/** The throughput that a client asks for in the headers of a create request. */
 
 import {
   autoscaleThroughputMin,
@@ -20,8 +20,8 @@ export interface ThroughputHeaders {
 }
 
 /**
- * The predefined levels of old. S1 was 250 RU/s, less than can be had today, and gets the least there is.
- * INFERRED: the service retired them and does not say what it makes of the header now.
+ * The old predefined levels. S1 was 250 RU/s, less than today's minimum, so it gets the minimum. INFERRED:
+ * the service retired them and does not say how it treats the header now.
  */
 const ruPerSecondOfOfferType: ReadonlyMap<string, number> = new Map([
   ['S1', throughputMin],
@@ -51,7 +51,7 @@ export function parseThroughput(headers: ThroughputHeaders): ProvisionedThroughp
   return undefined
 }
 
-/** Also for a throughput that did not come in a header, such as the content of a replaced offer. */
+/** Also checks a throughput that did not come in a header, such as the content of a replaced offer. */
 export function checkThroughput(throughput: ProvisionedThroughput): ProvisionedThroughput {
   const range =
     throughput.kind === 'manual'
@@ -66,9 +66,7 @@ export function checkThroughput(throughput: ProvisionedThroughput): ProvisionedT
   malformed(text)
 }
 
-/**
- * The settings of autoscale as they stand in a header or in an offer; `where` names the place in error texts.
- */
+/** Parses autoscale settings from a header or an offer. `where` names the source in error texts. */
 export function autoscaleThroughput(settings: JsonObject, where: string): ProvisionedThroughput {
   const maxRuPerSecond = fieldOf(settings, 'maxThroughput')
   if (typeof maxRuPerSecond !== 'number') refuseAutopilotSettings(where)
@@ -81,7 +79,7 @@ export function autoscaleThroughput(settings: JsonObject, where: string): Provis
   )
 }
 
-/** At `autoUpgradePolicy.throughputPolicy.incrementPercent`; 0 is what SDKs write for "do not grow". */
+/** The value at `autoUpgradePolicy.throughputPolicy.incrementPercent`. SDKs write 0 for "do not grow". */
 function incrementPercentOf(settings: JsonObject, where: string): number | undefined {
   let value: unknown = settings
   for (const name of ['autoUpgradePolicy', 'throughputPolicy', 'incrementPercent']) {
@@ -98,7 +96,7 @@ function parseJsonObject(text: string): JsonObject {
     const parsed: unknown = JSON.parse(text)
     if (isJsonObject(parsed)) return parsed
   } catch {
-    // Not JSON is as wrong as JSON of another shape.
+    // Invalid JSON gets the same error as JSON of another shape.
   }
   refuseAutopilotSettings(autopilotHeader)
 }

@@ -1,10 +1,9 @@
 /**
- * The settings of a container that are about time: its default time to live, and the two that are near it by
- * name.
+ * The settings of a container about time: its default time to live, and two with similar names.
  *
  * `analyticalStorageTtl` is checked and echoed; there is no analytical store. `ttlPropertyPath` counted
- * lifetimes from a property of the item instead of `_ts`. It is obsolete in the SDKs and refused here: an
- * item whose age is its own claim could be written dead, or be brought back by an edit, and death is final.
+ * lifetimes from a property of the item instead of `_ts`. It is obsolete in the SDKs and refused here: if an
+ * item stated its own age, it could be written dead, or an edit could bring it back, and death is final.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -19,7 +18,7 @@ export function parseDefaultTtl(input: unknown): number | undefined {
   malformed(invalidTtlText(input))
 }
 
-/** Seconds, -1 for ever, or undefined when the analytical store is off, which null and 0 both say. */
+/** Seconds, -1 for ever, or undefined if the analytical store is off (null or 0). */
 export function parseAnalyticalStorageTtl(input: unknown): number | undefined {
   if (input === undefined || input === null || input === 0) return undefined
   if (isTtl(input)) return input
@@ -31,7 +30,7 @@ export function parseAnalyticalStorageTtl(input: unknown): number | undefined {
 
 export function refuseTtlPropertyPath(input: unknown, defaultTtl: number | undefined): void {
   if (input === undefined || input === null) return
-  // That it needs a default is the service's rule (azure-cosmos-dotnet-v3, TimeToLivePropertyPath); INFERRED
+  // That it needs a default is the service's rule (azure-cosmos-dotnet-v3, TimeToLivePropertyPath). INFERRED
   // text.
   if (defaultTtl === undefined) malformed("'ttlPropertyPath' cannot be specified when 'defaultTtl' is not specified.")
   throw new RequestError(

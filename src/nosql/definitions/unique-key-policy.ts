@@ -1,4 +1,4 @@
-/** The unique keys of a container. They are chosen once: the service has no way to change them afterwards. */
+/** The unique keys of a container. As in the service, they cannot be changed later. */
 
 import { fieldOf, malformed, readArray, readObject, readString } from './definition-input.ts'
 import { arrayStep, scanPolicyPath } from './policy-path.ts'
@@ -39,7 +39,7 @@ function failurePosition(path: string): number | undefined {
   return parsed.steps.includes(arrayStep) ? path.indexOf('[]') : undefined
 }
 
-/** No policy and an empty one are the same; the order of keys and of their paths means nothing. */
+/** No policy equals an empty one. The order of keys and of their paths does not matter. */
 export function isSameUniqueKeyPolicy(a: UniqueKeyPolicy | undefined, b: UniqueKeyPolicy | undefined): boolean {
   const textOf = (policy: UniqueKeyPolicy | undefined) =>
     JSON.stringify((policy?.uniqueKeys ?? []).map(({ paths }) => JSON.stringify(paths.toSorted())).toSorted())

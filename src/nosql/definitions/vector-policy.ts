@@ -1,7 +1,7 @@
 /**
  * The vector embedding policy of a container and the vector indexes that depend on it.
  *
- * The texts are those that the SDKs' tests look for (azure-sdk-for-python, test_vector_policy); where a test
+ * The texts are those that the SDKs' tests expect (azure-sdk-for-python, test_vector_policy). Where a test
  * knows only the beginning, the rest is INFERRED.
  */
 
@@ -19,7 +19,7 @@ import {
 } from './definition-input.ts'
 import { indexPathsMax, isPropertyPath } from './policy-path.ts'
 
-/** What the service allows in a vector index; a flat index takes short vectors only. */
+/** The service's limits for a vector index. A flat index takes only short vectors. */
 const vectorDimensionsMax = 4096
 const flatVectorDimensionsMax = 505
 const quantizationBytesMax = 512
@@ -67,7 +67,7 @@ export function parseVectorEmbeddingPolicy(input: unknown): VectorEmbeddingPolic
     if (seen.has(path)) malformed(`The Vector Embedding Policy has duplicate Path:${path}.`) // INFERRED.
     seen.add(path)
     if (fieldOf(entry, 'embeddingSource') !== undefined) {
-      // The text of the service for what an account is not enabled for. No model is called from here.
+      // The service's text for features that an account does not have. Mayfly calls no embedding model.
       const text = "The input content is invalid - 'embeddingSource' is not a valid property in the current payload."
       throw new RequestError('unsupported', text)
     }
@@ -157,7 +157,7 @@ function readShardKey(input: unknown, where: string): string[] {
   return paths
 }
 
-/** What an index may ask for depends on the vectors it is made of. */
+/** Checks that each index fits the vectors of its path. */
 export function checkVectorIndexes(indexes: readonly VectorIndex[], policy: VectorEmbeddingPolicy | undefined): void {
   for (const index of indexes) {
     const embedding = policy?.vectorEmbeddings.find(({ path }) => path === index.path)
@@ -189,10 +189,9 @@ function checkRange(name: string, value: number | undefined, range: { min: numbe
 }
 
 /**
- * Vectors are stored by their policy, so what is there stays as it is; new paths may be added.
+ * Stored vectors depend on their policy, so existing paths must not change. New paths may be added.
  *
- * INFERRED: an index may be left out, which is how the service's page says to change one (drop it, then add
- * it anew).
+ * INFERRED: an index may be left out, since the service's page says to change one by dropping and adding it.
  */
 export function checkVectorReplacement(
   current: { policy: VectorEmbeddingPolicy | undefined; indexes: readonly VectorIndex[] },

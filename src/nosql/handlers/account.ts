@@ -1,4 +1,4 @@
-/** GET /: the account, with locations that lead back to the address the client used. */
+/** GET /: the account. Its locations lead back to the address that the client used. */
 
 import type { NosqlRequest } from '../http/request.ts'
 import type { NosqlResponse } from '../http/response.ts'
@@ -32,7 +32,7 @@ export function readAccount({ origin }: NosqlRequest): NosqlResponse {
   return { status: 200, body, chargeRu: 0 }
 }
 
-/** A JSON text within the JSON: the .NET and Java SDKs parse it before their first query. */
+/** JSON text inside the JSON. The .NET and Java SDKs parse it before their first query. */
 const queryEngineConfiguration = JSON.stringify({
   maxSqlQueryInputLength: 262144,
   maxJoinsPerSqlQuery: 10,

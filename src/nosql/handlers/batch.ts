@@ -1,8 +1,8 @@
 /**
- * POST /docs with operations: all or none of them in one transaction (a batch), or each for itself (bulk).
+ * POST /docs with operations: all or none in one transaction (a batch), or each on its own (bulk).
  *
- * The operations of a batch share a partition key. Those of a bulk request name their own; they are done in
- * order as far as they concern the same item, and all that arrives in one turn is committed together.
+ * The operations of a batch share a partition key. Those of a bulk request name their own. Operations on the
+ * same item run in order, and all that arrive in one turn of the event loop are committed together.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -67,22 +67,22 @@ export async function postBatch(request: NosqlRequest, container: ContainerRecor
   if (hasFlag(request, 'x-ms-cosmos-batch-atomic')) {
     const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
     checkSameKey(view, operations, components)
-    const place = placeOf(container, components)
-    const tasks = operations.map(asked => prepare(request, view, asked, place))
+    const partition = logicalPartitionOf(container, components)
+    const tasks = operations.map(asked => prepare(request, view, asked, partition))
     return answer(view, tasks, await doTogether(request, container, tasks), isBinary)
   }
-  // Whoever names a partition key for all of them may be allowed no other.
+  // A client with a partition key in the header may be allowed only that key.
   if (named !== undefined) checkSameKey(view, operations, named)
   physicalRange(view, headerOf(request, 'x-ms-documentdb-partitionkeyrangeid'))
-  const place = named && placeOf(container, named)
-  const tasks = operations.map(asked => prepare(request, view, asked, place))
-  // Only a client that says so stops at the first failure.
+  const partition = named && logicalPartitionOf(container, named)
+  const tasks = operations.map(asked => prepare(request, view, asked, partition))
+  // Stops at the first failure only if the client asks for it.
   const stops = headerOf(request, 'x-ms-cosmos-batch-continue-on-error')?.toLowerCase() === 'false'
   const done = stops ? await doUntilFailure(request, container, tasks) : await doAll(request, container, tasks)
   return answer(view, tasks, done, isBinary)
 }
 
-/** Of the request itself, not of one of its operations: the service answers 400 without results. */
+/** Fails the whole request, not one operation: the service answers 400 without results. */
 function checkSameKey(
   view: ContainerView,
   operations: readonly BatchOperation[],
@@ -98,18 +98,20 @@ function checkSameKey(
   }
 }
 
-/**
- * An operation that cannot be done fails where it stands among the others: what comes before it may fail
- * first.
- */
-function prepare(request: NosqlRequest, view: ContainerView, asked: BatchOperation, named: Place | undefined): Task {
+/** An invalid operation fails at its position, because an earlier operation may fail first. */
+function prepare(
+  request: NosqlRequest,
+  view: ContainerView,
+  asked: BatchOperation,
+  named: LogicalPartition | undefined,
+): Task {
   const { partitionKey, kind } = asked
   try {
-    const place =
+    const partition =
       partitionKey === undefined && named !== undefined
         ? named
-        : placeOf(view.record, requirePartitionKey(view, partitionKey))
-    return { asked, operation: toOperation(request, view, asked, place) }
+        : logicalPartitionOf(view.record, requirePartitionKey(view, partitionKey))
+    return { asked, operation: toOperation(request, view, asked, partition) }
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     const decide = () => {
@@ -119,28 +121,28 @@ function prepare(request: NosqlRequest, view: ContainerView, asked: BatchOperati
   }
 }
 
-/**
- * A partition key and where its items are: the same for most operations of a request, and hashed once for
- * them.
- */
-interface Place {
+/** A partition key and the item keys in it. Most operations of a request share it, so it is hashed once. */
+interface LogicalPartition {
   readonly components: readonly PartitionKeyComponent[]
   readonly keyOf: (id: string) => ItemKey
 }
 
-function placeOf(container: ContainerRecord, components: readonly PartitionKeyComponent[]): Place {
+function logicalPartitionOf(
+  container: ContainerRecord,
+  components: readonly PartitionKeyComponent[],
+): LogicalPartition {
   const { epk, pk } = itemKey(container, components, '')
   return { components, keyOf: id => ({ epk, pk, id }) }
 }
 
-/** No item is here: ids are not empty. */
+/** The key of an item that cannot exist: ids are not empty. */
 const nowhere: ItemKey = { epk: '', pk: '', id: '' }
 
 function toOperation(
   request: NosqlRequest,
   view: ContainerView,
   asked: BatchOperation,
-  { components, keyOf }: Place,
+  { components, keyOf }: LogicalPartition,
 ): ItemOperation {
   const { record } = view
   const { strict } = request.service
@@ -185,7 +187,7 @@ async function doTogether(request: NosqlRequest, container: ContainerRecord, tas
   return { version, results }
 }
 
-/** What the reads of a batch bring together may not exceed what one answer may hold. */
+/** All reads of a batch together must fit in one answer. */
 function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[] {
   const bytes = new Array<number>(tasks.length).fill(0)
   return tasks.map(({ operation }, at): Step => {
@@ -224,7 +226,7 @@ async function doUntilFailure(
 }
 
 async function doAll(request: NosqlRequest, container: ContainerRecord, tasks: readonly Task[]): Promise<Done> {
-  // Stores keep the order of calls only for what waits for each other.
+  // Operations on the same item wait for each other; the store orders only such calls.
   const byItem = new Map<string, Promise<unknown>>()
   const all = tasks.map(task => {
     const { pk, id } = task.operation.key

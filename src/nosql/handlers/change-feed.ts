@@ -1,14 +1,14 @@
 /**
- * The change feed: GET /docs with an A-IM header. Where it goes on is the etag of each answer; 304 says that
- * nothing is new.
+ * The change feed: GET /docs with an A-IM header. The etag of each answer is the position of the next one;
+ * 304 means that nothing is new.
  *
  *   Incremental Feed     living items, each in its latest version, in commit order; from the beginning, a
  *                        time, or now
  *   Full-Fidelity Feed   every version, delete and death within the container's retention; from now, or an
  *                        etag
  *
- * A client goes on with `If-None-Match: <etag>`; `*` is now. `If-Modified-Since` is sent along with every
- * etag of a feed that began at a time, and counts only where there is none.
+ * A client continues with `If-None-Match: <etag>`; `*` is now. Clients send `If-Modified-Since` along with
+ * every etag of a feed that began at a time; it counts only if there is no etag.
  */
 
 import { machine, toEpochSeconds } from '../../base/clock.ts'
@@ -33,7 +33,7 @@ type Mode = 'latest' | 'all'
 const modes: Readonly<Record<string, Mode>> = { 'incremental feed': 'latest', 'full-fidelity feed': 'all' }
 
 /**
- * Where a feed goes on; `since` leaves out what is older, because a position of a time may come before it.
+ * Where a feed continues. `since` drops older changes: the position for a time may be earlier than that time.
  */
 interface Bookmark {
   readonly position: string
@@ -47,7 +47,7 @@ interface Feed {
   readonly range: ScanRange
 }
 
-/** One page: what it holds, as JSON texts, and where the next one begins. */
+/** One page: its documents as JSON texts, and where the next one begins. */
 interface Page {
   readonly documents: readonly string[]
   readonly bookmark: Bookmark
@@ -76,7 +76,7 @@ async function beginning(feed: Feed): Promise<Bookmark> {
   const { store } = request.service.engine
   const { record } = view
   if (mode === 'all' && record.logSeconds === null) {
-    // INFERRED text; that it needs a retention is the service's rule.
+    // INFERRED text. That it needs a retention is the service's rule.
     malformed('The container has no change feed policy with a retention: all versions and deletes are not kept.')
   }
   const etag = headerOf(request, 'if-none-match')
@@ -99,7 +99,7 @@ function parseSince(header: string | undefined): number | undefined {
   return Math.max(0, Math.ceil(ms / 1000))
 }
 
-/** The service's words (azure-sdk-for-js, changeFeedIterator.spec). */
+/** The service's text (azure-sdk-for-js, changeFeedIterator.spec). */
 function outsideRetention(): RequestError {
   return new RequestError(
     'malformed',
@@ -107,7 +107,10 @@ function outsideRetention(): RequestError {
   )
 }
 
-/** Reads on over whatever a client may not see, so that a page is empty only where the feed ends for now. */
+/**
+ * Skips changes that the client may not see and reads on, so that a page is empty only at the current end of
+ * the feed.
+ */
 async function latestVersions({ request, view, range }: Feed, { position, since = 0 }: Bookmark): Promise<Page> {
   const { engine } = request.service
   const size = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
@@ -126,7 +129,7 @@ async function latestVersions({ request, view, range }: Feed, { position, since 
   }
 }
 
-/** As the service does it (xo/dbimp, cosmos-152): one more property behind the last. */
+/** Adds one property at the end, as the service does (xo/dbimp, cosmos-152). */
 function withLsn({ body, version }: ScannedItem): string {
   return `${textOf(body).slice(0, -1)},"_lsn":${version}}`
 }
@@ -156,7 +159,7 @@ function answer(feed: Feed, { documents, bookmark, version, chargeRu }: Page): N
   return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
 }
 
-/** Whether a request for items is one for changes. */
+/** Whether a request for items asks for the change feed. */
 export function isChangeFeed(request: NosqlRequest): boolean {
   return headerOf(request, 'a-im') !== undefined
 }

@@ -1,7 +1,4 @@
-/**
- * /conflicts: what several write regions could not agree upon. There is one region here, so there is never
- * anything.
- */
+/** /conflicts: conflicts between write regions. There is one region here, so the feed is always empty. */
 
 import { RequestError } from '../../base/error.ts'
 import { viewOf } from '../http/container-view.ts'

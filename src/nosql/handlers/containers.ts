@@ -127,7 +127,7 @@ async function answer(
   container: ContainerRecord,
   chargeRu: number,
 ): Promise<NosqlResponse> {
-  // The paths are those of the owner; the Java SDK puts the container's name behind them itself.
+  // The paths are those of the database; the Java SDK appends the container's name itself.
   let headers =
     header('etag', `"${etagOf(container.rid, container.version)}"`) +
     header('x-ms-content-path', databaseRid(container.database)) +
@@ -136,7 +136,7 @@ async function answer(
   return { status, body: JSON.stringify(containerResource(container)), chargeRu, headers }
 }
 
-/** Sizes are in KB; the limits are those of a container with 10 GB that clients' tests look for. */
+/** Sizes are in KB. The limits are those of a 10 GB container, which clients' tests expect. */
 async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): Promise<string> {
   const { living } = await request.service.engine.ttlStatus(container)
   return (
@@ -149,7 +149,7 @@ async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): 
   )
 }
 
-/** How much of what the indexing policy declares is ready, in percent. */
+/** How much of the declared indexes is ready, in percent. */
 function indexProgress({ indexes }: ContainerRecord): number {
   const declared = indexes.filter(({ isDeclared }) => isDeclared)
   const ready = declared.filter(({ isReady }) => isReady)

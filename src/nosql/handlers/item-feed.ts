@@ -1,4 +1,4 @@
-/** The feed of all items: a page at a time, in the order of effective partition keys. */
+/** The feed of all items, page by page, in order of effective partition key. */
 
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
@@ -28,7 +28,7 @@ export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   )
 }
 
-/** The bodies are joined as they are stored. */
+/** Joins the bodies as they are stored. */
 export function feedOfItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
   const view = viewOf(container)
   const { engine, key } = request.service
@@ -49,8 +49,8 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
 }
 
 /**
- * What part of the container a request is about: one partition key, a prefix of it, a physical partition, or
- * all.
+ * The part of the container that a request addresses: one partition key, a prefix of it, a physical
+ * partition, or all.
  */
 export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
   const components = namedPartitionKey(view, headerOf(request, partitionKeyHeader))

@@ -1,4 +1,4 @@
-/** /docs: one item at a time: create, read, replace, upsert, patch, delete. */
+/** /docs: creates, reads, replaces, upserts, patches and deletes single items. */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'

@@ -88,7 +88,7 @@ async function requireOwner(request: NosqlRequest): Promise<Owner> {
 }
 
 /**
- * Autoscale settings decide when they are there: clients send back the offer they read with one number
+ * If there are autoscale settings, they decide: clients send back the offer they read with one number
  * changed.
  */
 function parseOffer(input: unknown): Throughput {

@@ -1,8 +1,8 @@
 /**
  * POST /operations/partitionkeydelete: deletes all items of a partition key.
  *
- * What is written while the request runs stays: exactly the versions that were there are deleted, a page at a
- * time. The service does it in the background and hides the items at once; here the answer comes when they
+ * Items written while the request runs stay: only the versions that existed at its start are deleted, page by
+ * page. The service deletes in the background and hides the items at once; here the answer comes when they
  * are gone.
  */
 
@@ -18,7 +18,10 @@ import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-vi
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 
-/** Items that one transaction of a delete by partition key removes: about a millisecond on the event loop. */
+/**
+ * Most items that one transaction of a delete by partition key removes: about a millisecond on the event
+ * loop.
+ */
 const partitionDeleteItemsMax = 100
 
 export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {

@@ -1,4 +1,4 @@
-/** /pkranges: the physical partitions, by which clients route. */
+/** /pkranges: the physical partitions, which clients use for routing. */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { catalogReadRu } from '../../units/cost.ts'
@@ -11,7 +11,7 @@ export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<Nosq
   const [, database, , id] = request.path
   return andThen(request.service.engine.requireContainer(database!, id!), container => {
     const view = viewOf(container)
-    // The ranges never change after the container was made, so neither does their etag.
+    // The ranges never change after creation, so neither does their etag.
     const etag = `"${etagOf(container.rid, 1)}"`
     const headers =
       header('etag', etag) + header('x-ms-content-path', view.rid) + header('x-ms-item-count', view.ranges.length)

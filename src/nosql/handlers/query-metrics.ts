@@ -1,9 +1,9 @@
-/** The query metrics and index utilisation headers, in the service's grammar. */
+/** The headers for query metrics and index utilisation, in the service's syntax. */
 
 import { type IndexPath, printIndexPath } from '../../document/index-definition.ts'
 import type { PageStatistics } from '../../query/execute.ts'
 
-/** We measure a page as a whole; the parts that the service times apart are 0 here. */
+/** Mayfly measures a page as a whole. The parts that the service times separately are 0 here. */
 export function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedMs }: PageStatistics): string {
   const time = elapsedMs.toFixed(2)
   const metrics = {
@@ -34,7 +34,7 @@ interface IndexUse {
   readonly wished: readonly IndexPath[]
 }
 
-/** Which indexes the query used and which would have served it: JSON, URI-encoded. */
+/** The indexes that the query used, and those that would have helped: URI-encoded JSON. */
 export function indexUtilization({ used, wished }: IndexUse): string {
   const list = (paths: readonly IndexPath[]) =>
     paths.map(path => ({ IndexSpec: printIndexPath(path), IndexImpactScore: 'High' }))
@@ -46,7 +46,7 @@ export function indexUtilization({ used, wished }: IndexUse): string {
   )
 }
 
-/** The same in the first form, which the Python and Java SDKs ask for: JSON in base64. */
+/** The same in the first format, which the Python and Java SDKs ask for: JSON in base64. */
 export function indexUtilizationV1({ used, wished }: IndexUse): string {
   const list = (paths: readonly IndexPath[]) =>
     paths.map(path => ({

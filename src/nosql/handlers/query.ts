@@ -1,6 +1,6 @@
 /**
- * Queries: over definitions in memory, over items page by page, and the plans that clients ask for before
- * they fan out.
+ * Queries: over definitions in memory, over items page by page, and the plans that clients ask for before a
+ * cross-partition query.
  */
 
 import { hash } from 'node:crypto'
@@ -53,10 +53,7 @@ function parseQueryRequest(request: NosqlRequest): QueryRequest {
   return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
 }
 
-/**
- * Definitions are few and already in memory. Rows keep their order and are numbered anew for the pages of the
- * feed.
- */
+/** Definitions are few and in memory. Rows keep their order and get new numbers for the pages of the feed. */
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
   const { prepared, parameters } = parseQueryRequest(request)
   const momentMs = (await request.service.engine.store.moment()) * 1000
@@ -79,8 +76,7 @@ export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
 }
 
 /**
- * A client must know how to put together what a plan takes apart; rows of the plan itself would look like
- * results to it.
+ * The client must be able to merge what a plan splits. Otherwise it would take intermediate rows for results.
  */
 function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryRequest): void {
   const header = headerOf(request, 'x-ms-cosmos-supported-query-features')
@@ -102,7 +98,7 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
 }
 
 /**
- * A client that follows a plan asks every partition, and what these answer must be what it can put together.
+ * A client that follows a plan queries each partition, so it must be possible to merge the partial results.
  */
 function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
   const isPoint = queryRanges.every(({ min, max }) => min === max)
@@ -126,7 +122,7 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
   return withFunctions(request.service, view, prepared, callUserDefined => {
     const functions = callUserDefined === undefined ? {} : { callUserDefined }
     const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions })
-    // The functions are called from this thread.
+    // User-defined functions are called from this thread, so the query must run in it.
     const statement =
       callUserDefined === undefined ? ({ language: 'sql', text: prepared.text, parameters } as const) : undefined
     return answerPage(request, query, view, { range, demands, program, statement, mayIndex })
@@ -164,7 +160,7 @@ async function answerPage(
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }
 
-/** A token belongs to one query, its parameters, one container and one part of it. */
+/** A token is valid for one query, its parameters, one container and one part of it. */
 function scopeOf(
   { text }: PreparedQuery,
   parameters: ReadonlyMap<string, SqlValue>,
@@ -176,8 +172,8 @@ function scopeOf(
 }
 
 /**
- * The part of the container a query is about. Undefined when it needs its rows from all partitions brought
- * together, which the service leaves to the client: whatever sorts, groups, counts or cuts.
+ * The part of the container that a query addresses. Undefined if rows of all partitions must be merged (sort,
+ * group, count, limit), which the service leaves to the client.
  */
 function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerView): ScanRange | undefined {
   const isTargeted =
@@ -195,7 +191,7 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
   return featuresOf(tree).size > 0 && isSplittable(tree) ? undefined : rangeOf(request, view)
 }
 
-/** The leading components of the partition key that the filter itself fixes. */
+/** The leading components of the partition key that the filter fixes. */
 function namedByFilter({ prepared, parameters }: QueryRequest, view: ContainerView): PartitionKeyComponent[] {
   const values = partitionKeyFilter(prepared.query, view.keyPaths, parameters)
   const end = values.findIndex(value => !isPrimitive(value))
@@ -215,7 +211,7 @@ function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
 }
 
 /**
- * `SELECT * FROM c` and nothing else: what the SDKs send to read a whole container. Bodies go out as they are
+ * Whether the query is just `SELECT * FROM c`, with which SDKs read a whole container. Bodies are sent as
  * stored.
  */
 function isWholeFeed({ query }: PreparedQuery): boolean {

@@ -30,10 +30,10 @@ export async function executeStoredProcedure(request: NosqlRequest): Promise<Nos
     header('x-ms-content-path', view.rid) +
     header('x-ms-alt-content-path', `${view.path}/sprocs/${encodeURIComponent(script.id)}`) +
     (hasFlag(request, 'x-ms-documentdb-script-enable-logging') ? logHeader(result.log) : '')
-  return { status: 200, body: transaction.real(result.body, stored), chargeRu: transaction.chargeRu, headers }
+  return { status: 200, body: transaction.withRealNames(result.body, stored), chargeRu: transaction.chargeRu, headers }
 }
 
-/** The body is the list of arguments; none is an empty one. */
+/** The body is the array of arguments. No body means no arguments. */
 function parseArguments({ body }: NosqlRequest): string {
   if (body.length === 0) return '[]'
   if (body.length > requestBytesMax) invalidInput('the arguments are too long')

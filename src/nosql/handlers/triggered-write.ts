@@ -1,4 +1,4 @@
-/** Writes of items that name triggers: the triggers and the write are one transaction. */
+/** Writes of items with triggers. The triggers and the write are one transaction. */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
@@ -37,7 +37,7 @@ interface Triggers {
 interface Outcome {
   readonly id: string
   readonly isNew: boolean
-  /** What a post-trigger wants to be answered instead of the item. */
+  /** The response that a post-trigger set instead of the item. */
   readonly answer: string | undefined
   readonly log: string
 }
@@ -63,7 +63,7 @@ export async function writeWithTriggers(
     (hasFlag(request, 'x-ms-documentdb-script-enable-logging') ? logHeader(result.log) : '')
   const { chargeRu } = transaction
   if (kind === 'delete') return { status: 204, chargeRu, headers }
-  const text = result.answer === undefined ? textOf(item!.body) : transaction.real(result.answer, stored)
+  const text = result.answer === undefined ? textOf(item!.body) : transaction.withRealNames(result.answer, stored)
   const body = headerOf(request, 'prefer') === 'return=minimal' ? undefined : text
   return { status: result.isNew ? 201 : 200, body, chargeRu, headers }
 }
@@ -78,7 +78,7 @@ async function find(
   const found: Script[] = []
   for (const name of names.map(each => each.trim()).filter(each => each !== '')) {
     const trigger = await findScript(request.service.engine, view, 'triggers', name)
-    // INFERRED: the texts. That a trigger runs only for its operations is in the service's documents.
+    // INFERRED: the texts. That a trigger runs only for its operations is documented.
     if (trigger === undefined) malformed(`The trigger '${name.slice(0, 255)}' does not exist.`)
     if (trigger.triggerType?.toLowerCase() !== type) malformed(`The trigger '${trigger.id}' is not a ${type}-trigger.`)
     if (!isFor(trigger.triggerOperation!.toLowerCase(), kind)) {

@@ -1,4 +1,4 @@
-/** /users and their /permissions, with the tokens that permissions give. */
+/** /users and their /permissions, and the tokens of permissions. */
 
 import { machine } from '../../base/clock.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
@@ -16,7 +16,7 @@ import type { StoredResource, SystemResources } from '../scripts/system-resource
 import { openPermissions, openUsers, type User } from '../scripts/user-store.ts'
 import { queryDefinitions } from './query.ts'
 
-/** How long a resource token is good for, in seconds: the service's bounds, and an hour when nobody says. */
+/** Lifetime of a resource token in seconds: the service's limits, and its default of an hour. */
 const tokenSecondsMin = 10
 const tokenSecondsDefault = 3600
 const tokenSecondsMax = 86_400
@@ -28,14 +28,14 @@ interface Permission {
   readonly resourcePartitionKey?: readonly unknown[]
 }
 
-/** What the two kinds of resources differ in. */
+/** The differences between the two kinds of resources. */
 interface Kind {
   readonly feed: string
   open(request: NosqlRequest): Promise<{ resources: SystemResources; ownerRid: string }>
   parse(input: unknown): { readonly id: string }
-  /** As a client gets it. */
+  /** The resource as a client gets it. */
   show(request: NosqlRequest, stored: StoredResource): Promise<object>
-  /** What goes with it. */
+  /** Deletes what belongs to the resource. */
   afterDelete(request: NosqlRequest, deleted: StoredResource): Promise<void>
 }
 
@@ -73,7 +73,7 @@ function parsePermission(input: unknown): Permission {
   if (!['read', 'all'].includes(permissionMode.toLowerCase())) invalidInput("'permissionMode' must be read or all")
   const resource = readString(fieldOf(fields, 'resource'), 'resource')
   const [dbs, , colls, container] = parsePath(resource)
-  // A permission for less than a container would be one for everything.
+  // A permission for less than a container would be a permission for everything.
   if (dbs !== 'dbs' || colls !== 'colls' || container === undefined) invalidInput("'resource' must be in a container")
   const key = fieldOf(fields, 'resourcePartitionKey')
   if (key !== undefined) parsePartitionKeyHeader(JSON.stringify(key))
@@ -85,7 +85,7 @@ function parsePermission(input: unknown): Permission {
   }
 }
 
-/** Every look at a permission gives a token that begins to run out then. */
+/** Every read of a permission returns a new token, whose lifetime starts then. */
 async function withToken(request: NosqlRequest, { text }: StoredResource): Promise<object> {
   const permission = JSON.parse(text) as Permission
   const { permissionMode, resource, resourcePartitionKey } = permission
@@ -147,7 +147,7 @@ export async function readUser(request: NosqlRequest): Promise<NosqlResponse> {
   return answer(request, kind, 200, found, catalogReadRu)
 }
 
-/** Unlike all others these resources may get another id. */
+/** Unlike all other resources, these may change their id. */
 export async function replaceUser(request: NosqlRequest): Promise<NosqlResponse> {
   const kind = kindOf(request)
   const { resources } = await kind.open(request)

@@ -1,5 +1,5 @@
 /**
- * What the REST edge derives from a container once and needs in every request: names, key paths, ranges,
+ * What the REST edge derives from a container once and needs in every request: links, key paths, ranges,
  * session tokens.
  */
 
@@ -25,11 +25,11 @@ import { header } from './response.ts'
 export interface ContainerView {
   readonly record: ContainerRecord
   readonly rid: string
-  /** `dbs/<rid>/colls/<rid>/`, the form in which resources name each other. */
+  /** `dbs/<rid>/colls/<rid>/`: the link that resources use. */
   readonly self: string
-  /** `dbs/<id>/colls/<id>`, the form in which people do, encoded. */
+  /** `dbs/<id>/colls/<id>`, URI-encoded: the link made of names. */
   readonly path: string
-  /** Both as headers, which most answers have. */
+  /** Both links as headers, which most answers have. */
   readonly pathHeaders: string
   readonly keyPaths: readonly (readonly string[])[]
   readonly ranges: readonly EffectivePartitionKeyRange[]
@@ -56,22 +56,22 @@ export function viewOf(record: ContainerRecord): ContainerView {
   return view
 }
 
-/** The partition key a request names; undefined when it names none. */
+/** The partition key that a request names, or undefined. */
 export function namedPartitionKey(
   view: ContainerView,
   header: string | undefined,
 ): PartitionKeyComponent[] | undefined {
   if (header === undefined) return undefined
   const components = parsePartitionKeyHeader(header)
-  // A container from before partition keys has a key of its own that no item carries: clients send an empty
-  // list.
+  // A container from before partition keys has an internal key that no item carries. Clients send an empty
+  // list for it.
   if (view.record.partitionKey.systemKey === true && components.length === 0) return [undefinedComponent]
   return components
 }
 
-/** Of a request that concerns one item, the whole partition key must be named. */
+/** The partition key of a request for one item. It must be complete. */
 export function requirePartitionKey(view: ContainerView, header: string | undefined): PartitionKeyComponent[] {
-  // Clients from before partition keys send no header at all where newer ones send an empty list.
+  // Clients from before partition keys send no header where newer ones send an empty list.
   const { systemKey } = view.record.partitionKey
   const components = namedPartitionKey(view, header) ?? (systemKey === true ? [undefinedComponent] : undefined)
   if (components === undefined) {
@@ -86,7 +86,7 @@ export function requirePartitionKey(view: ContainerView, header: string | undefi
   return components
 }
 
-/** The key a document itself carries must be the one the request names. */
+/** Throws unless the document's own partition key is the one that the request names. */
 export function checkPartitionKey(
   view: ContainerView,
   named: readonly PartitionKeyComponent[],
@@ -103,7 +103,7 @@ export function partitionKeyMismatch(): RequestError {
   )
 }
 
-/** A session token, `<range>:-1#<version>`: what a session has seen in the range. */
+/** Session token `<range>:-1#<version>`: the version that a session has seen in the range. */
 export function sessionHeader(view: ContainerView, version: number, epk: string): string {
   const range = view.ranges.length === 1 ? 0 : partitionRangeIndex(view.ranges, epk)
   return header('x-ms-session-token', `${range}:-1#${version}`)

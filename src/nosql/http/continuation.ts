@@ -1,9 +1,8 @@
 /**
- * Continuation tokens: where a feed goes on, bound to the feed they came from and signed with the account
- * key.
+ * Continuation tokens: where a feed continues. A token is bound to its feed and signed with the account key.
  *
- * A token is the position in JSON and a signature over it and its scope, so one that was altered or belongs
- * to another container, range or account is refused instead of silently reading something else.
+ * A token is the position in JSON, with a signature over the position and its scope. So a token that was
+ * altered, or belongs to another container, range or account, is refused instead of reading something else.
  */
 
 import { createHmac } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Error kinds to the service's status, sub-status and code. */
+/** Maps error kinds to the service's status, sub-status and code. */
 
 import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../../base/error.ts'
 import { ScriptError } from '../../scripts/script-error.ts'
@@ -29,7 +29,7 @@ export const errorMap = {
   unavailable: { status: 503, code: 'ServiceUnavailable' },
 } satisfies Record<ErrorKind, Mapped>
 
-/** A query that one partition cannot answer: the client takes the plan and runs it over all of them. */
+/** A query that one partition cannot answer: the client takes the plan and runs it over all partitions. */
 export class CrossPartitionError extends RequestError {
   readonly queryPlan: string
 
@@ -42,12 +42,12 @@ export class CrossPartitionError extends RequestError {
   }
 }
 
-/** What a client may know of an error: never the cause, never the stack. */
+/** The parts of an error that a client may see: never the cause, never the stack. */
 export interface PublicError extends Mapped {
   readonly message: string
   readonly chargeRu: number
   readonly retryAfterMs?: number
-  /** The plan of a query that the client must run partition by partition. */
+  /** The plan of a query that the client must run on each partition. */
   readonly queryPlan?: string
   /** What a script had logged before it failed. */
   readonly log?: string
@@ -69,8 +69,8 @@ export function publicError(error: unknown): PublicError {
 }
 
 /**
- * The body the SDKs expect: they parse it and read `message`. Texts of the service's back end arrive wrapped
- * in a list of errors and followed by where they came from.
+ * The body that SDKs expect: they parse it and read `message`. The service wraps texts of its back end in a
+ * list of errors, followed by their origin.
  */
 export function errorBody({ code, message, queryPlan }: PublicError, activityId: string, uri: string): string {
   // Errors of the query language are such a list already, with positions.

@@ -1,4 +1,4 @@
-/** Feeds of definitions: pages of whatever has an id, in a stable order, with a continuation. */
+/** Feeds of definitions: pages of resources in a stable order, with a continuation. */
 
 import { RequestError } from '../../base/error.ts'
 import { pageItemsDefault, pageItemsMax } from '../../base/limits.ts'
@@ -7,7 +7,7 @@ import { decodeContinuation, encodeContinuation } from './continuation.ts'
 import { headerOf, type NosqlRequest } from './request.ts'
 import { header, type NosqlResponse } from './response.ts'
 
-/** What the client asks for, within what a page may hold; -1 and nothing leave it to us. */
+/** The page size that the client asks for, within our limit. -1 or no header means the default. */
 export function pageSize(request: NosqlRequest): number {
   const header = headerOf(request, 'x-ms-max-item-count')
   if (header === undefined || header === '-1') return pageItemsDefault
@@ -21,7 +21,9 @@ export function pageSize(request: NosqlRequest): number {
   return Math.min(count, pageItemsMax)
 }
 
-/** The resources are numbered in the order of their making; a page goes on behind the last number it gave. */
+/**
+ * Resources are numbered in order of creation. A page continues after the last number of the previous one.
+ */
 export function definitionFeed(
   request: NosqlRequest,
   name: string,

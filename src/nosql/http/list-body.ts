@@ -1,12 +1,9 @@
-/** The JSON of a list whose elements are text already: text while it is short, bytes when it is long. */
+/** The JSON of a list whose elements are text already: a string while it is short, bytes when it is long. */
 
-/**
- * From here on joining, measuring and joining to a head (three copies) cost more than writing each element in
- * its place.
- */
+/** From this length on, writing each element into a buffer is cheaper than joining (three copies). */
 const longChars = 16_384
 
-/** No code point has more bytes. */
+/** Most bytes of a code point. */
 const codePointBytesMax = 4
 
 const comma = 0x2c
@@ -19,7 +16,7 @@ export function listBody(before: string, elements: readonly string[], after: str
     : joined(before, elements, after)
 }
 
-/** One text, as it is or as its bytes. */
+/** A text, as a string or as bytes. */
 export function textBody(text: string): string | Buffer {
   return text.length > longChars ? listBody(text, [], '') : text
 }
@@ -34,15 +31,15 @@ function joined(before: string, elements: readonly string[], after: string): str
 }
 
 /**
- * undefined: not all of it is ASCII, which alone has a byte for each character. Measuring first would cost as
- * much as writing.
+ * Undefined if it is not all ASCII, where each character is one byte. Measuring first would cost as much as
+ * writing.
  */
 function asciiList(before: string, elements: readonly string[], after: string, chars: number): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(chars + codePointBytesMax)
   let end = 0
   /**
-   * There is room behind for one code point more, so what has more bytes than characters cannot look as if it
-   * had not.
+   * There is room for one more code point at the end, so a text with more bytes than characters is always
+   * detected.
    */
   const write = (text: string) => {
     const written = bytes.write(text, end)

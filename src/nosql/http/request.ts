@@ -1,5 +1,6 @@
 /**
- * A request as the handlers see it: the path as names, the headers, the body; and how a path becomes names.
+ * A request as handlers see it: the path as names, the headers and the body; and how a path is split into
+ * names.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -15,7 +16,7 @@ export interface Service {
   readonly engine: Engine
   /** Signs continuation tokens. */
   readonly key: string
-  /** Answer as Azure does today where its documents differ. */
+  /** Answer as Azure does today where it differs from its documentation. */
   readonly strict: boolean
   readonly scripts: ScriptRunner
   readonly functions: UserDefinedFunctions
@@ -24,16 +25,16 @@ export interface Service {
 export interface NosqlRequest {
   readonly service: Service
   readonly headers: IncomingHttpHeaders
-  /** Where the client reached us: `http://127.0.0.1:8081`. */
+  /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
-  /** The path, decoded: `['dbs', 'shop', 'colls', 'carts']`. */
+  /** The decoded path: `['dbs', 'shop', 'colls', 'carts']`. */
   readonly path: readonly string[]
   readonly body: Buffer
 }
 
 /**
- * Splits a path into names. There are no query strings in this protocol: an unescaped `?` belongs to an
- * item's id, and SDKs do send it so.
+ * Splits a path into names. This protocol has no query strings: an unescaped `?` belongs to an item's id, and
+ * SDKs do send it.
  */
 export function parsePath(url: string): string[] {
   const path: string[] = []
@@ -58,7 +59,7 @@ function decode(segment: string): string {
 
 export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'
 
-/** A header that must be a single text. */
+/** The value of a header that may occur once. */
 export function headerOf(request: Pick<NosqlRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name]
   const text = Array.isArray(value) ? value[0] : value
@@ -70,12 +71,12 @@ export function hasFlag(request: Pick<NosqlRequest, 'headers'>, name: string): b
   return headerOf(request, name)?.toLowerCase() === 'true'
 }
 
-/** Whether a POST to a feed is a query of it. */
+/** Whether a POST to a feed is a query. */
 export function isQuery(request: Pick<NosqlRequest, 'headers'>): boolean {
   return hasFlag(request, 'x-ms-documentdb-isquery') || request.headers['content-type'] === 'application/query+json'
 }
 
-/** The body of a request that is not an item. */
+/** Parses the body of a request that is not an item. */
 export function jsonBody(request: NosqlRequest, bytesMax = definitionBytesMax): unknown {
   if (request.body.length > bytesMax) throw new RequestError('too_large', 'Request size is too large')
   return parseJson(decodeJson(request.body))

@@ -1,15 +1,15 @@
 /**
- * Resource ids (`_rid`): bytes in base64 with `-` for `/`, each resource's prefixed by its owner's.
+ * Resource ids (`_rid`): bytes in base64 with `-` for `/`. Each begins with the id of its owner.
  *
  *   database    4 bytes
  *   container   8 bytes: the database's, then 4 with the highest bit set
  *   item       16 bytes: the container's, then its sequence number, little endian (DOCUMENTID reads it)
- *   script     16 bytes: the same, with a mark of its kind in the last
+ *   script     16 bytes: the same, with a marker of its kind in the last byte
  *   user        8 bytes: the database's, then 4 with the highest bit clear
  *   permission 16 bytes: the user's, then its sequence number
  *   offer       3 bytes
  *
- * Clients rely on the lengths: a session token is dropped when the container's id is not 8 bytes.
+ * Clients rely on the lengths: they drop a session token if the container's id is not 8 bytes.
  */
 
 import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
@@ -41,13 +41,16 @@ export function itemRid(container: ContainerRecord, sequence: number): string {
   return encode(16)
 }
 
-/** The same as data: six bytes make eight characters, so all but two of the container's stand before it. */
+/**
+ * The same as data. Six bytes make eight characters, so all but two bytes of the container's id come before
+ * it.
+ */
 export function itemRidForm(container: ContainerRecord): StampForm {
   itemRid(container, 0)
   return { before: encode(6), number: 'base64', bytesBefore: scratch.toString('hex', 6, 8) }
 }
 
-/** As an item's, with a mark of its kind in the highest byte. */
+/** Like an item's, with a marker of its kind in the highest byte. */
 export function scriptRid(container: ContainerRecord, sequence: number, mark: number): string {
   scratch.writeUInt32BE(container.database.rid)
   scratch.writeUInt32BE((container.rid | 0x80000000) >>> 0, 4)
@@ -56,7 +59,7 @@ export function scriptRid(container: ContainerRecord, sequence: number, mark: nu
   return encode(16)
 }
 
-/** As a container's, with the highest bit clear. */
+/** Like a container's, with the highest bit clear. */
 export function userRid({ rid }: DatabaseRecord, sequence: number): string {
   scratch.writeUInt32BE(rid)
   scratch.writeUInt32BE(sequence % 2 ** 31, 4)
@@ -69,7 +72,7 @@ export function permissionRid(user: string, sequence: number): string {
   return encode(16)
 }
 
-/** Databases and containers are numbered apart; the last bit says which of the two owns the offer. */
+/** Databases and containers are numbered separately. The last bit says which of the two owns the offer. */
 export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
   scratch.writeUIntBE(owner.number * 2 + ('database' in owner ? 1 : 0), 0, 3)
   return encode(3)
@@ -84,7 +87,7 @@ export function etagOf(rid: number, version: number): string {
   return etagStart + version.toString(16).padStart(12, '0')
 }
 
-/** One container is asked for many items in a row. */
+/** Cached, because many items in a row belong to one container. */
 let etagRid = -1
 let etagStart = ''
 
@@ -92,17 +95,17 @@ export function etagForm(rid: number): StampForm {
   return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }
 }
 
-/** Finds whatever looks like the `_rid` or the etag of an item of the container. */
+/** Matches everything that looks like the `_rid` or the etag of an item of the container. */
 export function itemNames(container: ContainerRecord): RegExp {
   const ridStart = itemRid(container, 0).slice(0, 10).replaceAll('+', '\\+')
   return new RegExp(`${ridStart}[\\w+-]{12}==|${etagForm(container.rid).before}[\\da-f]{12}`, 'g')
 }
 
-/** No item ever has this version. */
+/** A version that no item ever has. */
 const neverVersion = -1
 
 /**
- * The version an `If-Match` names: undefined for any, and one that never matches when the etag is not of this
+ * The version that an `If-Match` names: undefined for any, `neverVersion` if the etag is of another
  * container.
  */
 export function versionOfEtag(header: string, rid: number): number | undefined {

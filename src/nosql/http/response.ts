@@ -1,4 +1,4 @@
-/** A result and its charge to status, headers and body. */
+/** Turns a result and its charge into status, headers and body. */
 
 import { InvariantError } from '../../base/error.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -8,11 +8,11 @@ import type { Reply } from './transport.ts'
 
 export interface NosqlResponse {
   readonly status: number
-  /** JSON, as text or as its bytes, unless it is binary; undefined for none. */
+  /** JSON as a string or bytes, unless `isBinary`; undefined for no body. */
   readonly body?: string | Buffer | undefined
   readonly isBinary?: boolean
   readonly chargeRu: number
-  /** Further headers, each made by `header`. */
+  /** Additional header lines, each made by `header`. */
   readonly headers?: string
 }
 
@@ -52,12 +52,12 @@ export function send(reply: Reply, activityId: string, response: NosqlResponse):
   reply({ status, headers: ofBody + ofRequest + constantHeaders + headers, body, bodyBytes })
 }
 
-/** These statuses say so themselves. */
+/** These statuses must not have a body. */
 function hasNoBody(status: number): boolean {
   return status === 204 || status === 304
 }
 
-/** What a script logged. */
+/** The header with a script's log. */
 export function logHeader(log: string): string {
   return header('x-ms-documentdb-script-log-results', encodeURIComponent(log.toWellFormed()))
 }

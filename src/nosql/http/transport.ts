@@ -1,4 +1,4 @@
-/** What the edge needs of HTTP, whoever speaks it: a whole request in, one answer out. */
+/** What this edge needs from HTTP: a complete request in, one answer out. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly url: string
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
-  /** Where the client reached us: `http://127.0.0.1:8081`. */
+  /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
   readonly body: Buffer
 }
@@ -16,9 +16,9 @@ export type Reply = (answer: HttpAnswer) => void
 
 export interface HttpAnswer {
   readonly status: number
-  /** Lines, each with its end; the length and type of the body are among them. */
+  /** Header lines with their line ends, including the length and type of the body. */
   readonly headers: string
   readonly body: string | Buffer
-  /** When it equals the length of a text, all of that is ASCII. */
+  /** If it equals the length of a string body, the string is all ASCII. */
   readonly bodyBytes: number
 }

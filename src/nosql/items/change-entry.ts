@@ -1,5 +1,5 @@
 /**
- * An entry of a container's log as the feed of all versions and deletes shows it.
+ * An entry of a container's change log as the feed of all versions and deletes shows it.
  *
  *   {"current": the item,
  *    "metadata": {"lsn", "crts", "operationType": "create" | "replace", "previousImageLSN"}}
@@ -8,7 +8,7 @@
  *    "previous": the item}
  *
  * The shape is that of wire format 2021-09-15 (azure-cosmos-dotnet-v3, ChangeFeedMetadata and
- * BuilderWithCustomSerializerTests). A patch, and an upsert of what is there, is a replace.
+ * BuilderWithCustomSerializerTests). A patch, or an upsert of an existing item, is a replace.
  */
 
 import { textOf } from '../../document/body.ts'
@@ -28,7 +28,7 @@ export function printLogEntry({ partitionKey }: ContainerRecord, entry: LogEntry
   return `{"current":{},"metadata":{${metadata}}${image}}`
 }
 
-/** Each level by its path; one that the item does not have is left out. */
+/** Each level by its path. Levels that the item does not have are left out. */
 function printKey(paths: readonly string[], pk: string): string {
   const levels = JSON.parse(pk) as unknown[]
   const isThere = (level: unknown) => typeof level !== 'object' || level === null

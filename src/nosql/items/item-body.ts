@@ -1,9 +1,9 @@
 /**
- * An item's JSON on its way in: checked, relieved of system properties, and left as it is otherwise.
+ * Checks the JSON of an incoming item and removes system properties. Otherwise the text stays as it is.
  *
- * The client's text is what is stored and what goes back on a read, with the system properties spliced in
- * behind the last property. It is never printed again: printing would reorder integer-like names and lose
- * what a double cannot hold.
+ * The client's text is stored and returned on reads, with the system properties inserted after the last
+ * property. It is never printed again: that would reorder integer-like names and lose digits that a double
+ * cannot hold.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -24,10 +24,10 @@ export interface ItemBody {
   readonly ttl: number | undefined
 }
 
-/** What the system adds to an item; nobody else writes it. */
+/** Properties that only the system writes. */
 export const systemProperties: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts'])
 
-/** An item whose text has been parsed already. */
+/** Reads an item whose text is parsed already. */
 export function readItemText(text: string, parsed: unknown, bytes: number, options: { strict: boolean }): ItemBody {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new RequestError('malformed', invalidJson)
@@ -39,7 +39,7 @@ export function readItemText(text: string, parsed: unknown, bytes: number, optio
   return { text: hasSystemProperty ? withoutSystemProperties(text) : text, bytes, properties, id, ttl }
 }
 
-/** The text with its gaps for what the store will know; `fill` in the store joins them. */
+/** The text with gaps for values that only the store knows; the store's `fill` closes them. */
 export function itemDraft(view: ContainerView, { text }: Pick<ItemBody, 'text'>): TextDraft {
   const end = text.lastIndexOf('}')
   return {
@@ -80,9 +80,7 @@ function own(properties: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined
 }
 
-/**
- * Cuts the top-level properties that the system owns out of valid JSON text; everything else stays as it is.
- */
+/** Removes top-level system properties from valid JSON text. Everything else stays as it is. */
 function withoutSystemProperties(text: string): string {
   const kept = membersOf(text).filter(({ name }) => !systemProperties.has(name))
   return `{${kept.map(member => member.text).join(',')}}`

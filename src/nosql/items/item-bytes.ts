@@ -1,7 +1,4 @@
-/**
- * An item as a request brings it: checked byte by byte, and nothing of it made into values but what is looked
- * at.
- */
+/** An item in the bytes of a request: fully checked, but only the needed members become values. */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
@@ -11,7 +8,7 @@ import { type ItemBody, readItemText, systemProperties } from './item-body.ts'
 
 const names = new WeakMap<ContainerView, Names>()
 
-/** What is looked at in an item of the container. */
+/** The members that are needed of an item of the container. */
 export function namesIn(view: ContainerView): Names {
   let found = names.get(view)
   if (found === undefined) {

@@ -1,8 +1,7 @@
 /**
- * One thing to do with one item, as partial updates, batches and bulk requests ask for it, and what came of
- * it.
+ * One operation on one item, as patches, batches and bulk requests ask for it, and its result.
  *
- * What an operation decides it decides inside the store's transaction, from the item that is there then.
+ * An operation decides inside the store's transaction, from the item as it is then.
  */
 
 import { textOf } from '../../document/body.ts'
@@ -20,7 +19,7 @@ import { patchItemText } from './patch-item.ts'
 export interface ItemOperation {
   readonly kind: 'create' | 'upsert' | 'replace' | 'delete' | 'read' | 'patch'
   readonly key: ItemKey
-  /** What it costs at least, known before it is done. */
+  /** The minimum charge, known before it is done. */
   readonly chargeRu: number
   readonly decide: Step['decide']
   readonly isBlind?: boolean
@@ -56,7 +55,7 @@ export function patchOperation(
   patch: Patch,
   { ifVersion, bytes, strict }: { ifVersion: number | undefined; bytes: number; strict: boolean },
 ): ItemOperation {
-  // Whether it can be understood at all is known before anything is touched.
+  // Throws on an invalid condition before anything is touched.
   if (patch.condition !== undefined) prepareCondition(patch.condition)
   const decide: Step['decide'] = (found, moment) => {
     if (found === undefined) throw outcomeError('missing')
@@ -71,7 +70,7 @@ export function stepOf(container: ContainerRecord, { key, decide, isBlind = fals
   return { container, key, decide, isBlind }
 }
 
-/** The status of an operation that was done. */
+/** The status of a successful operation. */
 export function statusOf({ kind }: ItemOperation, { outcome }: StepAnswer): number {
   if (kind === 'delete') return 204
   return outcome === 'created' ? 201 : 200

@@ -1,4 +1,4 @@
-/** What became of a write that the store did not do, in the service's words. */
+/** The errors for writes that the store refused, in the service's words. */
 
 import { RequestError } from '../../base/error.ts'
 import type { StepAnswer } from '../../store/writing.ts'
@@ -7,7 +7,7 @@ const outcomes = {
   exists: ['already_exists', 'Entity with the specified id already exists in the system.'],
   missing: ['not_found', 'Entity with the specified id does not exist in the system.'],
   changed: ['precondition_failed', 'One of the specified pre-condition is not met.'],
-  // The gateway hides this text behind that of a taken id (xo/dbimp, cosmos-149); clients that speak to the
+  // The gateway replaces this text with that of a taken id (xo/dbimp, cosmos-149); clients that speak to the
   // back end see it.
   conflict: ['already_exists', 'Unique index constraint violation.'],
 } as const
@@ -17,7 +17,7 @@ export function outcomeError(outcome: keyof typeof outcomes): RequestError {
   return new RequestError(kind, text)
 }
 
-/** Why a step stopped its transaction. */
+/** The error of a step that stopped its transaction. */
 export function refusalError(
   refusal: { readonly error: RequestError | undefined },
   last: StepAnswer | undefined,

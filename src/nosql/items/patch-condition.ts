@@ -1,7 +1,4 @@
-/**
- * The condition of a partial update: `from c where …`, a filter in the query language that the item must
- * pass.
- */
+/** The condition of a patch: `from c where …`, a filter in the query language that the item must match. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { PreparedQueries, type PreparedQuery } from '../../sql/prepare.ts'

@@ -1,4 +1,4 @@
-/** What a patch makes of an item: its next text, which is an item like any other. */
+/** Applies a patch to an item. The result is checked like any other item. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
@@ -34,7 +34,7 @@ export function patchItemText(
   return { text: patched, ttl }
 }
 
-/** A patch may not move its item elsewhere. Only what the key's paths lead to is parsed. */
+/** A patch must not change the partition key. Only the values at the key's paths are parsed. */
 function checkSamePartitionKey({ record, keyPaths }: ContainerView, key: ItemKey, item: JsonTree): void {
   if (record.partitionKey.systemKey === true) return
   const components = keyPaths.flatMap(path => {

@@ -1,4 +1,4 @@
-/** Patches as data: an item, operations, and what becomes of it or what the refusal says. */
+/** Patches as data: an item, operations, and the result or the error text. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -1,16 +1,16 @@
 /**
- * Partial updates: what a patch may ask for, and what it makes of an item.
+ * Patches (partial updates): parsing, and applying them to an item.
  *
- *   add       puts a value at a path; before the element of an array, or behind its end (`-` or its length)
+ *   add       puts a value at a path; in an array before the element, or at the end (`-` or its length)
  *   set       the same, but replaces the element of an array
- *   replace   puts a value where there is one
- *   remove    takes a value away
- *   incr      adds to a number; where there is none it begins with 0
- *   move      takes a value away and adds it elsewhere
+ *   replace   replaces an existing value
+ *   remove    removes a value
+ *   incr      adds to a number; a missing one counts as 0
+ *   move      removes a value and adds it elsewhere
  *
- * Paths are JSON pointers (RFC 6901: `~0` is `~`, `~1` is `/`). Operations are numbered from 1 in error texts
- * and see what those before them did. The texts are those of the service's page on partial updates; the link
- * behind them was seen in its answers (azure-cosmos-dotnet-v3, ItemPatchFailureTest).
+ * Paths are JSON pointers (RFC 6901: `~0` is `~`, `~1` is `/`). Operations are numbered from 1 in error
+ * texts, and each sees the result of those before it. The texts are those of the service's page on partial
+ * updates; the link after them was seen in its answers (azure-cosmos-dotnet-v3, ItemPatchFailureTest).
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -21,10 +21,7 @@ import { JsonTree } from '../json/json-tree.ts'
 import { parseJson } from '../json/parse-json.ts'
 import { systemProperties } from './item-body.ts'
 
-/**
- * The service's limits for one partial update and for one batch; the .NET SDK fills bulk requests up to these
- * bytes.
- */
+/** The service's limits for one patch and for one batch. The .NET SDK fills bulk requests up to this size. */
 const patchOperationsMax = 10
 
 const kinds = ['add', 'set', 'replace', 'remove', 'incr', 'move'] as const
@@ -39,7 +36,7 @@ type Operation = { readonly path: Path } & (
 
 export interface Patch {
   readonly operations: readonly Operation[]
-  /** `from c where …`; undefined: whatever the item is like. */
+  /** `from c where …`; undefined matches any item. */
   readonly condition: string | undefined
 }
 
@@ -49,9 +46,7 @@ export function parsePatch(text: string): Patch {
   return readPatch(text, parseJson(text))
 }
 
-/**
- * Both `{"operations": […], "condition": …}` and the bare list of operations, which the SDKs send as well.
- */
+/** Accepts `{"operations": […], "condition": …}` and the bare list of operations; SDKs send both. */
 export function readPatch(text: string, parsed: unknown): Patch {
   const tree = new JsonTree(text)
   const list = Array.isArray(parsed) ? tree : isJsonObject(parsed) ? tree.get('operations') : undefined
@@ -73,7 +68,7 @@ function parseOperation(element: JsonTree): Operation {
   const path = parsePath(fieldOf(input, 'path'))
   if (kind === 'remove') return { kind, path }
   if (kind === 'move') return { kind, path, from: parsePath(fieldOf(input, 'from')) }
-  // Not the parsed value: the item gets the text of the client.
+  // The item gets the client's text, not the parsed value.
   const value = element.get('value')?.toString().trim()
   if (value === undefined) malformed(wrongSyntax)
   if (kind === 'incr' && typeof input.value !== 'number') malformed(wrongSyntax)
@@ -81,7 +76,7 @@ function parseOperation(element: JsonTree): Operation {
 }
 
 /**
- * The text is the service's for a path without a slash (azure-docs #84019) and for a lone `~`
+ * The service's text for a path without a slash (azure-docs #84019) and for a lone `~`
  * (azure-cosmos-dotnet-v3 #2921).
  */
 function parsePath(path: unknown): Path {
@@ -97,7 +92,7 @@ function parsePath(path: unknown): Path {
   return names
 }
 
-/** Changes the tree of an item; a refusal leaves it half changed, so whoever catches one throws it away. */
+/** Changes the tree of an item. On an error the tree is half changed, and the caller must drop it. */
 export function applyPatch(item: JsonTree, operations: readonly Operation[]): void {
   for (const [at, operation] of operations.entries()) applyOperation(item, operation, at + 1)
 }
@@ -115,7 +110,7 @@ function applyOperation(item: JsonTree, operation: Operation, number: number): v
   }
 }
 
-/** The object or array that holds what the path names. */
+/** The object or array that contains the target of the path. */
 function parentOf(item: JsonTree, path: Path, number: number, kind: Operation['kind']): JsonTree {
   let node = item
   for (const name of path.slice(0, -1)) {
@@ -138,7 +133,7 @@ function childOf(node: JsonTree, name: string): JsonTree | undefined {
   return index === undefined ? undefined : node.elements[index]
 }
 
-/** `0`, or digits that do not begin with one (RFC 6901). */
+/** `0`, or digits without a leading zero (RFC 6901). */
 function indexOf(name: string): number | undefined {
   return /^(0|[1-9][0-9]{0,9})$/.test(name) ? Number(name) : undefined
 }
@@ -196,10 +191,7 @@ function increment(item: JsonTree, path: Path, value: string, number: number): v
   put(parent, path, new JsonTree(total), number, 'set')
 }
 
-/**
- * Whole numbers of 64 bits are added exactly, as the service keeps them; undefined when no double can hold
- * the sum.
- */
+/** 64-bit integers are added exactly, as in the service. Undefined if no double can hold the sum. */
 function sum(one: string, other: string): string | undefined {
   const isWhole = [one, other].every(text => /^-?[0-9]{1,19}$/.test(text))
   if (isWhole) {

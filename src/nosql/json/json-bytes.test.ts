@@ -1,4 +1,6 @@
-/** Tests that the walk over bytes takes what JSON.parse takes, finds what it finds, and minds the depth. */
+/**
+ * Tests that the byte scanner accepts what JSON.parse accepts, finds the same values, and limits the depth.
+ */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -25,7 +27,7 @@ function scan(text: string): Scanned {
   }
 }
 
-/** What `scan` should say, by way of JSON.parse. */
+/** The expected result of `scan`, computed with JSON.parse. */
 function expected(text: string): unknown {
   let parsed: unknown
   try {
@@ -119,7 +121,7 @@ const written = fc
   .tuple(fc.array(fc.dictionary(name, value, { maxKeys: 4 }), { maxLength: 4 }), fc.constantFrom(undefined, 1, '\t'))
   .map(([list, space]) => JSON.stringify(list, undefined, space))
 
-/** Pieces of which valid texts become invalid ones, and some others valid ones. */
+/** Pieces that turn valid texts into invalid ones, or into other valid ones. */
 const piece = fc.constantFrom(
   ...[
     '',

@@ -1,23 +1,23 @@
 /**
- * JSON in UTF-8 checked byte by byte, in one walk that makes no values but those that were asked for.
+ * Checks JSON in UTF-8 bytes in one walk, and creates values only for the members that were asked for.
  *
- * Of an item only its id, its time to live and its partition key are needed; JSON.parse would make strings
- * and objects of all the rest as well, which takes four times as long. What is valid here is what JSON.parse
- * takes: a test holds the two together.
+ * Of an item only id, time to live and partition key are needed. JSON.parse would create strings and objects
+ * for all the rest, which takes four times as long. Valid here means what JSON.parse accepts; a test compares
+ * the two.
  */
 
 import { isAscii } from 'node:buffer'
 import { nestingDepthMax } from '../../base/limits.ts'
 import { checkUtf8, refuseJson, refuseTooDeep } from './parse-json.ts'
 
-/** Where a value ends, or why it has no end. */
+/** The offset at which a value ends, or a negative code if it is not valid. */
 type End = number
 const invalid = -1
 const tooDeep = -2
 
 /**
- * Names that are looked for in an object, by their length in bytes; with those to look for in the object that
- * is the value.
+ * Member names to look for in an object, grouped by length in bytes. A name may have nested names to look for
+ * in its value.
  */
 export class Names {
   readonly #byLength: (Name[] | undefined)[] = []
@@ -33,7 +33,7 @@ export class Names {
     }
   }
 
-  /** The name between these places, if it is one of them. */
+  /** The name between these offsets, if it is one to look for. */
   find(bytes: Buffer, start: number, end: number): Name | undefined {
     if (hasEscape) return this.#byText.get(JSON.parse(bytes.toString('utf8', start - 1, end + 1)))
     const candidates = this.#byLength[end - start]
@@ -49,23 +49,23 @@ interface Name {
   readonly inside: Names | undefined
 }
 
-/** A value that was asked for. */
+/** A member that was asked for. */
 export interface FoundMember {
   readonly start: number
   readonly end: number
-  /** A string that is what it says, without escapes. */
+  /** A string without escapes. */
   readonly isPlain: boolean
-  /** When it is an object in which others were asked for. */
+  /** Nested members, if the value is an object with names to look for. */
   readonly members: Members | undefined
 }
 
-/** By name. Of a name that stands twice the last one counts. */
+/** Members by name. Of duplicate names, the last counts. */
 export type Members = Map<string, FoundMember>
 
-/** The text of values that were found. */
+/** The text of found values. */
 export class FoundTexts {
   readonly #bytes: Buffer
-  /** Of ASCII, of which every byte is a character: cutting it copies nothing. */
+  /** Set if all is ASCII: then offsets in bytes are offsets in characters, and slicing copies nothing. */
   readonly #text: string | undefined
 
   constructor(bytes: Buffer) {
@@ -74,7 +74,7 @@ export class FoundTexts {
     else checkUtf8(bytes)
   }
 
-  /** As it is written. */
+  /** The text as written. */
   textOf({ start, end }: Pick<FoundMember, 'start' | 'end'>): string {
     return this.#text === undefined ? this.#bytes.toString('utf8', start, end) : this.#text.slice(start, end)
   }
@@ -84,7 +84,7 @@ export class FoundTexts {
     return found.isPlain ? this.textOf({ start: start + 1, end: end - 1 }) : JSON.parse(this.textOf(found))
   }
 
-  /** An object with these members and no others, and no other ancestors. */
+  /** An object without a prototype that has only these members. */
   objectOf(members: Members): Record<string, unknown> {
     const object = Object.create(null)
     for (const [name, found] of members) object[name] = this.valueOf(found)
@@ -92,10 +92,7 @@ export class FoundTexts {
   }
 }
 
-/**
- * The asked members of every object of an array that has nothing but objects in it; undefined: it is
- * something else.
- */
+/** The wanted members of every object in an array. Undefined if it is not an array of objects only. */
 export function scanObjects(bytes: Buffer, names: Names): Members[] | undefined {
   const all: Members[] = []
   let at = skipSpace(bytes, 0)
@@ -118,7 +115,7 @@ export function scanObjects(bytes: Buffer, names: Names): Members[] | undefined 
   return all
 }
 
-/** The asked members of the one object that all of it is. */
+/** The wanted members of the object that makes up the whole text. */
 export function scanObject(bytes: Buffer, names: Names): Members {
   const members: Members = new Map()
   const start = skipSpace(bytes, 0)
@@ -153,7 +150,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Whether the string that was walked last has one. */
+/** Whether the last scanned string has an escape. */
 let hasEscape = false
 
 function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
@@ -165,13 +162,13 @@ function skipSpace(bytes: Buffer, start: number): number {
   let at = start
   for (;;) {
     const byte = bytes[at]!
-    // Mostly there is none, and one look is enough.
+    // Usually there is no white space, and one comparison is enough.
     if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at
     at++
   }
 }
 
-/** `depth`: of the value, if it is an object or array. */
+/** `depth` is the depth of the value if it is an object or array. */
 function endOfValue(bytes: Buffer, at: number, depth: number): End {
   switch (bytes[at]) {
     case quote:
@@ -247,7 +244,7 @@ function endOfArray(bytes: Buffer, start: number, depth: number): End {
   }
 }
 
-/** Whether a byte cannot simply stand in a string. One look instead of three. */
+/** Bytes that cannot stand for themselves in a string. One lookup instead of three comparisons. */
 const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte < 0x20 || byte === quote || byte === backslash),
 )
@@ -265,7 +262,7 @@ function endOfString(bytes: Buffer, start: number): End {
   }
 }
 
-/** The last byte of it. */
+/** The offset of its last byte. */
 function endOfEscape(bytes: Buffer, at: number): End {
   const byte = bytes[at + 1]
   if (byte !== 0x75) return byte !== undefined && escapes.has(byte) ? at + 1 : invalid

@@ -1,15 +1,15 @@
 /**
- * JSON text taken apart one level at a time, so that what nobody touches stays as it was written.
+ * Splits JSON text one level at a time, so that untouched parts stay as written.
  *
- * Parsing and printing again would reorder integer-like names and lose what a double cannot hold. All texts
- * here are known to be valid JSON: whoever calls has parsed them.
+ * Parsing and printing again would reorder integer-like names and lose digits that a double cannot hold. All
+ * texts here must be valid JSON: the caller has parsed them.
  */
 
 export interface JsonMember {
   readonly name: string
-  /** The whole member as it was written, white space included. */
+  /** The whole member as written, with white space. */
   readonly text: string
-  /** Where in the text its value begins. */
+  /** The offset of its value. */
   readonly valueStart: number
 }
 
@@ -22,8 +22,8 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Behind the string that begins at `start`: at a quote without a backslash before it, or with an even number
- * of them.
+ * The offset after the string that begins at `start`. Its closing quote follows an even number of
+ * backslashes.
  */
 export function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
@@ -34,10 +34,7 @@ export function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/**
- * How many levels of objects and arrays the text has, counted no further than needed to know that they are
- * too many.
- */
+/** The nesting depth of the text. Counting stops as soon as it exceeds `depthMax`. */
 export function depthOf(text: string, depthMax: number): number {
   let depth = 0
   let deepest = 0
@@ -50,7 +47,7 @@ export function depthOf(text: string, depthMax: number): number {
   return deepest
 }
 
-/** What stands between the commas of an object or array. */
+/** The parts between the commas of an object or array. */
 export function partsOf(text: string): string[] {
   const parts: string[] = []
   let depth = 0
@@ -72,7 +69,7 @@ export function partsOf(text: string): string[] {
   return parts
 }
 
-/** The members of an object, in order. A name that stands twice is there twice; the last one counts. */
+/** The members of an object, in order. Duplicate names are listed twice; the last one counts. */
 export function membersOf(text: string): JsonMember[] {
   return partsOf(text).map(part => {
     const start = part.indexOf('"')

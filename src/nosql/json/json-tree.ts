@@ -1,4 +1,4 @@
-/** A JSON value that opens level by level where somebody changes it, and keeps the rest as it was written. */
+/** A JSON value that is parsed level by level where it is changed; the rest stays as written. */
 
 import { membersOf, partsOf } from './json-text.ts'
 
@@ -10,7 +10,7 @@ interface Field {
 }
 
 export class JsonTree {
-  /** As written; undefined once it was opened, because then only the parts know. */
+  /** The text as written. Undefined once opened, because then only the parts are current. */
   #text: string | undefined
   readonly kind: 'object' | 'array' | 'value'
   #fields: Field[] | undefined
@@ -22,7 +22,7 @@ export class JsonTree {
     this.kind = first === '{' ? 'object' : first === '[' ? 'array' : 'value'
   }
 
-  /** The elements of an array, to be read and changed. */
+  /** The elements of an array, to read and change. */
   get elements(): JsonTree[] {
     if (this.#elements === undefined) {
       this.#elements = partsOf(this.toString()).map(text => new JsonTree(text))
@@ -35,7 +35,7 @@ export class JsonTree {
     return this.#opened().findLast(field => field.name === name)?.node
   }
 
-  /** In its old place, or behind all others. */
+  /** Replaces a member in place, or adds it at the end. */
   set(name: string, node: JsonTree): void {
     const fields = this.#opened()
     const field = fields.findLast(each => each.name === name)
@@ -47,12 +47,12 @@ export class JsonTree {
     this.#fields = this.#opened().filter(field => field.name !== name)
   }
 
-  /** What was parsed when nothing was opened yet. Numbers lose what a double cannot hold. */
+  /** The parsed value. Numbers lose digits that a double cannot hold. */
   parse(): unknown {
     return JSON.parse(this.toString())
   }
 
-  /** Recurses as deep as paths have opened it. */
+  /** Recurses as deep as the tree was opened. */
   toString(): string {
     if (this.#text !== undefined) return this.#text
     if (this.#elements !== undefined) return `[${this.#elements.join(',')}]`

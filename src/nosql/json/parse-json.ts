@@ -1,17 +1,17 @@
-/** Parses the JSON of requests: UTF-8 only, bounded in depth, and refused in the service's words. */
+/** Parses the JSON of requests: UTF-8 only, limited in depth, with the service's error texts. */
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'
 import { nestingDepthMax } from '../../base/limits.ts'
 import { depthOf } from './json-text.ts'
 
-/** JSON of any kind, its depth bounded so that nothing that walks it later can run out of stack. */
+/** Parses any JSON. The depth is limited so that code that walks the result cannot overflow the stack. */
 export function parseJson(text: string): unknown {
   checkJsonDepth(text)
   return parseAnyDepth(text)
 }
 
-/** For those who mind the depth themselves. */
+/** For callers that limit the depth themselves. */
 export function parseAnyDepth(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -21,7 +21,7 @@ export function parseAnyDepth(text: string): unknown {
 }
 
 export function decodeJson(body: Buffer): string {
-  // A fourth of the time for what is most common.
+  // Four times as fast for the most common case.
   if (isAscii(body)) return body.toString('latin1')
   checkUtf8(body)
   return body.toString('utf8')
@@ -38,12 +38,12 @@ export function refuseJson(): never {
 export const invalidJson =
   'The request payload is invalid. Ensure to provide a valid request payload: it must be one JSON object in UTF-8.'
 
-/** An operation of a batch that should have had an item with it. */
+/** The error for an operation of a batch whose item is missing. */
 export function missingBody(): RequestError {
   return new RequestError('malformed', invalidJson)
 }
 
-/** JSON.parse does not care how deep its input is nested, but everything that walks the result would. */
+/** JSON.parse accepts any depth, but code that walks the result recurses. */
 export function checkJsonDepth(text: string): void {
   if (mayBeTooDeep(text) && depthOf(text, nestingDepthMax) > nestingDepthMax) refuseTooDeep()
 }
@@ -52,7 +52,7 @@ export function refuseTooDeep(): never {
   throw new RequestError('malformed', `The JSON is nested deeper than the ${nestingDepthMax} levels allowed.`)
 }
 
-/** Text with few opening brackets cannot be deep; finding them natively is far cheaper than walking. */
+/** Text with few opening brackets cannot be deep. Searching for them natively is far cheaper than a walk. */
 export function mayBeTooDeep(text: string): boolean {
   let found = 0
   for (const bracket of ['{', '[']) {

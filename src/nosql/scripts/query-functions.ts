@@ -1,6 +1,5 @@
 /**
- * User-defined functions in queries: finds the texts of those that a query names, and lends them to it for a
- * page.
+ * User-defined functions in queries: loads the functions that a query calls, and provides them for one page.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -15,7 +14,7 @@ export type CallUserDefined = (name: string, values: readonly SqlValue[]) => Sql
 
 const names = new WeakMap<PreparedQuery, ReadonlySet<string>>()
 
-/** The functions a query calls. */
+/** The names of the functions that a query calls. */
 export function functionsIn(prepared: PreparedQuery): ReadonlySet<string> {
   let found = names.get(prepared)
   if (found === undefined) {
@@ -30,7 +29,7 @@ export function functionsIn(prepared: PreparedQuery): ReadonlySet<string> {
   return found
 }
 
-/** Runs a page with the functions it needs; undefined when it needs none. */
+/** Runs a page with the functions it calls, or with undefined if it calls none. */
 export async function withFunctions<T>(
   service: Service,
   view: ContainerView,

@@ -1,7 +1,4 @@
-/**
- * Answers the calls of a script out of its transaction: refusals that are the script's business become
- * answers.
- */
+/** Answers the calls of a script from its transaction. Refusals that concern the script become answers. */
 
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
@@ -104,7 +101,7 @@ function isSameEtag({ etag }: SeenItem, given: string): boolean {
   return given === '*' || given === etag || `"${given}"` === etag
 }
 
-/** A row may be an item, or have its names. */
+/** Remembers the id of a row that is an item, or has an item's `_rid` and id. */
 function noteRow(transaction: ScriptTransaction, row: string): void {
   if (!row.includes('"_rid"')) return
   const { id, _rid } = JSON.parse(row) ?? {}

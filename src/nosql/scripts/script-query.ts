@@ -1,10 +1,10 @@
 /**
  * Queries within a script, over the items as the script sees them.
  *
- * A query that is answered by one page goes the way of all queries, indexes included, as long as the script
- * has written nothing. What needs more pages walks the items in the order of their ids, so that what the
- * script writes and deletes on the way moves no later page: rows that come as their items do go on behind an
- * item, all others are made anew and counted off.
+ * If the script has written nothing and one page holds the whole answer, the query runs like any other, with
+ * indexes. Otherwise it walks the items in order of id, so that later writes and deletes of the script do not
+ * shift its pages. Rows in item order continue after an item; all other rows are computed again and skipped
+ * by number.
  */
 
 import { pageBytesMax, scanItemsMax } from '../../base/limits.ts'
@@ -25,12 +25,12 @@ import type { ScriptTransaction } from './script-transaction.ts'
 const queries = new PreparedQueries()
 
 export interface ScriptPage {
-  /** JSON texts. */
+  /** Rows as JSON texts. */
   readonly rows: readonly string[]
   readonly continuation: string | undefined
 }
 
-/** Where rows that come as their items do go on: behind an item, or within the rows of the next one. */
+/** Where a query continues: after an item and `skip` rows of the next one, or at a row number. */
 type Bookmark = { readonly after: string; readonly skip: number } | { readonly offset: number }
 
 export interface ScriptQueryOptions {
@@ -192,7 +192,7 @@ function print(bookmark: Bookmark): string {
   return JSON.stringify(bookmark)
 }
 
-/** Scripts hand continuations out and get them back from clients. */
+/** Untrusted: scripts pass continuations to clients and get them back. */
 function readBookmark(text: string | undefined): Bookmark | undefined {
   if (text === undefined) return undefined
   let input: unknown

@@ -1,4 +1,4 @@
-/** Runs scripts over one partition key until what they did can be written, or they fail. */
+/** Runs scripts over one partition key until their writes are committed, or they fail. */
 
 import { CapacityError } from '../../base/error.ts'
 import type { PartitionKeyComponent } from '../../document/partition-key.ts'
@@ -9,7 +9,7 @@ import type { NosqlRequest, Service } from '../http/request.ts'
 import { scriptHost } from './script-host.ts'
 import { ScriptTransaction } from './script-transaction.ts'
 
-/** How often a script is run because somebody else changed what it read or wrote in the meantime. */
+/** How often a script is run again because others changed what it read or wrote. */
 const scriptAttemptsMax = 5
 
 export interface Committed<T> {
@@ -18,9 +18,7 @@ export interface Committed<T> {
   readonly stored: ReadonlyMap<string, StoredItem>
 }
 
-/**
- * `work` runs anew, from the beginning and in a new transaction, when somebody changed what it depends on.
- */
+/** `work` runs again from the start, in a new transaction, if others changed what it depends on. */
 export async function inTransaction<T>(
   { engine }: Service,
   view: ContainerView,
@@ -37,11 +35,11 @@ export async function inTransaction<T>(
       if (!ScriptTransaction.isStale(error)) throw error
     }
   }
-  // The service says 449 here, which the SDKs do not try again. What they try again is a 429.
+  // The service answers 449 here, which SDKs do not retry. They do retry 429.
   throw new CapacityError('throttled', 'The items that the script works on keep changing. Please try again.', 50)
 }
 
-/** What every run of a script needs. */
+/** The options that every run of a script needs. */
 export function scriptRun(
   request: NosqlRequest,
   transaction: ScriptTransaction,

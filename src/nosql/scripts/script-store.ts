@@ -1,4 +1,4 @@
-/** Where the scripts of a container are kept. */
+/** Stores the scripts of a container. */
 
 import type { Engine } from '../../engine/engine.ts'
 import { type Script, type ScriptKind, scriptKinds } from '../definitions/script-definition.ts'
@@ -26,7 +26,7 @@ export async function findScript(
   return found === undefined ? undefined : (JSON.parse(found.text) as Script)
 }
 
-/** What a deleted container leaves behind. */
+/** Deletes the scripts of a deleted container. */
 export async function deleteScripts(engine: Engine, view: ContainerView): Promise<void> {
   if (!(await hasSystemResources(engine))) return
   for (const kind of Object.keys(scriptKinds) as ScriptKind[]) await (await openScripts(engine, view, kind)).deleteAll()

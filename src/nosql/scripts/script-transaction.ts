@@ -1,13 +1,13 @@
 /**
- * The items of one partition key as a script sees them: those in the store, with what the script wrote itself
- * laid over them.
+ * The items of one partition key as a script sees them: the stored items overlaid with the script's own
+ * writes.
  *
- * Nothing reaches the store before the script has ended. Then everything is written in one transaction, which
- * happens only if each item that the script wrote or read by name is still as it found it; otherwise the
- * script has to run again (`isStale`).
+ * Nothing reaches the store before the script has ended. Then everything is written in one transaction. It
+ * succeeds only if each item that the script wrote, or read by name, is unchanged; otherwise the script must
+ * run again (`isStale`).
  *
- * An item that a script wrote has no `_rid`, `_etag` and `_ts` yet. It gets ones that nobody else has, so
- * that the script can use them; in what the script answers they are replaced by the real ones (`real`).
+ * An item that a script wrote has no `_rid`, `_etag` and `_ts` yet. It gets unique temporary ones, so that
+ * the script can use them. In the script's response they are replaced by the real ones (`withRealNames`).
  */
 
 import { randomInt } from 'node:crypto'
@@ -29,41 +29,37 @@ import { etagOf, itemNames, itemRid } from '../http/resource-id.ts'
 import { type ItemBody, itemDraft } from '../items/item-body.ts'
 import { outcomeError, refusalError } from '../items/outcome-error.ts'
 
-/**
- * What one run of a script may hold back until it ends, in characters of items: as much again as it may have
- * waiting.
- */
+/** Most characters of items that one run of a script may write: twice as many as may wait in calls. */
 const scriptWritesCharsMax = 32 * MiB
 
 /** An item as the script sees it. */
 export interface SeenItem {
   readonly id: string
   readonly text: string
-  /** Quoted. */
+  /** In quotes. */
   readonly etag: string
 }
 
 interface Written {
   readonly body: Pick<ItemBody, 'text' | 'ttl'>
   readonly seen: SeenItem
-  /**
-   * What stands for the version and the row that it will have; the row of an item that was there is known.
-   */
+  /** Temporary version and sequence number. An item that existed before keeps its sequence number. */
   readonly version: number
   readonly sequence: number | undefined
 }
 
 /**
- * What the script found at an id, and what it put there: undefined for nothing, `untouched` for nothing new.
+ * What the script found under an id, and what it wrote there: undefined for a delete, `untouched` for
+ * nothing.
  */
-interface Place {
+interface TrackedItem {
   readonly found: StoredItem | undefined
   now: Written | undefined | typeof untouched
 }
 
 const untouched = Symbol('untouched')
 
-/** Never shown to anybody: whoever runs scripts tries again. */
+/** Never sent to a client: the script is run again. */
 const stale = new RequestError('precondition_failed', 'The item was changed while a script was running.')
 
 export class ScriptTransaction {
@@ -71,7 +67,7 @@ export class ScriptTransaction {
   readonly #view: ContainerView
   readonly #components: readonly PartitionKeyComponent[]
   readonly #at: Viewpoint
-  readonly #places = new Map<string, Place>()
+  readonly #tracked = new Map<string, TrackedItem>()
   readonly #ids = new Map<string, string>()
   readonly range: ScanRange
   #chars = 0
@@ -96,13 +92,13 @@ export class ScriptTransaction {
     return this.#view
   }
 
-  /** What everything so far costs; it is taken when the script has ended, before anything is written. */
+  /** The charge so far. It is taken when the script has ended, before anything is written. */
   get chargeRu(): number {
     return Math.round(this.#chargeRu * 100) / 100
   }
 
   get hasWritten(): boolean {
-    return [...this.#places.values()].some(({ now }) => now !== untouched)
+    return [...this.#tracked.values()].some(({ now }) => now !== untouched)
   }
 
   charge(ru: number): void {
@@ -114,7 +110,7 @@ export class ScriptTransaction {
   }
 
   async read(id: string): Promise<SeenItem | undefined> {
-    const seen = this.#seenAt(await this.#place(id), id)
+    const seen = this.#visible(await this.#track(id), id)
     this.charge(readRu(seen?.text.length ?? 0))
     return seen
   }
@@ -125,50 +121,50 @@ export class ScriptTransaction {
     etag: string | undefined,
   ): Promise<{ item: SeenItem; isNew: boolean }> {
     this.#checkKey(body)
-    const place = await this.#place(body.id)
-    const present = this.#seenAt(place, body.id)
+    const tracked = await this.#track(body.id)
+    const present = this.#visible(tracked, body.id)
     this.charge(writeRu(body.bytes))
     if (present !== undefined && kind === 'create') throw outcomeError('exists')
     if (present === undefined && kind === 'replace') throw outcomeError('missing')
     checkEtag(present, etag)
-    return { item: this.#put(place, body.id, body), isNew: present === undefined }
+    return { item: this.#put(tracked, body.id, body), isNew: present === undefined }
   }
 
-  /** Replaces an item by what `change` makes of its text. */
+  /** Replaces an item with the result of `change` on its text. */
   async rewrite(
     id: string,
     etag: string | undefined,
     bytes: number,
     change: (text: string) => Written['body'],
   ): Promise<SeenItem> {
-    const place = await this.#place(id)
-    const present = this.#seenAt(place, id)
+    const tracked = await this.#track(id)
+    const present = this.#visible(tracked, id)
     this.charge(writeRu(bytes))
     if (present === undefined) throw outcomeError('missing')
     checkEtag(present, etag)
-    return this.#put(place, id, change(present.text))
+    return this.#put(tracked, id, change(present.text))
   }
 
   async delete(id: string, etag: string | undefined): Promise<void> {
-    const place = await this.#place(id)
-    const present = this.#seenAt(place, id)
+    const tracked = await this.#track(id)
+    const present = this.#visible(tracked, id)
     this.charge(deleteRu)
     if (present === undefined) throw outcomeError('missing')
     checkEtag(present, etag)
-    place.now = undefined
+    tracked.now = undefined
   }
 
-  /** Items in the order of their ids, behind one of them; `last` is where to go on, undefined at the end. */
+  /** Items in order of id, after a given one. `last` is where to continue; undefined at the end. */
   async page(after: string, itemsMax: number): Promise<{ items: SeenItem[]; last: string | undefined }> {
     const { record } = this.#view
     const size = { itemsMax, bytesMax: scanBytesMax }
     const range = { ...this.range, after: this.keyOf(after), at: this.#at }
     const { items, last } = await this.#engine.store.scan(record, range, size)
-    const stored = items.flatMap(({ key, ...item }) => (this.#places.has(key.id) ? [] : [this.#stored(key.id, item)]))
-    // What the script put there itself lies between them, up to where the store has come.
+    const stored = items.flatMap(({ key, ...item }) => (this.#tracked.has(key.id) ? [] : [this.#stored(key.id, item)]))
+    // Includes the script's own writes up to the last id that the store returned.
     const isWithin = (id: string) => compareIds(id, after) > 0 && (last === undefined || compareIds(id, last.id) <= 0)
-    const own = [...this.#places].flatMap(([id, place]) => {
-      const seen = isWithin(id) ? this.#seenAt(place, id) : undefined
+    const own = [...this.#tracked].flatMap(([id, tracked]) => {
+      const seen = isWithin(id) ? this.#visible(tracked, id) : undefined
       return seen === undefined ? [] : [seen]
     })
     const merged = [...stored, ...own].sort((one, other) => compareIds(one.id, other.id))
@@ -177,7 +173,7 @@ export class ScriptTransaction {
     return { items: cut, last: cut.at(-1)!.id }
   }
 
-  /** All items, a bounded number at a time, with a turn for others between them. */
+  /** All items in chunks of limited size. Yields to the event loop between them. */
   async *all(after: string, itemsMax: number): AsyncGenerator<SeenItem[]> {
     let from: string | undefined = after
     while (from !== undefined) {
@@ -188,7 +184,7 @@ export class ScriptTransaction {
     }
   }
 
-  /** Scripts name items by their `_self`. Nearly always it is one that they have been given. */
+  /** Scripts name items by their `_self`. Nearly always the script was given the item before. */
   async idOf(rid: string): Promise<string | undefined> {
     const known = this.#ids.get(rid)
     if (known !== undefined) return known
@@ -196,43 +192,40 @@ export class ScriptTransaction {
     return this.#ids.get(rid)
   }
 
-  /** Remembers under which `_rid` the script has been given an item. */
+  /** Remembers the id of an item whose `_rid` the script has seen. */
   know(rid: string, id: string): void {
     this.#ids.set(rid, id)
   }
 
-  /** Writes everything; the items as stored by id. */
+  /** Writes everything. Returns the stored items by id. */
   async commit(): Promise<ReadonlyMap<string, StoredItem>> {
-    const places = [...this.#places]
+    const entries = [...this.#tracked]
     const { record } = this.#view
-    if (places.length === 0) {
+    if (entries.length === 0) {
       this.#engine.ledger.charge(record, this.chargeRu)
       return new Map()
     }
-    const steps = places.map(([id, place]): Step => {
+    const steps = entries.map(([id, tracked]): Step => {
       const decide = (found: StoredItem | undefined) => {
-        if (found?.version !== place.found?.version) throw stale
-        return this.#changeAt(place)
+        if (found?.version !== tracked.found?.version) throw stale
+        return this.#changeAt(tracked)
       }
       return { container: record, key: this.keyOf(id), decide }
     })
     const { steps: answers, refusal } = await this.#engine.transact(record, steps, this.chargeRu)
     if (refusal !== undefined) throw refusalError(refusal, answers.at(-1))
-    return new Map(places.flatMap(([id], at) => (answers[at]?.item === undefined ? [] : [[id, answers[at].item]])))
+    return new Map(entries.flatMap(([id], at) => (answers[at]?.item === undefined ? [] : [[id, answers[at].item]])))
   }
 
   static isStale(error: unknown): boolean {
     return error === stale
   }
 
-  /**
-   * A text that the script made, with the real `_rid`s and `_etag`s of what it wrote: in one pass, however
-   * many there are.
-   */
-  real(text: string, stored: ReadonlyMap<string, StoredItem>): string {
+  /** Replaces the temporary `_rid`s and `_etag`s in a script's text by the real ones, in one pass. */
+  withRealNames(text: string, stored: ReadonlyMap<string, StoredItem>): string {
     const { record } = this.#view
     const real = new Map<string, string>()
-    for (const [id, { now }] of this.#places) {
+    for (const [id, { now }] of this.#tracked) {
       const item = stored.get(id)
       if (now === undefined || now === untouched || item === undefined) continue
       real.set(etagOf(record.rid, now.version), etagOf(record.rid, item.version))
@@ -241,16 +234,16 @@ export class ScriptTransaction {
     return real.size === 0 ? text : text.replace(itemNames(record), name => real.get(name) ?? name)
   }
 
-  async #place(id: string): Promise<Place> {
-    const known = this.#places.get(id)
+  async #track(id: string): Promise<TrackedItem> {
+    const known = this.#tracked.get(id)
     if (known !== undefined) return known
     const { item } = await this.#engine.store.read(this.#view.record, this.keyOf(id), this.#at)
-    const place: Place = { found: item, now: untouched }
-    this.#places.set(id, place)
-    return place
+    const tracked: TrackedItem = { found: item, now: untouched }
+    this.#tracked.set(id, tracked)
+    return tracked
   }
 
-  #seenAt({ found, now }: Place, id: string): SeenItem | undefined {
+  #visible({ found, now }: TrackedItem, id: string): SeenItem | undefined {
     if (now !== untouched) return now?.seen
     return found === undefined ? undefined : this.#stored(id, found)
   }
@@ -261,26 +254,26 @@ export class ScriptTransaction {
     return { id, text: textOf(body), etag: `"${etagOf(record.rid, version)}"` }
   }
 
-  #put(place: Place, id: string, body: Written['body']): SeenItem {
+  #put(tracked: TrackedItem, id: string, body: Written['body']): SeenItem {
     this.#chars += body.text.length
     if (this.#chars > scriptWritesCharsMax || Buffer.byteLength(body.text) > itemBytesMax) {
       throw new RequestError('too_large', 'Request size is too large')
     }
     const { record } = this.#view
-    // Beyond every number that a store gives.
+    // Larger than any number that a store assigns.
     const version = 2 ** 47 + randomInt(2 ** 46)
-    const sequence = place.found === undefined ? 2 ** 47 + randomInt(2 ** 46) : undefined
-    const rid = itemRid(record, sequence ?? place.found!.sequence)
+    const sequence = tracked.found === undefined ? 2 ** 47 + randomInt(2 ** 46) : undefined
+    const rid = itemRid(record, sequence ?? tracked.found!.sequence)
     const etag = etagOf(record.rid, version)
     const [before, toSelf, toEtag, toTs, end] = itemDraft(this.#view, body).texts
     const text = `${before}${rid}${toSelf}${rid}${toEtag}${etag}${toTs}${this.#at.moment}${end}`
     const seen = { id, text, etag: `"${etag}"` }
-    place.now = { body, version, sequence, seen }
+    tracked.now = { body, version, sequence, seen }
     this.know(rid, id)
     return seen
   }
 
-  #changeAt({ found, now }: Place): ItemChange | undefined {
+  #changeAt({ found, now }: TrackedItem): ItemChange | undefined {
     if (now === untouched) return undefined
     if (now === undefined) return found === undefined ? undefined : { kind: 'delete' }
     const { body } = now
@@ -291,7 +284,7 @@ export class ScriptTransaction {
     try {
       checkPartitionKey(this.#view, this.#components, properties)
     } catch (cause) {
-      // The service's words.
+      // The service's text.
       const text =
         'Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.'
       throw new RequestError('malformed', text, { cause })
@@ -304,7 +297,7 @@ function checkEtag(present: SeenItem | undefined, etag: string | undefined): voi
   if (present.etag !== etag && present.etag !== `"${etag}"`) throw outcomeError('changed')
 }
 
-/** As stores order them: by their bytes. */
+/** Compares like the store: by bytes. */
 function compareIds(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,9 +1,9 @@
 /**
- * Resources that are kept beside the items: scripts, users and permissions, in containers of the system's
- * own, with what they belong to as partition key.
+ * Resources other than items: scripts, users and permissions. They are kept in system containers, with their
+ * owner as partition key.
  *
- * They are written and read like items. An owner is named by its `_rid`, so whatever has its name later never
- * sees what may be left.
+ * They are written and read like items. An owner is named by its `_rid`, so a later owner of the same name
+ * never sees leftovers.
  */
 
 import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
@@ -24,14 +24,14 @@ export interface StoredResource {
   readonly etag: string
 }
 
-/** How the resources of one owner and kind look. */
+/** The form of the resources of one owner and kind. */
 export interface ResourceShape {
   readonly owner: string
   /** The `_self` of the feed: `dbs/…/users/`. */
   readonly self: string
-  /** The `_rid` of the resource that the store gave this number. */
+  /** The `_rid` of the resource with this sequence number. */
   readonly rid: (sequence: number) => string
-  /** JSON text of further properties of the system, with a comma before each. */
+  /** JSON text of further system properties, each preceded by a comma. */
   readonly links?: string
 }
 
@@ -54,7 +54,7 @@ export class SystemResources {
     return new SystemResources(engine, await engine.systemContainer(name, null), shape)
   }
 
-  /** What the etags are made of. */
+  /** The number that etags are made of. */
   get rid(): number {
     return this.#container.rid
   }
@@ -93,7 +93,7 @@ export class SystemResources {
     return { ...this.#stored(item!), isNew: outcome === 'created' }
   }
 
-  /** A replacement under another id. It keeps its `_rid`. */
+  /** Replaces a resource and changes its id. It keeps its `_rid`. */
   async rename(id: string, resource: Named, ifVersion: number | undefined): Promise<StoredResource> {
     const found = await this.find(id)
     if (found === undefined) throw outcomeError('missing')
@@ -117,7 +117,7 @@ export class SystemResources {
     if (outcome === 'missing' || outcome === 'changed') throw outcomeError(outcome)
   }
 
-  /** Its owner is gone. */
+  /** Called when the owner was deleted. */
   async deleteAll(): Promise<void> {
     for (const { text } of await this.list()) await this.delete((JSON.parse(text) as Named).id, undefined)
   }
@@ -147,7 +147,7 @@ export class SystemResources {
   }
 }
 
-/** Whether the system keeps anything at all. Where it does not, nothing needs to be made to find that out. */
+/** Whether any system container exists. Avoids creating one just to find it empty. */
 export async function hasSystemResources(engine: Engine): Promise<boolean> {
   return (await engine.store.databases()).length > (await engine.databases()).length
 }
