@@ -1,4 +1,4 @@
-/** The account document leads a client back to the address it used. */
+/** The account document tells a client to stay at the address that it used. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -31,7 +31,7 @@ test('The account is not called localhost, which would make the SDK read it befo
   assert.equal(typeof JSON.parse(json.queryEngineConfiguration).maxSqlQueryInputLength, 'number')
 })
 
-test('A HEAD of the account has its headers and no body', async () => {
+test('A HEAD request for the account answers with its headers and no body', async () => {
   const answer = await server.send({ method: 'HEAD', path: '/' })
   assert.equal(answer.status, 200)
   assert.equal(answer.text, '')

@@ -1,4 +1,4 @@
-/** The admin API over the clock, the purger and the pages about the server itself. */
+/** The admin API for the clock and the purger, and the pages about the server itself. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -53,7 +53,7 @@ test('The clock never goes back', async () => {
   assert.equal(clock.now(), before)
 })
 
-test('Moves that cannot be understood are refused and the clock stays', async () => {
+test('A malformed request to move the clock is refused and the clock stays', async () => {
   const before = clock.now()
   const moves: unknown[] = [
     {},
@@ -85,7 +85,7 @@ test('Moves that cannot be understood are refused and the clock stays', async ()
   assert.equal(clock.now(), before)
 })
 
-test('The clock of the system is shown and cannot be moved', async () => {
+test('The system clock is shown and cannot be moved', async () => {
   await using db = await mayfly()
   const real = testServer(db)
   const { json } = await real.admin('GET', 'clock')
@@ -98,7 +98,7 @@ test('The clock of the system is shown and cannot be moved', async () => {
   }
 })
 
-test('A purge removes what is dead in one container, in one database or everywhere, and says what is left', async () => {
+test('A purge covers one container, one database or everything, and says how many dead items are left', async () => {
   const [first, second] = [await server.newContainer({ defaultTtl: 10 }), await server.newContainer({ defaultTtl: 10 })]
   const { container: third } = await first.database.containers.create({
     id: 'third',
@@ -118,7 +118,7 @@ test('A purge removes what is dead in one container, in one database or everywhe
   assert.equal((await server.db.ttl.status(first.database.id, 'items')).purged, 2)
 })
 
-test('A purge of what is not there is 404 and one that cannot be understood is 400', async () => {
+test('A purge of an unknown container is 404 and a malformed purge is 400', async () => {
   const { database } = await server.newContainer()
   for (const [scope, expected] of [
     [{ db: 'none' }, 404],
@@ -134,7 +134,7 @@ test('A purge of what is not there is 404 and one that cannot be understood is 4
   }
 })
 
-test('The purger is paused and goes on when told, and says so', async () => {
+test('The purger can be paused and resumed, and says so', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const other = testServer(db)
   const container = await other.newContainer({ defaultTtl: 10 })
@@ -146,7 +146,7 @@ test('The purger is paused and goes on when told, and says so', async () => {
   assert.equal((await status()).paused, false)
 })
 
-test('Calls that do not exist are 404', async () => {
+test('An unknown admin call is 404', async () => {
   for (const [method, path] of [
     ['GET', ''],
     ['GET', 'nothing'],
@@ -167,7 +167,7 @@ test('Calls that do not exist are 404', async () => {
   assert.equal((await call(server.db.endpoint, 'GET', '/_explorer/none')).status, 404)
 })
 
-test('The server says that it is alive and ready to anybody', async () => {
+test('The server tells anybody that it is alive and ready', async () => {
   for (const page of ['alive', 'ready']) {
     const { status, json } = await call(server.db.endpoint, 'GET', `/${page}`)
     assert.equal(status, 200)
@@ -175,7 +175,7 @@ test('The server says that it is alive and ready to anybody', async () => {
   }
 })
 
-test('The status tells version, clock, store, requests and every container', async () => {
+test('The status shows version, clock, store, requests and every container', async () => {
   const container = await server.newContainer({ defaultTtl: 10 })
   await container.items.create({ id: 'one', pk: 'a' })
   const { status, json } = await call(server.db.endpoint, 'GET', '/status')

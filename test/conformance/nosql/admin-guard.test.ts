@@ -1,6 +1,6 @@
 /**
- * Who may use the admin API: callers on this machine by our own name, and holders of the key when it is a
- * secret.
+ * Who may use the admin API: with the well-known key, callers on this machine that use a name of the server;
+ * with another key, only its holders.
  */
 
 import assert from 'node:assert/strict'
@@ -19,7 +19,7 @@ async function statusOf(server: typeof open, page: string, headers: Record<strin
   return (await call(server.db.endpoint, method, page, { headers })).status
 }
 
-test('A Host that is not a name of ours is refused, which stops rebinding', async () => {
+test('A Host that is not a name of the server is refused, which stops DNS rebinding', async () => {
   const { port } = new URL(open.db.endpoint)
   for (const page of pages) {
     for (const host of [
@@ -37,7 +37,7 @@ test('A Host that is not a name of ours is refused, which stops rebinding', asyn
   }
 })
 
-test('A page from elsewhere is refused and our own is not', async () => {
+test('A request with a foreign Origin is refused, one with the server’s own Origin is not', async () => {
   const { host } = new URL(open.db.endpoint)
   for (const page of pages) {
     for (const origin of [
@@ -55,7 +55,7 @@ test('A page from elsewhere is refused and our own is not', async () => {
   }
 })
 
-test('A page from elsewhere cannot move the clock or purge', async () => {
+test('A request with a foreign Origin cannot move the clock or purge', async () => {
   const before = open.db.clock.now()
   const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' }
   for (const page of ['/_mayfly/clock', '/_mayfly/purge']) {
@@ -65,7 +65,7 @@ test('A page from elsewhere cannot move the clock or purge', async () => {
   assert.equal(open.db.clock.now(), before)
 })
 
-test('With a key of one’s own every call needs it', async () => {
+test('If the key is not the well-known one, every call needs it', async () => {
   for (const page of guardedPages) {
     assert.equal(await statusOf(guarded, page, {}), 401)
     for (const authorization of [
@@ -98,19 +98,19 @@ test('A refused call changes nothing', async () => {
   assert.equal(guarded.db.clock.now(), before)
 })
 
-test('With a key of one’s own the health pages and the certificate stay open', async () => {
+test('If the key is not the well-known one, the health pages and the certificate stay open', async () => {
   for (const page of ['/alive', '/ready', '/_explorer/emulator.pem'])
     assert.equal(await statusOf(guarded, page, {}), 200)
 })
 
-test('An answer is never to be taken for a page or kept', async () => {
+test('Answers forbid content sniffing and caching', async () => {
   const { headers } = await call(open.db.endpoint, 'GET', '/_mayfly/clock')
   assert.equal(headers['x-content-type-options'], 'nosniff')
   assert.equal(headers['cache-control'], 'no-store')
   assert.equal(headers['access-control-allow-origin'], undefined)
 })
 
-test('Odd forms of a path do not lead past the guard', async () => {
+test('Unusual forms of a path do not get past the guard', async () => {
   for (const page of [
     '/_mayfly/../status',
     '/_mayfly/%2e%2e/status',

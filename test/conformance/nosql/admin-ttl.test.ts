@@ -1,4 +1,4 @@
-/** The admin API about life and death in a container: status, forecast, explanation and preview. */
+/** The admin API about time to live in a container: status, forecast, explanation and preview. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -17,7 +17,7 @@ async function setDefault(container: Container, defaultTtl: number | null): Prom
   await container.replace({ ...rest, defaultTtl } as never)
 }
 
-test('The status of a container has exactly the fields that are promised', async () => {
+test('The status of a container has exactly the documented fields', async () => {
   const container = await server.newContainer({ defaultTtl: 100 })
   assert.deepEqual(await get(container), {
     defaultTtl: 100,
@@ -30,7 +30,7 @@ test('The status of a container has exactly the fields that are promised', async
   })
 })
 
-test('The status counts the living and the dead, and how long the oldest of these has waited', async () => {
+test('The status counts living and dead items, and says how long the oldest dead one has waited', async () => {
   const container = await server.newContainer({ defaultTtl: 100 })
   const born = clock.now()
   await container.items.create({ id: 'inherits', pk: 'a' })
@@ -50,7 +50,7 @@ test('The status counts the living and the dead, and how long the oldest of thes
   assert.deepEqual(await status(), { living: 1, backlog: 0, oldestDeadline: null, lagSeconds: 0, purged: 2 })
 })
 
-test('The status shows a default that is off as null and one without seconds as -1', async () => {
+test('The status shows a disabled default as null, and a default of never as -1', async () => {
   const container = await server.newContainer()
   assert.equal((await get(container)).defaultTtl, null)
   await setDefault(container, -1)
@@ -87,7 +87,7 @@ test('A forecast covers a day in hours unless told otherwise, without gaps', asy
   }
 })
 
-test('What a forecast says comes true', async () => {
+test('A forecast comes true', async () => {
   const container = await server.newContainer({ defaultTtl: 50 })
   for (let at = 0; at < 20; at++) {
     await container.items.create({ id: String(at), pk: 'a', ...(at % 3 === 0 ? { ttl: 10 + at * 5 } : {}) })
@@ -103,7 +103,7 @@ test('What a forecast says comes true', async () => {
   assert.equal(living, later + never)
 })
 
-test('A forecast that cannot be made is 400', async () => {
+test('A malformed request for a forecast is 400', async () => {
   const container = await server.newContainer()
   for (const query of [
     'window=1w',
@@ -124,7 +124,7 @@ test('A forecast that cannot be made is 400', async () => {
 const explain = (container: Container, id: string, partitionKey = '["a"]') =>
   get(container, `/explain?${new URLSearchParams({ id, partitionKey })}`)
 
-test('An explanation has exactly the fields that are promised, and a sentence', async () => {
+test('An explanation has exactly the documented fields, and a sentence', async () => {
   const container = await server.newContainer({ defaultTtl: 100 })
   const ts = clock.now()
   await container.items.create({ id: 'one', pk: 'a' })
@@ -172,7 +172,7 @@ test('An explanation names the rule that decides', async () => {
   assert.deepEqual(await rules(), { inherits: 'alive never', owns: unknown, never: 'alive never', unknown })
 })
 
-test('An explanation finds items under keys of every kind', async () => {
+test('An explanation finds items with every kind of partition key', async () => {
   const plain = await server.newContainer({ defaultTtl: 100 })
   await plain.items.create({ id: 'one', pk: 5 })
   await plain.items.create({ id: 'one' })
@@ -187,7 +187,7 @@ test('An explanation finds items under keys of every kind', async () => {
   assert.equal((await explain(levels, 'one', '["x","y"]')).state, 'alive')
 })
 
-test('An explanation of an item that is not named properly is 400', async () => {
+test('A malformed request for an explanation is 400', async () => {
   const container = await server.newContainer({ defaultTtl: 100 })
   for (const query of [
     '',
@@ -255,7 +255,7 @@ test('A preview of a default that is not allowed is 400', async () => {
   }
 })
 
-test('Questions about a container that is not there are 404', async () => {
+test('Every report about an unknown container is 404', async () => {
   const { database } = await server.newContainer()
   for (const name of [`${database.id}/none`, 'none/items', 'none/none']) {
     assert.equal((await server.admin('GET', `ttl/${name}`)).status, 404)

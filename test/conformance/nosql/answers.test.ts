@@ -1,4 +1,4 @@
-/** What every answer carries: charges, session tokens, activity ids and the names of its container. */
+/** What every answer carries: charge, session token, activity id and the names of its container. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -10,7 +10,7 @@ import { pathOf, startServer, testServer } from '../../support/start-server.ts'
 const server = await startServer()
 const keyHeader = { 'x-ms-documentdb-partitionkey': '["a"]' }
 
-/** An item whose body is this large, system properties left aside. */
+/** An item whose body has this size, without the system properties. */
 function itemOf(bytes: number): { id: string; pk: string; s: string } {
   const frame = JSON.stringify({ id: 'one', pk: 'a', s: '' })
   return { id: 'one', pk: 'a', s: 'x'.repeat(bytes - frame.length) }
@@ -83,7 +83,7 @@ function everyRequest(container: Container): RawRequest[] {
   ]
 }
 
-test('Every answer has a charge and an activity id of its own', async () => {
+test('Every answer has a charge, and an activity id that no other answer has', async () => {
   const container = await server.newContainer()
   const answers: RawAnswer[] = []
   for (const request of everyRequest(container)) answers.push(await server.send(request))
@@ -97,7 +97,7 @@ test('Every answer has a charge and an activity id of its own', async () => {
   assert.equal(new Set(answers.map(({ headers }) => headers['x-ms-activity-id'])).size, answers.length)
 })
 
-test('Operations on items cost something, whatever comes of them', async () => {
+test('Operations on items cost something, whether they succeed or fail', async () => {
   const container = await server.newContainer()
   for (const request of everyRequest(container)) {
     if (!request.path.includes('/docs')) continue
@@ -123,7 +123,7 @@ test('Session tokens name a range and a version that grows with every write', as
   assert.equal(headers['x-ms-session-token'], tokens[2])
 })
 
-test('A session token names the range that holds the partition key', async () => {
+test('A session token names the range that contains the partition key', async () => {
   await using db = await mayfly({ clock: 'manual', partitions: 5 })
   const five = testServer(db)
   const container = await five.newContainer()
@@ -162,7 +162,7 @@ test('Answers about items name their container, by its resource id and by its pa
   assert.equal(headers.lsn, String(headers['x-ms-session-token']).split('#')[1])
 })
 
-test('The names of a container in headers are encoded, whatever they are', async () => {
+test('The names of a container are encoded in headers, whatever characters they contain', async () => {
   const { database } = await server.client.databases.create({ id: 'Läden \r\n 日本' })
   const { container } = await database.containers.create({ id: '🪰 "x"', partitionKey: '/pk' })
   const { headers } = await container.items.create({ id: 'one', pk: 'a' })
@@ -179,7 +179,7 @@ test('An item has a resource id of 16 bytes that begins with its container’s, 
   assert.equal(resource!._self, `${_self}docs/${resource!._rid}/`)
 })
 
-test('A feed counts its items in body and header and ends without a continuation', async () => {
+test('A feed shows the number of its items in body and header, and its last page has no continuation', async () => {
   const container = await server.newContainer()
   for (const id of ['1', '2', '3']) await container.items.create({ id, pk: id })
   const path = pathOf(container, 'docs')

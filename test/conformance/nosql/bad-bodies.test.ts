@@ -1,4 +1,4 @@
-/** Bodies that are no item: not JSON, not an object, not UTF-8, too deep or too large. */
+/** Bodies that are not items: not JSON, not an object, not UTF-8, too deep or too large. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -56,7 +56,7 @@ for (const [name, body] of Object.entries(noObjects)) {
   })
 }
 
-/** An item that is `depth` levels deep, itself included. */
+/** An item that is `depth` levels deep, counting the item itself. */
 function nested(depth: number, [open, close]: readonly [string, string]): string {
   return `{"id":"deep","pk":"a","v":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`
 }
@@ -80,7 +80,7 @@ test('Items may be 128 levels deep and no deeper', async () => {
   }
 })
 
-test('Brackets within strings are not levels', async () => {
+test('Brackets within strings do not count as levels', async () => {
   const container = await server.newContainer()
   const { statusCode } = await container.items.create({ id: '1', pk: 'a', text: '[{"\\'.repeat(5000) })
   assert.equal(statusCode, 201)
@@ -118,12 +118,12 @@ test('An item over 2 MB is refused with 413', async () => {
   }
 })
 
-test('The 2 MB are bytes and not letters', async () => {
+test('The limit of 2 MB counts bytes, not characters', async () => {
   const body = `{"id":"big","pk":"a","s":"${'€'.repeat(800_000)}"}`
   await witness.assertRefused(witness.write('create', body), tooLarge)
 })
 
-test('A body of 50 MB is refused with 413 without being kept', async () => {
+test('A body of 50 MB is refused with 413 and not held in memory', async () => {
   const body = Buffer.alloc(50 * 1024 * 1024, 'x')
   await witness.assertRefused(witness.write('create', body), tooLarge)
 })

@@ -1,4 +1,4 @@
-/** Partition keys that are missing, do not fit the container or the item, or are no keys at all. */
+/** Partition keys that are missing, do not fit the container or the item, or are malformed. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -19,7 +19,7 @@ test('An operation on one item without a partition key is refused', async () => 
   }
 })
 
-test('An item whose partition key is not the one of the header is refused with sub-status 1001', async () => {
+test('An item whose partition key differs from the header is refused with sub-status 1001', async () => {
   const mismatch = { status: 400, substatus: 1001, text: /doesn't match the one specified in the header/ }
   const bodies = ['{"id":"one","pk":"b"}', '{"id":"one","pk":1}', '{"id":"one","pk":null}', '{"id":"one"}']
   const nested = ['{"id":"one","pk":{"a":"a"}}', '{"id":"one","pk":["a"]}', '{"id":"one","PK":"a"}']
@@ -44,7 +44,7 @@ test('Values that look alike are different partition keys', async () => {
   }
 })
 
-test('A key with another number of components than the container has is refused with sub-status 1001', async () => {
+test('A key with the wrong number of components is refused with sub-status 1001', async () => {
   const path = pathOf(witness.container, 'docs', 'one')
   for (const key of ['[]', '["a","b"]', '["a","b","c"]']) {
     const refusal = { status: 400, substatus: 1001 }
@@ -54,7 +54,7 @@ test('A key with another number of components than the container has is refused 
   }
 })
 
-test('A key of a hierarchy must be whole for one item and may be a prefix for a feed', async () => {
+test('A hierarchical key must be complete for one item and may be a prefix for a feed', async () => {
   const partitionKey = { paths: ['/tenant', '/user', '/session'], kind: 'MultiHash', version: 2 } as never
   const container = await server.newContainer({ partitionKey })
   await container.items.create({ id: '1', tenant: 't', user: 'u', session: 's' })
@@ -93,7 +93,7 @@ const noKeys: readonly string[] = [
 
 for (const key of noKeys) {
   const shown = key.length > 24 ? `${key.slice(0, 24)}… (${key.length} characters)` : key
-  test(`The header ${shown} is no partition key and is refused`, async () => {
+  test(`The header ${shown} is not a partition key and is refused`, async () => {
     const path = pathOf(witness.container, 'docs', 'one')
     await witness.assertRefused({ path, headers: { [header]: key } }, { status: 400 })
     const request = witness.write('create', { id: 'two', pk: 'a' }, { [header]: key })
@@ -108,6 +108,6 @@ test('A partition key of 2,048 bytes is allowed and one of 2,049 is not', async 
   assert.equal((await container.item('1', pk).read()).resource?.pk, pk)
 })
 
-test('A partition key number beyond what a number can be is refused in the item as well', async () => {
+test('A partition key number beyond the range of numbers is refused in the item as well', async () => {
   await witness.assertRefused(witness.write('create', '{"id":"two","pk":1e400}'), { status: 400 })
 })

@@ -72,7 +72,7 @@ for (const [name, [body, text]] of Object.entries(badItemBodies)) {
   })
 }
 
-test('A replace whose id is not that of the path is refused', async () => {
+test('A replace whose id differs from the path is refused', async () => {
   await witness.assertRefused(witness.write('replace', { id: 'two', pk: 'a' }), { status: 400 })
 })
 
@@ -105,7 +105,7 @@ for (const [name, [id, text]] of Object.entries(badResourceIds)) {
   })
 }
 
-test('A database and a container may have an id of 255 characters, also of many scripts', async () => {
+test('A database and a container may have an id of 255 characters, also from several scripts', async () => {
   for (const id of [byteCount(255), '日'.repeat(255), 'a b+c%20d&e']) {
     const { database } = await server.client.databases.create({ id })
     const { container } = await database.containers.create({ id, partitionKey: '/pk' })

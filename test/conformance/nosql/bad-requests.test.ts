@@ -1,5 +1,5 @@
 /**
- * Requests that are refused before they reach an item: unknown places, wrong signatures, dates, paths and
+ * Requests that are refused before they reach an item: unknown containers, wrong signatures, dates, paths and
  * methods.
  */
 
@@ -15,7 +15,7 @@ const item = { id: 'one', pk: 'a' }
 const itemPath = pathOf(witness.container, 'docs', 'one')
 const keyHeader = { 'x-ms-documentdb-partitionkey': '["a"]' }
 
-test('An unknown container or database is 404 with sub-status 1003 for everything inside', async () => {
+test('An operation inside an unknown container or database is 404 with sub-status 1003', async () => {
   const { database } = witness.container
   for (const owner of [`/dbs/${database.id}/colls/none`, '/dbs/none/colls/items', '/dbs/none/colls/none']) {
     const requests: RawRequest[] = [
@@ -75,7 +75,7 @@ for (const [name, authorization] of Object.entries(wrongTokens)) {
   })
 }
 
-test('Every method needs a signature, and one that is refused changes nothing', async () => {
+test('Every method needs a signature, and a refused request changes nothing', async () => {
   const headers = { ...keyHeader, authorization: undefined }
   const requests: RawRequest[] = [
     { path: '/' },
@@ -95,7 +95,7 @@ test('Every method needs a signature, and one that is refused changes nothing', 
   }
 })
 
-test('A signature may be written with small escapes, with none, or with more than it needs', async () => {
+test('A signature may be percent-encoded in lower case, not at all, or more than necessary', async () => {
   const token = signature(server.db.key, 'GET', itemPath, date)
   const small = token.replace(/%[0-9A-F]{2}/g, escaped => escaped.toLowerCase())
   for (const authorization of [token, small, decodeURIComponent(token), `%74${token.slice(1)}`]) {
@@ -108,7 +108,7 @@ test('A signature may be written with small escapes, with none, or with more tha
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toUTCString()
 
-test('A date more than 15 minutes away is 403, before and after', async () => {
+test('A date more than 15 minutes in the past or in the future is 403', async () => {
   for (const far of [minutes(-16), minutes(16), minutes(-60 * 24 * 365), new Date(0).toUTCString()]) {
     await witness.assertRefused({ path: itemPath, headers: keyHeader, date: far }, { status: 403 })
   }
@@ -122,14 +122,14 @@ test('A date less than 15 minutes away is fine, whatever the clock of the items 
   }
 })
 
-test('A date that cannot be read, or none, is 401', async () => {
+test('A missing or malformed date is 401', async () => {
   for (const unreadable of ['yesterday', '', '2026-13-45', 'Mon, 99 Foo 2026 99:99:99 GMT']) {
     await witness.assertRefused({ path: itemPath, headers: keyHeader, date: unreadable }, { status: 401 })
   }
   await witness.assertRefused({ path: itemPath, headers: { ...keyHeader, 'x-ms-date': undefined } }, { status: 401 })
 })
 
-test('The standard Date header serves where x-ms-date is missing', async () => {
+test('The standard Date header is used if x-ms-date is missing', async () => {
   const headers = { 'x-ms-date': undefined, date }
   assert.equal((await server.send({ path: pathOf(witness.container), headers, date })).status, 200)
 })
@@ -189,7 +189,7 @@ test('Methods that a resource does not have are 405', async () => {
   }
 })
 
-test('Sizes of a page that are no sizes are 400', async () => {
+test('A malformed page size is 400', async () => {
   for (const count of ['0', '-2', '1.5', 'many', '1e400', 'NaN']) {
     const request = { path: `${collection}/docs`, headers: { 'x-ms-max-item-count': count } }
     await witness.assertRefused(request, { status: 400 })
@@ -200,7 +200,7 @@ test('Sizes of a page that are no sizes are 400', async () => {
   }
 })
 
-test('Continuations that were altered or belong elsewhere are 400', async () => {
+test('A continuation that was altered, or belongs to another feed, is 400', async () => {
   const other = await Witness.make(server)
   for (const id of ['x', 'y', 'z']) await other.container.items.create({ id, pk: id })
   const path = pathOf(other.container, 'docs')
@@ -217,7 +217,7 @@ test('Continuations that were altered or belong elsewhere are 400', async () => 
   await other.assertRefused({ path, headers: narrower }, { status: 400, text })
 })
 
-test('A partition key range that is not there is 410, so that clients read the ranges again', async () => {
+test('An unknown partition key range is 410, so that clients read the ranges again', async () => {
   for (const id of ['1', '-1', 'x', '0.5', '1e9']) {
     const headers = { 'x-ms-documentdb-partitionkeyrangeid': id }
     const { status, headers: given } = await server.send({ path: `${collection}/docs`, headers })

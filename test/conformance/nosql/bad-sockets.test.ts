@@ -1,4 +1,4 @@
-/** Bytes that are no request, requests that never end and clients that leave: others do not notice. */
+/** Bytes that are not a request, requests that never end, clients that leave: other clients notice nothing. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -22,7 +22,7 @@ async function open(): Promise<Socket> {
   return socket
 }
 
-/** Sends bytes and collects what comes back until the server closes. */
+/** Sends bytes and collects the answer until the server closes the connection. */
 async function talk(bytes: string | Buffer): Promise<string> {
   const socket = await open()
   let heard = ''
@@ -53,13 +53,13 @@ const garbage: Readonly<Record<string, string | Buffer>> = {
 }
 
 for (const [name, bytes] of Object.entries(garbage)) {
-  test(`A connection that sends ${name} is told so and closed`, async () => {
+  test(`A connection that sends ${name} gets an error and is closed`, async () => {
     assert.match(await talk(bytes), /^HTTP\/1\.1 (400|431) /)
     await assertAnswers()
   })
 }
 
-test('A connection that begins like TLS and goes on like nothing is closed', async () => {
+test('A connection that starts like TLS and continues with garbage is closed', async () => {
   const bytes = Buffer.concat([Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]), randomBytes(600)])
   assert.doesNotMatch(await talk(bytes), /HTTP/)
   await assertAnswers()
@@ -81,7 +81,7 @@ function beginningOfWrite(): string {
   ].join('\r\n')
 }
 
-test('Requests that do not end hold up nobody', async () => {
+test('Requests that never end do not delay other clients', async () => {
   const slow = await Promise.all(Array.from({ length: 50 }, open))
   for (const socket of slow) socket.write(beginningOfWrite())
   const silent = await Promise.all(Array.from({ length: 50 }, open))
@@ -91,7 +91,7 @@ test('Requests that do not end hold up nobody', async () => {
   await assertAnswers()
 })
 
-test('A client that leaves in the middle of its request has written nothing', async () => {
+test('A client that disconnects in the middle of its request writes nothing', async () => {
   for (const leave of ['destroy', 'end', 'resetAndDestroy'] as const) {
     const socket = await open()
     socket.write(beginningOfWrite())
@@ -105,7 +105,7 @@ test('A client that leaves in the middle of its request has written nothing', as
   assert.equal((await container.item('slow', 'a').read()).statusCode, 404)
 })
 
-test('A client that leaves before its answer does no harm', async () => {
+test('A client that disconnects before its answer does no harm', async () => {
   for (let at = 0; at < 20; at++) {
     const socket = await open()
     socket.write(beginningOfWrite().replace('content-length: 1000', 'content-length: 21'))
@@ -133,7 +133,7 @@ function requestText(method: string, path: string, { body = '', connection = 'ke
 const statusesIn = (heard: string) => [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
 const docs = pathOf(container, 'docs')
 
-test('Several requests in one go are answered in order, ours and those of the admin API', async () => {
+test('Pipelined requests are answered in order, those of the protocol and of the admin API', async () => {
   const requests = [
     requestText('GET', '/'),
     requestText('GET', '/dbs/none'),
@@ -160,7 +160,7 @@ test('A request may arrive in pieces of any size', async () => {
     })
     for (let at = 0; at < bytes.length; at += size) {
       socket.write(bytes.subarray(at, at + size))
-      // A turn of the event loop, in which the server, which shares it, reads what was sent.
+      // One turn of the event loop, which the server shares: it reads what was sent.
       await new Promise(resolve => setImmediate(resolve))
     }
     await once(socket, 'close')
@@ -197,7 +197,7 @@ test('A body may arrive in pieces, and the next request with the last of them', 
   assert.equal((await container.item('long', 'a').read()).resource?.s, 'é'.repeat(100_000))
 })
 
-test('A body that is slow to come is taken all the same', async t => {
+test('A body that arrives slowly is accepted', async t => {
   const isGivenUp = Promise.withResolvers<void>()
   const { setTimeout } = machine
   t.mock.method(machine, 'setTimeout', (work: () => void, ms: number) => {
@@ -224,7 +224,7 @@ function oddRequest(body: string): string {
   return requestText('POST', docs).replace(/\r\n\r\n$/, `\r\n${chunked}`)
 }
 
-test('A connection serves plain and odd requests in turn', async () => {
+test('A connection serves requests of the fast lane and of node:http in turn', async () => {
   const socket = await open()
   const odd = oddRequest('{"id":"odd","pk":"a"}')
   const admin = `GET /_mayfly/clock HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`
@@ -238,7 +238,7 @@ test('A connection serves plain and odd requests in turn', async () => {
   socket.destroy()
 })
 
-test('An odd request overtakes no plain one', async () => {
+test('A request for node:http does not overtake one in the fast lane', async () => {
   for (let at = 0; at < 30; at++) {
     const socket = await open()
     socket.setNoDelay(true)
@@ -247,7 +247,7 @@ test('An odd request overtakes no plain one', async () => {
       heard += chunk
     })
     socket.write(requestText('POST', docs, { body: `{"id":"plain ${at}","pk":"a"}` }))
-    // Enough for the server, which shares the event loop, to have read the one and not written it yet.
+    // Long enough for the server, which shares the event loop, to read the first and not yet write its answer.
     for (let turn = 0; turn < at % 3; turn++) await new Promise(resolve => setImmediate(resolve))
     socket.write(`GET /_mayfly/nothing/here HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`)
     await once(socket, 'close')
@@ -255,7 +255,7 @@ test('An odd request overtakes no plain one', async () => {
   }
 })
 
-test('A long odd request behind a plain one arrives whole', async () => {
+test('A long request for node:http behind one in the fast lane arrives complete', async () => {
   const socket = await open()
   socket.write(requestText('GET', '/dbs'))
   await once(socket, 'data')
@@ -266,7 +266,7 @@ test('A long odd request behind a plain one arrives whole', async () => {
   socket.destroy()
 })
 
-test('What several clients send in pieces at the same time is not mixed up', async () => {
+test('Requests that several clients send in pieces at the same time are not mixed up', async () => {
   const clients = await Promise.all(
     Array.from({ length: 20 }, async (_, client) => {
       const body = `{"id":"mixed ${client}","pk":"a","s":"${String.fromCharCode(97 + client).repeat(50_000)}"}`
@@ -286,7 +286,7 @@ test('What several clients send in pieces at the same time is not mixed up', asy
   }
 })
 
-test('A client that breaks off does no harm, whoever serves it', async () => {
+test('A client that aborts does no harm, in the fast lane and in node:http', async () => {
   const odd = oddRequest('{"id":"odd","pk":"a"}')
   for (const texts of [[requestText('GET', '/dbs')], [odd], [requestText('GET', '/dbs'), odd]]) {
     const socket = await open()
@@ -299,7 +299,7 @@ test('A client that breaks off does no harm, whoever serves it', async () => {
   }
 })
 
-test('A client that says that it is done still gets its answer', async () => {
+test('A client that half-closes its connection still gets its answer', async () => {
   const socket = await open()
   let heard = ''
   socket.on('data', chunk => {

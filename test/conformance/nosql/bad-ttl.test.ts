@@ -1,7 +1,4 @@
-/**
- * Times to live that are not allowed, on items and on containers: refused in the service's words, nothing
- * written.
- */
+/** Invalid times to live on items and containers: refused with Azure's text, and nothing is written. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -68,7 +65,7 @@ test('An item ttl is checked even when the container has no default', async () =
   assert.equal((await container.item('one', 'a').read()).statusCode, 404)
 })
 
-test('A whole number is one however it is written', async () => {
+test('A whole number is accepted however it is written', async () => {
   const witness = await Witness.make(server)
   for (const json of ['10', '1e1', '10.0', '100e-1', '-1', '-1.0', '1', '2147483647', '2.147483647e9']) {
     const { status, text } = await server.send(witness.write('upsert', `{"id":"two","pk":"a","ttl":${json}}`))
@@ -93,7 +90,7 @@ test('A ttl of null is accepted by default and refused under strict', async () =
   }
 })
 
-test('A ttl within the item is only data', async () => {
+test('A ttl deeper inside the item is only data', async () => {
   const witness = await Witness.make(server)
   const body = '{"id":"two","pk":"a","inner":{"ttl":0},"list":[{"ttl":"x"}]}'
   assert.equal((await server.send(witness.write('create', body))).status, 201)
@@ -101,7 +98,7 @@ test('A ttl within the item is only data', async () => {
 
 const noneText = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
 
-test('Indexing mode none and a default TTL exclude each other when a container is created', async () => {
+test('A container cannot be created with both indexing mode none and a default TTL', async () => {
   const witness = await Witness.make(server)
   const path = `/dbs/${witness.container.database.id}/colls`
   for (const defaultTtl of [-1, 1000]) {

@@ -1,4 +1,4 @@
-/** Transactional batches: all of their operations or none, over the living and the dead. */
+/** Transactional batches: all operations or none, over living and dead items. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -42,7 +42,7 @@ const batchHeaders = {
   'x-ms-cosmos-batch-atomic': 'True',
 }
 
-test('A batch of every operation answers each of them in order', async () => {
+test('A batch with every kind of operation answers each of them in order', async () => {
   const container = await server.newContainer()
   for (const id of ['r', 'x', 'd', 'p']) await container.items.create({ id, pk: 'a', v: 1 })
   const operations = [
@@ -75,7 +75,7 @@ test('A batch of every operation answers each of them in order', async () => {
   assert.deepEqual(idsOf(await readFeed(server, container)), ['c', 'p', 'r', 'u', 'x'])
 })
 
-test('The items of a batch keep the text of the client', async () => {
+test('The items of a batch keep the text that the client sent', async () => {
   const container = await server.newContainer()
   const body = '[{"operationType":"Create","resourceBody":{ "id":"1","pk":"a","9":1.0,"1":12345678901234567890 } }]'
   const made = await server.send({ method: 'POST', path: pathOf(container, 'docs'), headers: batchHeaders, body })
@@ -112,7 +112,7 @@ const failures: readonly [string, OperationInput, number][] = [
 ]
 
 for (const [name, failing, status] of failures) {
-  test(`A batch with ${name} is undone: ${status} there and 424 everywhere else`, async () => {
+  test(`A batch with ${name} is rolled back: ${status} for that operation and 424 for all others`, async () => {
     const container = await server.newContainer({ uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] } })
     await container.items.create({ id: 'one', pk: 'a', v: 1, email: 'taken' })
     const before = await readFeed(server, container)
@@ -131,21 +131,21 @@ for (const [name, failing, status] of failures) {
   })
 }
 
-test('The first of two failures is the one that counts', async () => {
+test('Of two failures the first one is reported', async () => {
   const container = await server.newContainer()
   assert.deepEqual(statuses(await run(container, [read('none'), create('x', { ttl: 0 })])), [404, 424])
   assert.deepEqual(statuses(await run(container, [create('x', { ttl: 0 }), read('none')])), [400, 424])
   assert.deepEqual(statuses(await run(container, [create('x'), create('x')])), [424, 409], 'operations see each other')
 })
 
-test('A partition key that does not fit says so in its sub-status', async () => {
+test('A wrong partition key has its own sub-status', async () => {
   const container = await server.newContainer()
   const answer = await run(container, [create('1', { pk: 'b' })])
   assert.equal(answer.result[0].subStatusCode, 1001)
   assert.equal(answer.headers['x-ms-substatus'], '1001')
 })
 
-test('A batch over a dead item finds none: 404 and 424s, and nothing is applied', async () => {
+test('A batch that touches a dead item answers 404 and 424s, and nothing is applied', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   await container.items.create({ id: 'dead', pk: 'a', ttl: 10 })
   await container.items.create({ id: 'alive', pk: 'a', v: 1 })
@@ -164,7 +164,7 @@ test('A batch over a dead item finds none: 404 and 424s, and nothing is applied'
   assert.equal((await container.item('dead', 'a').read()).statusCode, 404)
 })
 
-test('Everything a batch writes has one moment', async () => {
+test('All items of a batch are written at one moment', async () => {
   const container = await server.newContainer({ defaultTtl: 10 })
   await run(container, [create('1'), create('2', { ttl: 5 }), create('3', { ttl: -1 })])
   await server.db.clock.advance('5s')
@@ -173,7 +173,7 @@ test('Everything a batch writes has one moment', async () => {
   assert.deepEqual(idsOf(await readFeed(server, container)), ['3'])
 })
 
-test('A read may say which etag it knows; not to be told again is no failure', async () => {
+test('A read with the current etag in If-None-Match answers 304, and the batch succeeds', async () => {
   const container = await server.newContainer()
   const { etag } = await container.items.create({ id: '1', pk: 'a' })
   const answer = await run(container, [create('2'), { ...read('1'), ifNoneMatch: etag } as OperationInput])
@@ -183,7 +183,7 @@ test('A read may say which etag it knows; not to be told again is no failure', a
   assert.equal((await container.item('2', 'a').read()).statusCode, 200, 'nothing was undone')
 })
 
-test('Whoever prefers a minimal answer sees no bodies but those it read', async () => {
+test('With a minimal answer only reads return bodies', async () => {
   const container = await server.newContainer()
   const operations = [create('1'), { ...create('2'), minimalReturnPreference: true }, patch('1', '/v', 1), read('1')]
   const send = (headers: object) =>
@@ -201,7 +201,7 @@ test('Whoever prefers a minimal answer sees no bodies but those it read', async 
   assert.deepEqual(await seen({ prefer: 'return=minimal' }), [false, false, false, true])
 })
 
-test('A batch has a hierarchical partition key as a whole', async () => {
+test('All items of a batch have the same hierarchical partition key, on every level', async () => {
   const partitionKey = { paths: ['/tenant', '/user'], kind: 'MultiHash', version: 2 } as never
   const container = await server.newContainer({ partitionKey, throughput: 20_000 })
   const item = { tenant: 't', user: 'u' }
@@ -217,7 +217,7 @@ test('A batch has a hierarchical partition key as a whole', async () => {
   )
 })
 
-test('A hundred operations are one batch', async () => {
+test('A batch may have a hundred operations', async () => {
   const container = await server.newContainer()
   const answer = await run(
     container,
@@ -265,7 +265,7 @@ test('Bad batches are refused as a whole and change nothing', async () => {
   await witness.assertRefused(request([good], noKey), { status: 400, text: /^PartitionKey value must be supplied/ })
 })
 
-test('Operations that lack what they need fail for themselves', async () => {
+test('A malformed operation answers 400, and its batch is rolled back', async () => {
   const container = await server.newContainer()
   const lacking = [
     { operationType: 'Create' },
@@ -288,7 +288,7 @@ test('Operations that lack what they need fail for themselves', async () => {
   }
 })
 
-test('What a batch reads is bounded, and a batch beyond it is undone', async () => {
+test('A batch that reads too much is rolled back', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'big', pk: 'a', text: 'x'.repeat(1_000_000) })
   const answer = await run(container, [create('new'), ...Array.from({ length: 6 }, () => read('big'))])
@@ -297,7 +297,7 @@ test('What a batch reads is bounded, and a batch beyond it is undone', async () 
   assert.equal((await container.item('new', 'a').read()).statusCode, 404)
 })
 
-test('A failed batch leaves no trace, and a batch that succeeds is the sum of its operations', async () => {
+test('A failed batch leaves no trace, and a successful batch has the effect of its operations', async () => {
   const ids = fc.constantFrom('1', '2', '3', '4')
   const operation = fc.oneof(
     fc.tuple(ids, fc.integer({ min: 0, max: 3 })).map(([id, email]) => create(id, { email })),

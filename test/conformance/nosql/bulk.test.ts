@@ -1,4 +1,4 @@
-/** Bulk requests: many operations in one request, each for itself, over all partitions. */
+/** Bulk requests: many independent operations in one request, over all partitions. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -12,7 +12,7 @@ const manyPartitions = { throughput: 30_000 }
 const create = (id: string, pk: unknown, more = {}): OperationInput =>
   ({ operationType: 'Create', partitionKey: pk, resourceBody: { id, pk, ...more } }) as OperationInput
 
-test('The executor of the SDK does every operation over several partitions, in the order of its input', async () => {
+test('The bulk executor of the SDK runs over several partitions and answers in the order of its input', async () => {
   const container = await server.newContainer(manyPartitions)
   const count = 500
   const made = await container.items.executeBulkOperations(
@@ -42,7 +42,7 @@ test('The executor of the SDK does every operation over several partitions, in t
   )
 })
 
-test('An operation that fails leaves the others alone', async () => {
+test('An operation that fails does not affect the others', async () => {
   const container = await server.newContainer({ ...manyPartitions, defaultTtl: -1 })
   await container.items.create({ id: 'one', pk: 'a', ttl: 10 })
   await container.items.create({ id: 'dead', pk: 'a', ttl: 5 })
@@ -71,7 +71,7 @@ test('An operation that fails leaves the others alone', async () => {
   assert.equal((await container.item('good', 'a').read()).statusCode, 200)
 })
 
-test('Operations on one item happen in their order', async () => {
+test('Operations on one item run in the order of the request', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: '1', pk: 'a', n: 0 })
   const incr = {
@@ -94,7 +94,7 @@ test('Operations on one item happen in their order', async () => {
   )
 })
 
-test('A bulk request may stop at the first failure: 424 for what follows, and what came before stays', async () => {
+test('A bulk request may stop at the first failure: later operations get 424, earlier ones stay', async () => {
   const container = await server.newContainer()
   const operations = [create('1', 'a'), create('2', 'a', { ttl: 0 }), create('3', 'a')]
   const results = await container.items.bulk(operations, { continueOnError: false })
@@ -135,7 +135,7 @@ test('Hierarchical partition keys reach their items', async () => {
   assert.deepEqual([...new Set(results.map(({ statusCode }) => statusCode))], [201])
 })
 
-test('Without a wish for content there is none', async () => {
+test('Without content on write, answers have no bodies', async () => {
   const container = await server.newContainer()
   const options = { contentResponseOnWriteEnabled: false }
   const [made] = await container.items.bulk([create('1', 'a')], {}, options as never)
@@ -144,7 +144,7 @@ test('Without a wish for content there is none', async () => {
   assert.ok(made?.eTag)
 })
 
-test('Requests as other clients send them: a partition key in the header, a range that is gone, operations without a key', async () => {
+test('Bulk requests of other clients: a partition key in the header, a stale range, operations without a key', async () => {
   const container = await server.newContainer()
   const send = (headers: Record<string, string>, body: unknown) =>
     server.send({
@@ -179,7 +179,7 @@ test('A bulk request larger than the service takes is a 413', async () => {
   })
 })
 
-test('What throughput does not allow is a 429 for its operation', async () => {
+test('An operation beyond the throughput gets a 429 of its own', async () => {
   const limited = await startServer({ rateLimit: true })
   const container = await limited.newContainer({ throughput: 400 })
   const results = await newClient(limited.db)

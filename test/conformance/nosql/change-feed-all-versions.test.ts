@@ -1,4 +1,4 @@
-/** The change feed of all versions and deletes: what happened to items, in order, their deaths included. */
+/** The change feed of all versions and deletes: every change of an item, in order, deaths included. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -12,7 +12,7 @@ const server = await startServer()
 
 const logged = (definition = {}) => server.newContainer({ defaultTtl: -1, changeFeedPolicy, ...definition })
 
-test('Every version and delete is told, in order, with what it came from', async () => {
+test('Every version and delete is reported, in order, with the version before it', async () => {
   const container = await logged()
   const iterator = read(container, ChangeFeedStartFrom.Now())
   assert.deepEqual((await drain(iterator)).changes, [])
@@ -67,7 +67,7 @@ test('Every version and delete is told, in order, with what it came from', async
   })
 })
 
-test('A death is told when the item is removed, once, with the item that died', async () => {
+test('A death is reported once, when the item is removed, with the item that died', async () => {
   const container = await logged({ defaultTtl: 10 })
   const iterator = read(container, ChangeFeedStartFrom.Now())
   await drain(iterator)
@@ -87,7 +87,7 @@ test('A death is told when the item is removed, once, with the item that died', 
   assert.deepEqual((await drain(iterator)).changes, [])
 })
 
-test('A death comes before the birth that takes its place', async () => {
+test('A death is reported before the create that replaces the dead item', async () => {
   const container = await logged()
   const iterator = read(container, ChangeFeedStartFrom.Now())
   await drain(iterator)
@@ -98,7 +98,7 @@ test('A death comes before the birth that takes its place', async () => {
   assert.deepEqual(told((await drain(iterator)).changes), ['create one 1', 'expire one', 'create one 2'])
 })
 
-test('Parts of a container tell only what happened there', async () => {
+test('The feed of a part of a container reports only changes in that part', async () => {
   const partitionKey = { paths: ['/tenant', '/user'], kind: 'MultiHash', version: 2 } as never
   const container = await logged({ partitionKey, throughput: 30_000 })
   const whole = read(container, ChangeFeedStartFrom.Now())
@@ -121,7 +121,7 @@ test('Parts of a container tell only what happened there', async () => {
   assert.equal((await drain(whole)).changes.length, 8)
 })
 
-test('It cannot begin before its retention, nor where none was kept', async () => {
+test('The feed cannot start before its retention, or in a container without one', async () => {
   const container = await logged()
   await container.items.create({ id: '1', pk: 'a' })
   const retention = /You must read the change feed from within the retention period\./
@@ -135,7 +135,7 @@ test('It cannot begin before its retention, nor where none was kept', async () =
   await assert.rejects(read(silent, ChangeFeedStartFrom.Now()).readNext(), { code: 400 })
 })
 
-test('What is older than the retention is forgotten, and whoever stopped there is told so', async () => {
+test('Changes older than the retention are forgotten, and a continuation from then is refused', async () => {
   const container = await logged()
   const { continuation } = await drain(read(container, ChangeFeedStartFrom.Now()))
   await container.items.create({ id: '1', pk: 'a', v: 1 })
@@ -148,7 +148,7 @@ test('What is older than the retention is forgotten, and whoever stopped there i
   assert.deepEqual((await drain(read(container, ChangeFeedStartFrom.Continuation(resumed.continuation)))).changes, [])
 })
 
-test('A retention may be given later, and taken away', async () => {
+test('A retention can be added later, and removed', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   await container.items.create({ id: 'before', pk: 'a', v: 1, ttl: 20 })
   const { resource } = await container.read()
@@ -164,7 +164,7 @@ test('A retention may be given later, and taken away', async () => {
   await assert.rejects(iterator.readNext(), { code: 400 })
 })
 
-test('The two feeds do not take each other’s continuations', async () => {
+test('The two feeds refuse each other’s continuations', async () => {
   const container = await logged()
   const etagOf = async (mode: string) => {
     const headers = { 'a-im': mode, 'if-none-match': '*', 'x-ms-cosmos-changefeed-wire-format-version': '2021-09-15' }

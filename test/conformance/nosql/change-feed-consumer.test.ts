@@ -1,4 +1,4 @@
-/** Consumers of the change feed, killed and resumed at random, beside one server that restarts. */
+/** Consumers of the change feed, killed and resumed at random, with one server that restarts. */
 
 import test from 'node:test'
 import { mayfly } from '../../../src/index.ts'

@@ -1,6 +1,6 @@
 /**
- * The change feed of all versions with deaths told at their deadlines: nobody purges, and still they come in
- * order.
+ * The change feed of all versions with deaths reported at their deadlines: nobody purges, and still they come
+ * in order.
  */
 
 import assert from 'node:assert/strict'
@@ -16,12 +16,12 @@ await server.admin('POST', 'purge', { pause: true })
 const logged = (defaultTtl: number) => server.newContainer({ defaultTtl, changeFeedPolicy })
 const changesFromNow = (container: Container) => allVersions(container, ChangeFeedStartFrom.Now())
 
-/** What has happened since the last time. */
+/** The changes since the last call. */
 async function told(iterator: ChangeFeedPullModelIterator<Change>): Promise<string[]> {
   return wordsFor((await drain(iterator)).changes)
 }
 
-test('A death is told at its deadline, to whoever asks', async () => {
+test('A death is in the feed from its deadline on', async () => {
   const container = await logged(-1)
   const iterator = changesFromNow(container)
   await told(iterator)
@@ -32,7 +32,7 @@ test('A death is told at its deadline, to whoever asks', async () => {
   assert.deepEqual(await told(iterator), ['expire short'])
 })
 
-test('A write comes behind every death before it, whichever way it is made', async () => {
+test('Every kind of write comes after all earlier deaths', async () => {
   const container = await logged(-1)
   const iterator = changesFromNow(container)
   await told(iterator)
@@ -55,7 +55,7 @@ test('A write comes behind every death before it, whichever way it is made', asy
   ])
 })
 
-test('More deaths than one sweep takes are all told before the write', async () => {
+test('All deaths are reported before the write, even if they need several sweeps', async () => {
   const container = await logged(60)
   const iterator = changesFromNow(container)
   await told(iterator)
@@ -74,7 +74,7 @@ test('More deaths than one sweep takes are all told before the write', async () 
   assert.deepEqual(new Set(changes.slice(250, 500)), new Set(ids.map(id => `expire ${id}`)))
 })
 
-test('Deaths come in the order of their deadlines, whatever ended each life', async () => {
+test('Deaths come in the order of their deadlines, whether the item’s ttl or the default decided', async () => {
   const container = await logged(40)
   const iterator = changesFromNow(container)
   await told(iterator)

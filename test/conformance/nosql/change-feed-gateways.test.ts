@@ -1,5 +1,5 @@
 /**
- * Consumers of the change feed, killed and resumed at random, beside two servers that share a PostgreSQL and
+ * Consumers of the change feed, killed and resumed at random, with two servers that share a PostgreSQL and
  * restart.
  */
 

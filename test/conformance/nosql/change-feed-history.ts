@@ -2,9 +2,9 @@
  * A random history, and consumers built on the SDK's iterator, killed and resumed at random while items are
  * written, die, are removed, and the server restarts.
  *
- * A consumer keeps what it saw together with its continuation; a kill loses what it read since. Whoever reads
- * all versions must have seen every version, delete and death once and in order; whoever reads the latest
- * ones, the last version of everything that lives.
+ * A consumer saves what it saw together with its continuation; a kill loses what it read since. A reader of
+ * all versions must have seen every version, delete and death once and in order. A reader of the latest
+ * versions must have seen the last version of every living item.
  */
 
 import assert from 'node:assert/strict'
@@ -50,7 +50,7 @@ class Consumer {
     this.#mode = mode
   }
 
-  /** Reads some pages, or all there are; `isKilled` decides before each page is kept. */
+  /** Reads some pages, or all; `isKilled` decides before each page is saved. */
   async run(container: Container, now: () => number, isKilled: () => boolean, maxItemCount: number): Promise<boolean> {
     const changeFeedStartFrom =
       this.#continuation === undefined
@@ -63,7 +63,7 @@ class Consumer {
     })
     while (true) {
       const { statusCode, result, continuationToken } = await iterator.readNext()
-      // The first page of a feed that begins now says where now is; without it everything would be lost.
+      // The first page of a feed that starts now says where now is; without it everything would be lost.
       if (this.#continuation !== undefined && isKilled()) return false
       this.#continuation = continuationToken
       if (statusCode === 304) return true
@@ -86,7 +86,7 @@ function toSeen({ current, metadata }: AnyChange): Seen {
   return { id, pk: partitionKey.pk, lsn, event: timeToLiveExpired === true ? 'expire' : 'delete' }
 }
 
-/** What must have happened to each item, and who lives. */
+/** The expected changes of each item, and which items are alive. */
 class Model {
   readonly events = new Map<string, string[]>()
   readonly living = new Map<string, { n: number; deadline: number }>()
@@ -106,16 +106,16 @@ class Model {
 }
 
 export interface Servers extends AsyncDisposable {
-  /** A server of the one database; with several, not always the same. */
+  /** A server of the database; if there are several, not always the same. */
   any(): Mayfly
-  /** The time of all of them. */
+  /** The time on all servers. */
   now(): number
   advance(seconds: number): Promise<void>
-  /** Ends one and starts it anew. */
+  /** Restarts a server. */
   restart(): Promise<void>
 }
 
-/** Runs a history of so many steps and checks what its consumers saw. */
+/** Runs a history of that many steps and checks what its consumers saw. */
 export async function checkHistory(servers: Servers, seed: number, steps: number): Promise<void> {
   const random = seeded(seed)
   const container = () => newClient(servers.any()).database('d').container('items')
@@ -147,11 +147,11 @@ export async function checkHistory(servers: Servers, seed: number, steps: number
       model.living.delete(name)
     } else if (choice < 18) {
       await servers.advance(1 + random(4))
-      // A time that nobody has seen would be forgotten by a restart.
+      // A restart would forget a time that nobody has seen.
       await container().item('nobody', 'p').read()
     } else if (choice === 18) await servers.any().purge()
     else if (random(4) === 0) await servers.restart()
-    // A clock that begins anew begins with the machine's, which may have gone further.
+    // A new clock starts with the machine's time, which may be later.
     model.bury(now())
     if (random(3) === 0) await consume(() => random(3) === 0)
   }

@@ -1,6 +1,6 @@
 /**
- * The change feed of latest versions: where it may begin, what part of a container it is about, and that the
- * dead are not in it.
+ * The change feed of latest versions: where it may start, which part of a container it covers, and that it
+ * contains no dead items.
  */
 
 import assert from 'node:assert/strict'
@@ -61,7 +61,7 @@ for (const throughput of [400, 30_000]) {
   })
 }
 
-test('An item of the feed is the item, with the number of its change behind it', async () => {
+test('An item of the feed is the item itself, followed by the number of its change', async () => {
   const container = await server.newContainer()
   const { resource } = await container.items.create({ id: '1', pk: 'a', v: 1 })
   const { changes } = await fromBeginning(container)
@@ -71,7 +71,7 @@ test('An item of the feed is the item, with the number of its change behind it',
   assert.ok(_lsn > 0)
 })
 
-test('Pages are as small as asked for and lose nothing between them', async () => {
+test('Pages are as small as requested, and nothing is lost between them', async () => {
   const container = await server.newContainer()
   await fill(container, 25)
   const iterator = read(container, ChangeFeedStartFrom.Beginning(), { maxItemCount: 4 })
@@ -82,7 +82,7 @@ test('Pages are as small as asked for and lose nothing between them', async () =
     if (statusCode === 304) break
     sizes.push(result.length)
     ids.push(...result.map(({ id }) => id))
-    // Writes between the pages come at the end.
+    // Writes made between the pages come at the end.
     if (sizes.length === 2) await container.items.upsert({ id: '24', pk: 'p4', v: 9 })
   }
   assert.deepEqual(sizes, [4, 4, 4, 4, 4, 4, 1])
@@ -92,7 +92,7 @@ test('Pages are as small as asked for and lose nothing between them', async () =
   )
 })
 
-test('From now on only what comes later is seen', async () => {
+test('A feed that starts now shows only later changes', async () => {
   const container = await server.newContainer()
   await fill(container, 5)
   const iterator = read(container, ChangeFeedStartFrom.Now())
@@ -101,7 +101,7 @@ test('From now on only what comes later is seen', async () => {
   assert.deepEqual(idsOf((await drain(iterator)).changes), ['later'])
 })
 
-test('From a time on, what was written in that second or later is seen', async () => {
+test('A feed that starts at a time shows items written in that second or later', async () => {
   const container = await server.newContainer()
   await fill(container, 3)
   await server.db.clock.advance('10s')
@@ -119,7 +119,7 @@ test('From a time on, what was written in that second or later is seen', async (
   assert.deepEqual((await drain(read(container, ChangeFeedStartFrom.Time(future)))).changes, [])
 })
 
-test('Feed ranges are parts that make up the whole', async () => {
+test('Feed ranges together cover the whole container', async () => {
   const container = await server.newContainer({ throughput: 30_000 })
   await fill(container, 40)
   const seen: string[] = []
@@ -132,7 +132,7 @@ test('Feed ranges are parts that make up the whole', async () => {
   assert.equal(new Set(seen).size, 40)
 })
 
-test('A hierarchical key is read as a whole and by its prefixes', async () => {
+test('The feed can be read for a whole hierarchical key and for its prefixes', async () => {
   const partitionKey = { paths: ['/tenant', '/user'], kind: 'MultiHash', version: 2 } as never
   const container = await server.newContainer({ partitionKey, throughput: 30_000, defaultTtl: -1 })
   for (const tenant of ['t1', 't2']) {
@@ -152,7 +152,7 @@ test('A hierarchical key is read as a whole and by its prefixes', async () => {
   ])
 })
 
-test('The dead are never in the feed, removed or not, and leave no gap in it', async () => {
+test('Dead items are never in the feed, removed or not, and leave no gap in it', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   for (let n = 0; n < 30; n++)
     await container.items.create({ id: String(n), pk: 'a', v: 1, ttl: n % 3 === 0 ? -1 : 10 })
@@ -177,7 +177,7 @@ test('The dead are never in the feed, removed or not, and leave no gap in it', a
   assert.equal((await fromBeginning(container)).changes.length, 11)
 })
 
-test('A long stretch of what may not be seen does not end the feed', async () => {
+test('A long run of dead items does not end the feed', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   const items = Array.from({ length: 6000 }, (_, n) => ({
     operationType: 'Create',
@@ -199,7 +199,7 @@ test('The older iterator of the SDK reads the same feed', async () => {
   assert.deepEqual((await iterator.fetchNext()).result, [])
 })
 
-test('A container made anew has a feed of its own', async () => {
+test('A container that is deleted and created again has a new feed', async () => {
   const container = await server.newContainer()
   await fill(container, 3)
   const { continuation } = await fromBeginning(container)
@@ -238,7 +238,7 @@ test('Bad requests for changes are refused', async () => {
   )
 })
 
-test('An answer without news has an etag, a charge and no body', async () => {
+test('An answer without changes has an etag, a charge and no body', async () => {
   const container = await server.newContainer()
   const { status, headers, text } = await server.send({
     path: pathOf(container, 'docs'),

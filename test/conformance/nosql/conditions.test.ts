@@ -1,4 +1,4 @@
-/** Etags and the conditions made with them, and answers that leave the item out. */
+/** Etags, conditional requests, and answers that leave the item out. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -19,7 +19,7 @@ async function containerWithItem(): Promise<{ container: Container; etag: string
 
 const ifMatch = (condition: string) => ({ accessCondition: { type: 'IfMatch', condition } })
 
-test('The etag of an item is quoted, stands in header and body, and changes with every write', async () => {
+test('The etag of an item is quoted, is in header and body, and changes with every write', async () => {
   const container = await server.newContainer()
   const seen = new Set<string>()
   const note = ({ etag, resource }: { etag: string; resource?: { _etag: string } | undefined }) => {
@@ -38,7 +38,7 @@ test('The etag of an item is quoted, stands in header and body, and changes with
   assert.equal(seen.size, 5, 'a read changes nothing')
 })
 
-test('A read with the present etag is 304 without a body, and with another it is 200', async () => {
+test('A read with the current etag is 304 without a body, and with another it is 200', async () => {
   const { container, etag } = await containerWithItem()
   const get = (known: string) =>
     server.send({ path: pathOf(container, 'docs', 'one'), headers: { ...keyHeader, 'if-none-match': known } })
@@ -53,14 +53,14 @@ test('A read with the present etag is 304 without a body, and with another it is
   assert.equal((await get(etag)).status, 200)
 })
 
-test('The SDK takes a 304 for an answer', async () => {
+test('The SDK accepts a 304 as an answer', async () => {
   const { container, etag } = await containerWithItem()
   const condition = { accessCondition: { type: 'IfNoneMatch', condition: etag } }
   const { statusCode } = await container.item('one', 'a').read(condition)
   assert.equal(statusCode, 304)
 })
 
-test('A replace, a delete and an upsert go through with the present etag or any', async () => {
+test('A replace, a delete and an upsert succeed with the current etag or with *', async () => {
   const { container, etag } = await containerWithItem()
   const first = await container.item('one', 'a').replace({ ...item, v: 1 }, ifMatch(etag))
   assert.equal(first.statusCode, 200)
@@ -82,7 +82,7 @@ test('A replace, a delete and an upsert with an older etag are 412 and change no
   assert.deepEqual((await container.item('one', 'a').read()).resource, before)
 })
 
-test('An etag of one container means nothing in another, also not in one of the same name made later', async () => {
+test('An etag of one container does not match in another, nor in a later one of the same name', async () => {
   const { container, etag } = await containerWithItem()
   const other = await containerWithItem()
   assert.equal(await failureOf(other.container.item('one', 'a').replace(item, ifMatch(etag))), 412)
@@ -103,7 +103,7 @@ test('Of two writers with the same etag one wins', async () => {
   assert.deepEqual([...new Set(losers.map(({ reason }) => reason.code))], [412])
 })
 
-test('Of many creates of one id at once one wins', async () => {
+test('Of many concurrent creates of the same id, one wins', async () => {
   const container = await server.newContainer()
   const attempts = await Promise.allSettled(
     Array.from({ length: 20 }, (_, by) => container.items.create({ ...item, by })),

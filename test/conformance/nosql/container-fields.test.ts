@@ -1,4 +1,4 @@
-/** Every field of a container's definition comes back completed as the service completes it. */
+/** Every field of a container's definition comes back completed, as Azure completes it. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -7,8 +7,8 @@ import { pathOf, startServer } from '../../support/start-server.ts'
 const server = await startServer()
 
 /**
- * What comes back for a definition: in the create answer, in the read and after a replace by itself, all the
- * same.
+ * The definition that comes back. It is the same in the create answer, in a read, and after a replace with
+ * itself.
  */
 async function roundTrip(fields: object): Promise<Record<string, unknown>> {
   const database = await server.newDatabase()
@@ -122,7 +122,7 @@ for (const [name, [given, returned]] of Object.entries(policies)) {
   })
 }
 
-test('Fields that the service does not know are passed over', async () => {
+test('Fields that Azure does not know are ignored', async () => {
   const resource = await roundTrip({ colour: 'green', constructor: 1 })
   assert.equal('colour' in resource, false)
   assert.equal(Object.hasOwn(resource, 'constructor'), false)

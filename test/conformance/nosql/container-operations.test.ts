@@ -1,5 +1,5 @@
 /**
- * What concerns a container as a whole: deleting a partition key, many items at once, conflicts, a change of
+ * Operations on a container as a whole: deleting a partition key, many items at once, conflicts, a change of
  * its indexes.
  */
 
@@ -45,7 +45,7 @@ test('A hierarchical key is deleted as a whole', async () => {
   assert.equal(await failureOf(container.deleteAllItemsForPartitionKey(['t'])), 400)
 })
 
-test('Deleting a partition key needs one, and is no other operation', async () => {
+test('Deleting by partition key needs a key, and an unknown operation is 404', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: '1', pk: 'a' })
   const send = (name: string, headers = {}) => {
@@ -67,7 +67,7 @@ function signatureOf(container: Container, date: string): string {
   return signature(server.db.key, 'POST', pathOf(container), date)
 }
 
-test('Many items by id and key, as the SDKs of other languages ask for them', async () => {
+test('Many items are read by id and key with the queries of other SDKs', async () => {
   const container = await server.newContainer({ throughput: 20_000, defaultTtl: -1 })
   for (let n = 0; n < 20; n++)
     await container.items.create({ id: String(n), pk: `p${n % 7}`, ttl: n % 2 === 0 ? 10 : -1 })
@@ -96,7 +96,7 @@ test('Many items by id and key, as the SDKs of other languages ask for them', as
   }
   const living = Array.from({ length: 10 }, (_, n) => String(2 * n + 1)).sort()
   assert.deepEqual(idsOf(found), living)
-  // Where the id is the partition key they ask for a list of ids.
+  // If the id is the partition key, they ask for a list of ids.
   const byId = await server.newContainer({ partitionKey: '/id' })
   for (let n = 0; n < 5; n++) await byId.items.create({ id: String(n) })
   const { resources } = await byId.items.query('SELECT * FROM c WHERE c.id IN ("1", "3", "9")').fetchAll()
@@ -114,7 +114,7 @@ test('The feed of conflicts is empty, and a conflict is not found', async () => 
   assert.equal(await failureOf(container.database.container('none').conflicts.readAll().fetchAll()), 404)
 })
 
-test('A changed indexing policy shows how far its indexes are', async () => {
+test('A changed indexing policy shows the progress of its indexes', async () => {
   const container = await server.newContainer()
   await createAll(
     container,

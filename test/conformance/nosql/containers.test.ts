@@ -1,6 +1,6 @@
 /**
- * Containers through the SDK: made, read back, replaced, listed and deleted, with every setting of the
- * default TTL.
+ * Containers through the SDK: created, read, replaced, listed and deleted, with every setting of the default
+ * TTL.
  */
 
 import assert from 'node:assert/strict'
@@ -55,12 +55,12 @@ for (const [name, defaultTtl] of [
   })
 }
 
-test('A container made without a default TTL has no such property at all', async () => {
+test('A container created without a default TTL does not have the property', async () => {
   const container = await newOrders()
   assert.equal('defaultTtl' in (await definitionOf(container)), false)
 })
 
-test('A container made with a null default TTL is one without', async () => {
+test('A container created with a null default TTL has no default', async () => {
   const database = await server.newDatabase()
   const answer = await server.send({
     method: 'POST',
@@ -118,7 +118,7 @@ test('A replace with the etag of an older definition is refused and changes noth
   assert.equal((await definitionOf(container)).defaultTtl, 50)
 })
 
-test('A container of a name that is taken is a conflict, and createIfNotExists finds the one that is there', async () => {
+test('Creating a container with a taken name is a conflict, and createIfNotExists finds the existing one', async () => {
   const container = await newOrders(77)
   const { database } = container
   const definition = { id: 'orders', partitionKey: '/customerId' }
@@ -144,7 +144,7 @@ test('A deleted container is gone, and its name can be used again for an empty o
   assert.equal((await again.container.item('1', 'a').read()).statusCode, 404)
 })
 
-test('Containers are listed in pages, each once, in the order they were made', async () => {
+test('Containers are listed in pages, each once, in the order of their creation', async () => {
   const database = await server.newDatabase()
   const ids = ['one', 'two', 'three', 'four', 'five']
   for (const id of ids) await database.containers.create({ id, partitionKey: '/pk' })

@@ -1,6 +1,6 @@
 /**
- * Hierarchical partition keys of one to three levels: whole keys, prefixes, and queries over the living part
- * of them.
+ * Hierarchical partition keys of one to three levels: whole keys, prefixes, and queries over their living
+ * items.
  */
 
 import assert from 'node:assert/strict'
@@ -68,7 +68,7 @@ for (const levels of [1, 2, 3]) {
   })
 }
 
-test('The filter names the key as well: a prefix of it, or all', async () => {
+test('A filter may name the whole key or a prefix of it', async () => {
   const container = await filled(3)
   assert.deepEqual(await ids(container, "SELECT * FROM c WHERE c.tenant = 't1' AND c.user = 'u2'"), [
     't1-u2-1',
@@ -95,7 +95,7 @@ test('Feeds take a prefix too', async () => {
   )
 })
 
-test('Point operations need the whole key; more levels than there are is a bad request', async () => {
+test('Point operations need the whole key, and a key with too many levels is a bad request', async () => {
   const container = await filled(2)
   const read = (key: string) =>
     server.send({ path: pathOf(container, 'docs', 't1-u1-1'), headers: { 'x-ms-documentdb-partitionkey': key } })

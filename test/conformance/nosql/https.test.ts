@@ -43,7 +43,7 @@ test('The certificate is one that can be trusted as an authority, and holds no p
   assert.ok(certificate.checkIP('::1'))
 })
 
-test('A client that trusts the certificate speaks https, by name and by address, on the port of http', async () => {
+test('A client that trusts the certificate can use https, by name and by address, on the http port', async () => {
   const ca = await certificateOf(server.db.endpoint)
   assert.equal(await aliveOverHttps({ host: '127.0.0.1', port, ca }), 200)
   assert.equal(await aliveOverHttps({ host: 'localhost', port, ca }), 200)
@@ -58,7 +58,7 @@ test('A client that does not trust the certificate, or expects another name, ref
   })
 })
 
-test('The SDK works over https and is led back to https', async () => {
+test('The SDK works over https, and the account document leads it back to https', async () => {
   const ca = await certificateOf(server.db.endpoint)
   const endpoint = `https://localhost:${port}`
   const agent = new Agent({ ca, keepAlive: true })

@@ -1,6 +1,6 @@
 /**
- * Items under partition keys of every kind: values, paths, hierarchies, none at all, and containers from
- * before them.
+ * Items with partition keys of every kind: values, paths, hierarchies, no key, and containers from before
+ * partition keys existed.
  */
 
 import assert from 'node:assert/strict'
@@ -58,7 +58,7 @@ for (const version of [1, 2] as const) {
   })
 }
 
-test('A path may lead into the item and be quoted', async () => {
+test('The path of a partition key may be nested and quoted', async () => {
   const nested = await server.newContainer({ partitionKey: '/address/city' })
   await nested.items.create({ id: '1', address: { city: 'Bern' } })
   assert.equal((await nested.item('1', 'Bern').read()).statusCode, 200)
@@ -90,7 +90,7 @@ test('A hierarchical key addresses an item by all its levels', async () => {
   assert.equal((await readFeed(server, container)).length, 0)
 })
 
-test('A hierarchical key may have levels that the item does not have', async () => {
+test('An item may lack some levels of a hierarchical key', async () => {
   const partitionKey = { paths: ['/tenant', '/user'], kind: 'MultiHash', version: 2 } as never
   const container = await server.newContainer({ partitionKey })
   const { statusCode } = await container.items.create({ id: '1', tenant: 't' })
@@ -99,7 +99,7 @@ test('A hierarchical key may have levels that the item does not have', async () 
   assert.equal((await container.item('1', key).read()).statusCode, 200)
 })
 
-test('A container made by the SDK without a partition key keeps all its items in one partition', async () => {
+test('A container that the SDK creates without a partition key keeps all its items in one partition', async () => {
   const database = await server.newDatabase()
   const { container, resource } = await database.containers.create({ id: 'plain' })
   assert.deepEqual(resource?.partitionKey?.paths, ['/_partitionKey'])
@@ -108,7 +108,7 @@ test('A container made by the SDK without a partition key keeps all its items in
   assert.equal(await failureOf(container.items.create({ id: '1' })), 409)
 })
 
-/** As clients made them before partition keys: an old version of the protocol and no key. */
+/** Creates a container as old clients did: an old version of the protocol and no partition key. */
 async function legacyContainer() {
   const database = await server.newDatabase()
   const made = await server.send({
@@ -121,7 +121,7 @@ async function legacyContainer() {
   return { container: database.container('legacy'), definition: made.json }
 }
 
-test('A container from before partition keys has the key of the system, and the SDK works with it', async () => {
+test('A container from before partition keys has a system key, and the SDK works with it', async () => {
   const { container, definition } = await legacyContainer()
   assert.deepEqual(definition.partitionKey, { paths: ['/_partitionKey'], kind: 'Hash', systemKey: true })
   assert.equal((await container.items.create({ id: '1', v: 1 })).statusCode, 201)
@@ -134,7 +134,7 @@ test('A container from before partition keys has the key of the system, and the 
   assert.equal((await container.item('1').read()).statusCode, 404)
 })
 
-test('A container from before partition keys serves clients that name none', async () => {
+test('A container from before partition keys serves clients that send no partition key', async () => {
   const { container } = await legacyContainer()
   const headers = { 'x-ms-version': '2018-06-18' }
   const path = pathOf(container, 'docs')
@@ -145,7 +145,7 @@ test('A container from before partition keys serves clients that name none', asy
   assert.equal((await server.send({ method: 'DELETE', path: `${path}/1`, headers })).status, 204)
 })
 
-test('A container from before partition keys takes patches, batches, bulk requests and its own deletion', async () => {
+test('A container from before partition keys accepts patches, batches, bulk requests and its deletion', async () => {
   const { container } = await legacyContainer()
   await container.items.create({ id: '1', v: 1, ttl: 10 })
   assert.equal((await container.item('1').patch([{ op: 'incr', path: '/v', value: 1 }])).resource?.v, 2)
@@ -162,7 +162,7 @@ test('A container from before partition keys takes patches, batches, bulk reques
   assert.equal((await container.items.batch([unique])).result?.[0]?.statusCode, 404)
 })
 
-test('A container without a partition key is refused by the present version of the protocol', async () => {
+test('The current version of the protocol refuses a container without a partition key', async () => {
   const database = await server.newDatabase()
   const { status } = await server.send({ method: 'POST', path: `/dbs/${database.id}/colls`, body: { id: 'x' } })
   assert.equal(status, 400)

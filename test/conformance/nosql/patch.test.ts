@@ -1,7 +1,4 @@
-/**
- * Partial updates through the SDK: what they make, under which conditions, and what they do to an item's
- * life.
- */
+/** Patches through the SDK: their results, their conditions, and how they affect an item's lifespan. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -22,7 +19,7 @@ async function containerWith(item: object, definition = {}): Promise<Container> 
 const patch = (container: Container, body: PatchRequestBody, options = {}) =>
   container.item('one', 'a').patch(body, options)
 
-test('A patch of every kind answers with the whole item, a new etag, and what a read finds', async () => {
+test('Every kind of patch answers with the whole item, as a read finds it, and a new etag', async () => {
   const container = await containerWith({ n: 1, tags: ['x'], address: { city: 'Bern' }, old: true, from: 'here' })
   const before = (await container.item('one', 'a').read()).resource
   await server.db.clock.advance('5s')
@@ -57,7 +54,7 @@ test('A patch of every kind answers with the whole item, a new etag, and what a 
   assert.deepEqual((await container.item('one', 'a').read()).resource, resource)
 })
 
-test('What a patch does not touch keeps its text', async () => {
+test('Values that a patch does not touch keep their text', async () => {
   const container = await server.newContainer()
   const path = pathOf(container, 'docs')
   const body = '{"id":"one","pk":"a","9":1.00,"1":12345678901234567890,"a" : { "b": 1e2 }}'
@@ -73,7 +70,7 @@ test('What a patch does not touch keeps its text', async () => {
   assert.ok(answer.text.startsWith(start), answer.text)
 })
 
-test('A patch that prefers a minimal answer gets none', async () => {
+test('A patch that prefers a minimal answer gets no body', async () => {
   const container = await containerWith({})
   const answer = await server.send({
     method: 'PATCH',
@@ -86,7 +83,7 @@ test('A patch that prefers a minimal answer gets none', async () => {
   assert.equal(answer.headers.etag, (await container.item('one', 'a').read()).etag)
 })
 
-test('A condition decides over the item that is there', async () => {
+test('A condition is evaluated on the current item', async () => {
   const container = await containerWith({ n: 3, tags: ['x'] })
   const operations: PatchOperation[] = [{ op: 'incr', path: '/n', value: 1 }]
   const tryWith = (condition: string) => patch(container, { operations, condition })
@@ -116,7 +113,7 @@ test('A condition decides over the item that is there', async () => {
   assert.equal((await container.item('one', 'a').read()).resource?.n, 7)
 })
 
-test('A patch with an etag goes through while the item has it', async () => {
+test('A patch with an etag succeeds as long as the item has that etag', async () => {
   const container = await containerWith({ n: 0 })
   const { etag } = await container.item('one', 'a').read()
   const operations: PatchOperation[] = [{ op: 'incr', path: '/n', value: 1 }]
@@ -127,13 +124,13 @@ test('A patch with an etag goes through while the item has it', async () => {
   assert.equal((await container.item('one', 'a').read()).resource?.n, 2)
 })
 
-test('Increments at once all count', async () => {
+test('Concurrent increments all take effect', async () => {
   const container = await containerWith({ n: 0 })
   await Promise.all(Array.from({ length: 30 }, () => patch(container, [{ op: 'incr', path: '/n', value: 1 }])))
   assert.equal((await container.item('one', 'a').read()).resource?.n, 30)
 })
 
-test('A patch restarts the life of an item, and may change how long it is', async () => {
+test('A patch restarts the life of an item, and may change its ttl', async () => {
   const container = await containerWith({ ttl: 10 }, { defaultTtl: 100 })
   const state = async () => (await container.item('one', 'a').read()).statusCode
   await server.db.clock.advance('9s')
@@ -170,7 +167,7 @@ test('A dead item cannot be patched: 404, whatever its etag or the condition', a
   assert.equal(await failureOf(patch(container, operations)), 404)
 })
 
-test('A patch obeys unique keys, also those of the dead', async () => {
+test('A patch obeys unique keys, and may take those of dead items', async () => {
   const container = await containerWith(
     { email: 'ann@x' },
     { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] } },
@@ -182,7 +179,7 @@ test('A patch obeys unique keys, also those of the dead', async () => {
   assert.equal((await patch(container, take)).resource?.email, 'bob@x')
 })
 
-test('The partition key cannot be patched away', async () => {
+test('A patch cannot change the partition key', async () => {
   const container = await server.newContainer({ partitionKey: '/address/city' })
   await container.items.create({ id: 'one', address: { city: 'Bern' } })
   const item = container.item('one', 'Bern')
@@ -240,7 +237,7 @@ test('Bad patches change nothing', async () => {
   )
 })
 
-test('An item that would become too large is refused', async () => {
+test('A patch that would make an item too large is refused', async () => {
   const container = await containerWith({ text: 'x'.repeat(1024 * 1024) })
   assert.equal(await failureOf(patch(container, [{ op: 'set', path: '/more', value: 'y'.repeat(1024 * 1024) }])), 413)
   assert.equal((await container.item('one', 'a').read()).resource?.more, undefined)

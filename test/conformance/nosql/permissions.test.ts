@@ -1,4 +1,4 @@
-/** Users, their permissions, and what a token lets its bearer do and what not. */
+/** Users, permissions, and what a resource token allows. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -15,14 +15,14 @@ async function permit(container: Container, permission: Partial<PermissionDefini
   return (resource as unknown as { _token: string })._token
 }
 
-/** The container as somebody sees it who has only the token. */
+/** The container as seen by a client that has only the token. */
 function through(container: Container, token: string): Container {
   const resourceTokens = { [container.id]: token }
   const options = { endpoint: server.db.endpoint, resourceTokens, connectionPolicy: { enableEndpointDiscovery: false } }
   return new CosmosClient(options).database(container.database.id).container(container.id)
 }
 
-test('Users and permissions live as resources do, and may be renamed', async () => {
+test('Users and permissions can be created, read, listed, replaced, deleted and renamed', async () => {
   const container = await server.newContainer()
   const { database } = container
   const { resource: made, user } = await database.users.create({ id: 'ann' })
@@ -55,7 +55,7 @@ test('Users and permissions live as resources do, and may be renamed', async () 
   assert.deepEqual((await bob.permissions.readAll().fetchAll()).resources, [], 'another user has other permissions')
 })
 
-test('A token for everything opens its container and nothing else', async () => {
+test('A token for all operations gives access to its container and nothing else', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   const other = (await container.database.containers.create({ id: 'other', partitionKey: '/pk' })).container
   const token = await permit(container, {})
@@ -79,7 +79,7 @@ test('A token for everything opens its container and nothing else', async () => 
   }
 })
 
-test('A token for reading only reads', async () => {
+test('A read token cannot write', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: '1', pk: 'a' })
   const token = await permit(container, { permissionMode: 'read' as never })
@@ -96,7 +96,7 @@ test('A token for reading only reads', async () => {
   ]) {
     assert.equal(await failureOf(attempt()), 403)
   }
-  // A write that calls itself a query is answered as a query or not at all.
+  // A write that claims to be a query is answered as a query or refused.
   await container.scripts.storedProcedures.create({ id: 'p', body: 'function () {}' })
   const key = { 'x-ms-documentdb-partitionkey': '["a"]' }
   for (const claim of [
@@ -131,7 +131,7 @@ test('A token for reading only reads', async () => {
   assert.equal((await container.items.readAll().fetchAll()).resources.length, 1)
 })
 
-test('A token for one partition key stays within it, whatever the request', async () => {
+test('A token for one partition key gives access to that key only, whatever the request', async () => {
   const container = await server.newContainer()
   for (const pk of ['a', 'b']) await container.items.create({ id: '1', pk })
   const token = await permit(container, { resourcePartitionKey: ['a'] as never })
@@ -166,7 +166,7 @@ test('A token for one partition key stays within it, whatever the request', asyn
   assertServiceError(await server.send({ ...script, headers }), 403)
 })
 
-test('A token that was altered or is none is refused', async () => {
+test('An altered or malformed token is refused', async () => {
   const container = await server.newContainer()
   const get = (authorization: string) => server.send({ path: pathOf(container, 'docs'), headers: { authorization } })
   const token = await permit(container, {}, { resourceTokenExpirySeconds: 10 })

@@ -1,4 +1,4 @@
-/** The words with which the service refuses, and what a refusal costs. */
+/** The texts of Azure's refusals, and what a refusal costs. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -57,7 +57,7 @@ test('Refused reads and writes of items say why, and cost what they would have c
   assert.ok(patchRu > 1, `${patchRu}`)
 })
 
-test('A database that is not there is missed itself, and as an owner it is missed with another number', async () => {
+test('An unknown database is 404 with one sub-status, and as the owner of a resource with another', async () => {
   const free = async (request: RawRequest, substatus: number) => {
     const [text, ru] = await refusal(request, 404, substatus)
     assert.equal(ru, 0)
@@ -79,7 +79,7 @@ test('A database that is not there is missed itself, and as an owner it is misse
   assert.equal(await free({ path: pathOf(container, 'conflicts', '1') }, 0), itemMissing)
 })
 
-test('A name that is taken is refused', async () => {
+test('Creating a database or container with a taken name is refused', async () => {
   const container = await server.newContainer()
   const { id } = container.database
   assert.deepEqual(await refusal({ method: 'POST', path: '/dbs', body: { id } }, 409), [nameTaken, 0])
@@ -87,7 +87,7 @@ test('A name that is taken is refused', async () => {
   assert.deepEqual(await refusal({ method: 'POST', path: `/dbs/${id}/colls`, body }, 409), [nameTaken, 0])
 })
 
-test('A collection of the Mongo API is no container, but its name is taken', async () => {
+test('A collection of the Mongo API is not a container, but its name is taken', async () => {
   await using mongo = await MongoClient.connect(server.db.mongoUri!)
   const { id } = await server.newDatabase()
   await mongo.db(id).createCollection('c')
@@ -97,7 +97,7 @@ test('A collection of the Mongo API is no container, but its name is taken', asy
   assert.deepEqual(await refusal({ method: 'POST', path: `/dbs/${id}/colls`, body }, 409), [nameTaken, 0])
 })
 
-test('The admin API and the library miss a database and a container with the same words', async () => {
+test('The admin API and the library report an unknown database or container with the same text', async () => {
   const { id } = await server.newDatabase()
   const missed = { code: 'namespace_not_found', message: ownerMissing }
   for (const [method, path, body] of [

@@ -1,6 +1,6 @@
 /**
- * Stored procedures, triggers and user-defined functions as resources: made, read, listed, queried, replaced
- * and deleted.
+ * Stored procedures, triggers and user-defined functions as resources: created, read, listed, queried,
+ * replaced and deleted.
  */
 
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ const kinds = [
 const scriptsOf = (container: Container): any => container.scripts
 
 for (const { kind, feed, many, one, more, max, mark } of kinds) {
-  test(`/${kind} live as resources do`, async () => {
+  test(`/${kind} can be created, read, listed, queried, replaced and deleted`, async () => {
     const container = await server.newContainer()
     const scripts = scriptsOf(container)
     const body = 'function () { return "ä"; }'
@@ -74,7 +74,7 @@ for (const { kind, feed, many, one, more, max, mark } of kinds) {
     assert.deepEqual(await names(), ['two'])
   })
 
-  test(`/${kind} belong to one container, and go with it`, async () => {
+  test(`/${kind} belong to one container, and are deleted with it`, async () => {
     const container = await server.newContainer()
     const other = await container.database.containers.create({ id: 'other', partitionKey: '/pk' })
     await scriptsOf(container)[many].create({ id: 'one', body: 'function () {}', ...more })
@@ -85,7 +85,7 @@ for (const { kind, feed, many, one, more, max, mark } of kinds) {
     assert.deepEqual((await scriptsOf(container)[many].readAll().fetchAll()).resources, [])
   })
 
-  test(`/${kind} are not without bounds`, async () => {
+  test(`/${kind} are limited in size`, async () => {
     const container = await server.newContainer()
     const scripts = scriptsOf(container)
     for (let n = 0; n < max; n++) await scripts[many].create({ id: String(n), body: 'function () {}', ...more })

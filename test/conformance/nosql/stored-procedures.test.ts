@@ -1,4 +1,4 @@
-/** Stored procedures through the SDK: one transaction per partition key, over the living, with rollback. */
+/** Stored procedures through the SDK: one transaction per partition key, over living items, with rollback. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -8,7 +8,7 @@ import { idsOf, pathOf, readFeed, startServer } from '../../support/start-server
 
 const server = await startServer()
 
-/** A container with procedures by name; their text is the function's. */
+/** A container with procedures by name; the text of each is that of its function. */
 async function withProcedures(
   procedures: Record<string, string>,
   definition: Partial<ContainerRequest> = {},
@@ -28,7 +28,7 @@ const failure = (container: Container, id: string, ...args: unknown[]) =>
     error => error as { code: number; substatus?: number; message: string },
   )
 
-test('A procedure gets its arguments and answers with any JSON', async () => {
+test('A procedure gets its arguments and may answer with any JSON', async () => {
   const container = await withProcedures({
     echo: 'function (...args) { getContext().getResponse().setBody(args) }',
     none: 'function () {}',
@@ -64,7 +64,7 @@ const writes = `function (id, mode) {
   c.createDocument(c.getSelfLink(), { id, pk: 'a', v: 1 }, next)
 }`
 
-test('A procedure sees what it wrote, and everything is written together', async () => {
+test('A procedure sees its own writes, and all of them are stored together', async () => {
   const container = await withProcedures({ writes })
   const { read, patched, found, item } = await run(container, 'writes', 'new')
   assert.deepEqual([read, patched, found], [2, 3, [3]])
@@ -96,7 +96,7 @@ test('The number of an error that is thrown is the sub-status', async () => {
   assert.deepEqual([broken.code, broken.substatus], [400, 65535])
 })
 
-test('Refusals are answers: a procedure may go on without', async () => {
+test('A procedure may handle a failed operation and continue', async () => {
   const container = await withProcedures({
     tries: `function () {
       const c = __, seen = []
@@ -127,7 +127,7 @@ test('Refusals are answers: a procedure may go on without', async () => {
   assert.deepEqual(idsOf(await readFeed(server, container)), ['there', 'u'])
 })
 
-test('What is dead is not there for a procedure, and its id is free', async () => {
+test('A dead item does not exist for a procedure, and its id is free', async () => {
   const container = await withProcedures({
     looks: `function () {
       const c = __, seen = {}
@@ -156,7 +156,7 @@ test('A procedure sees its own partition key and no other', async () => {
   assert.deepEqual(await run(container, 'all'), ['mine'])
 })
 
-/** The service's sample, nearly: deletes in pages until there is no time left, and says how far it came. */
+/** Almost Azure's sample: deletes in pages until no time is left, and says how far it came. */
 const bulkDelete = `function (query) {
   const c = getContext().getCollection(), response = getContext().getResponse()
   let deleted = 0
@@ -175,7 +175,7 @@ const bulkDelete = `function (query) {
   }
 }`
 
-test('Pages of a query stay in place while the procedure deletes what it read', async () => {
+test('The pages of a query skip nothing while the procedure deletes the items that it read', async () => {
   const container = await withProcedures({ bulkDelete })
   const items = Array.from({ length: 90 }, (_, n) => ({
     operationType: 'Create',
@@ -189,7 +189,7 @@ test('Pages of a query stay in place while the procedure deletes what it read', 
   assert.equal((await readFeed(server, container, { pageSize: 100 })).length, 45)
 })
 
-test('Queries of every kind see what the procedure wrote', async () => {
+test('Every kind of query sees what the procedure wrote', async () => {
   const container = await withProcedures({
     queries: `function (query) {
       const c = __
@@ -224,7 +224,7 @@ test('Queries of every kind see what the procedure wrote', async () => {
   assert.deepEqual((await ask('SELECT c.n > 3 AS big, COUNT(1) AS count FROM c GROUP BY c.n > 3')).length, 2)
 })
 
-test('Procedures that change one item at once all take effect', async () => {
+test('Procedures that change the same item at the same time all take effect', async () => {
   const container = await withProcedures({
     add: `function (n) {
       const c = __
@@ -240,7 +240,7 @@ test('Procedures that change one item at once all take effect', async () => {
   assert.equal((await container.item('counter', 'a').read()).resource?.n, 4)
 })
 
-test('Unique keys hold for procedures, and undo them', async () => {
+test('A procedure that violates a unique key is rolled back', async () => {
   const container = await withProcedures(
     {
       two: 'function () { for (const id of ["1", "2"]) __.createDocument(__.getSelfLink(), { id, pk: "a", email: "x" }) }',
@@ -251,7 +251,7 @@ test('Unique keys hold for procedures, and undo them', async () => {
   assert.deepEqual(await readFeed(server, container), [])
 })
 
-test('The log comes along when it is asked for', async () => {
+test('The answer carries the log if the request asks for it', async () => {
   const container = await withProcedures({
     logs: 'function () { console.log("ä %s", 1); getContext().getResponse().setBody(1) }',
   })
@@ -261,7 +261,7 @@ test('The log comes along when it is asked for', async () => {
   assert.equal((await procedure.execute('a', [])).headers['x-ms-documentdb-script-log-results'], undefined)
 })
 
-test('A procedure that does not end is ended, and nobody else waits for it', async () => {
+test('A procedure that does not end is stopped, and nobody else waits for it', async () => {
   const container = await withProcedures({
     spins: 'function () { __.createDocument(__.getSelfLink(), { id: "1", pk: "a" }); while (true) {} }',
   })
@@ -284,7 +284,7 @@ test('A procedure that does not end is ended, and nobody else waits for it', asy
   assert.equal((await container.item('1', 'a').read()).statusCode, 404)
 })
 
-test('Bad calls are refused', async () => {
+test('Malformed calls of procedures are refused', async () => {
   const container = await withProcedures({ one: 'function () {}' })
   const post = (name: string, headers: Record<string, string>, body: unknown = []) =>
     server.send({ method: 'POST', path: pathOf(container, 'sprocs', name), headers, body })

@@ -1,4 +1,4 @@
-/** Enforced throughput: 429 when a second's request units are used up, and clients that wait get through. */
+/** Enforced throughput: 429 when a second's request units are used up; clients that wait succeed. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -27,8 +27,8 @@ function read(container: Container, id: string): Promise<RawAnswer> {
 }
 
 /**
- * Uses up a second of the container and returns the refusal, with enough of the second left to look around
- * in.
+ * Uses up a second of the container and returns the refusal. Enough of that second is left for further
+ * requests.
  */
 async function exhaust(container: Container): Promise<RawAnswer> {
   for (let tries = 0; tries < 1000; tries++) {
@@ -44,7 +44,7 @@ test('A second of 400 RU lets 400 RU through and refuses the rest with 429, sub-
   const refused = answers.filter(({ status }) => status === 429)
   const stored = answers.filter(({ status }) => status === 201)
   assert.equal(refused.length + stored.length, 40)
-  // The forty may fall into two seconds, and a slow machine may need a third.
+  // The forty requests may fall into two seconds, and a slow machine may need a third.
   assert.ok(stored.length >= 7 && stored.length <= 24, `${stored.length} were let through`)
   for (const answer of refused) {
     assert.match(assertServiceError(answer, 429, 3200), /Request rate is large/)
@@ -55,23 +55,23 @@ test('A second of 400 RU lets 400 RU through and refuses the rest with 429, sub-
   assert.equal(living, stored.length, 'a refused write has written nothing')
 })
 
-test('While a container is throttled reads are refused as well, and its definition can still be read', async () => {
+test('While a container is throttled, reads are refused as well, but its definition can still be read', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'one', pk: 'a', text })
   await exhaust(container)
-  // What is left is less than a write costs, but a few reads may fit.
+  // The rest is less than a write costs, but a few reads may fit.
   const reads = await Promise.all(Array.from({ length: 10 }, () => read(container, 'one')))
   assert.ok(reads.some(({ status }) => status === 429))
   assert.equal((await server.send({ path: pathOf(container) })).status, 200)
 })
 
-test('A container does not pay for another', async () => {
+test('The load on one container does not throttle another', async () => {
   const [busy, idle] = [await server.newContainer(), await server.newContainer()]
   await exhaust(busy)
   assert.equal((await write(idle)).status, 201)
 })
 
-test('Containers that share the throughput of their database are throttled together, one with its own is not', async () => {
+test('Containers that share their database’s throughput are throttled together, one with its own is not', async () => {
   const { database } = await server.client.databases.create({ id: 'shared', throughput: 400 })
   const make = async (id: string, throughput?: number) => {
     const own = throughput === undefined ? {} : { throughput }
@@ -83,7 +83,7 @@ test('Containers that share the throughput of their database are throttled toget
   assert.equal((await write(own)).status, 201)
 })
 
-test('More throughput takes effect at once', async () => {
+test('A higher throughput takes effect at once', async () => {
   const container = await server.newContainer()
   await exhaust(container)
   const { resource } = await container.readOffer()
@@ -93,7 +93,7 @@ test('More throughput takes effect at once', async () => {
   assert.equal((await write(container)).status, 201)
 })
 
-test('An operation that costs more than a second has is let through when the second is untouched', async () => {
+test('An operation that costs more than a whole second’s throughput is allowed in an unused second', async () => {
   const container = await server.newContainer()
   const body = { id: 'huge', pk: 'a', text: 'x'.repeat(2 * 1024 * 1024 - 100) }
   const answer = await server.send({
@@ -105,7 +105,7 @@ test('An operation that costs more than a second has is let through when the sec
   assert.equal(answer.status, 201)
 })
 
-test('The SDK waits as it is told and succeeds', async () => {
+test('The SDK waits for the stated time and succeeds', async () => {
   const container = await server.newContainer()
   const { endpoint, key } = server.db
   const patient = new CosmosClient({ endpoint, key }).database(container.database.id).container('items')

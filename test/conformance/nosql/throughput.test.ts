@@ -18,7 +18,7 @@ async function selfOf(container: Container): Promise<string> {
   return (await container.read()).resource!._self
 }
 
-test('A container that nobody provisions has an offer of 400 RU/s', async () => {
+test('A container without provisioned throughput has an offer of 400 RU/s', async () => {
   const offer = await offerOf(await selfOf(await server.newContainer()))
   assert.equal(offer?.content?.offerThroughput, 400)
   assert.equal(offer?.offerVersion, 'V2')
@@ -46,7 +46,7 @@ test('A manual offer is read and replaced', async () => {
   assert.equal((await offerOf(self))?.content?.offerThroughput, 5000)
 })
 
-test('An autoscale offer is read and replaced, and keeps how it grows', async () => {
+test('An autoscale offer is read and replaced, and keeps its growth settings', async () => {
   const autoUpgradePolicy = { throughputPolicy: { incrementPercent: 10 } }
   const container = await server.newContainer({ maxThroughput: 4000, autoUpgradePolicy })
   const offer = (await offerOf(await selfOf(container)))!
@@ -59,7 +59,7 @@ test('An autoscale offer is read and replaced, and keeps how it grows', async ()
   assert.deepEqual(resource?.content?.offerAutopilotSettings, { maxThroughput: 9000, autoUpgradePolicy })
 })
 
-test('An offer refuses rates that cannot be had and stays as it was', async () => {
+test('An offer refuses invalid rates and stays as it was', async () => {
   const container = await server.newContainer({ throughput: 1000 })
   const self = await selfOf(container)
   const offer = (await offerOf(self))!
@@ -70,7 +70,7 @@ test('An offer refuses rates that cannot be had and stays as it was', async () =
   assert.equal((await offerOf(self))?.content?.offerThroughput, 1000)
 })
 
-test('Throughput of a database is shared by the containers that bring none of their own', async () => {
+test('The throughput of a database is shared by the containers without their own', async () => {
   const { database, resource } = await server.client.databases.create({ id: 'shared', throughput: 700 })
   const { container: sharing } = await database.containers.create({ id: 'sharing', partitionKey: '/pk' })
   const own = { id: 'own', partitionKey: '/pk', throughput: 800 }
@@ -85,7 +85,7 @@ test('Throughput of a database is shared by the containers that bring none of th
   assert.equal((await sharing.readOffer()).resource, undefined)
 })
 
-test('An offer that is not there is 404, and a deleted container takes its offer with it', async () => {
+test('An unknown offer is 404, and a deleted container takes its offer with it', async () => {
   assert.equal(await failureOf(server.client.offer('AAAA').read()), 404)
   const container = await server.newContainer()
   const self = await selfOf(container)
@@ -151,7 +151,7 @@ for (const version of [1, 2] as const) {
   })
 }
 
-test('The ranges of a container answer 304 to a client that has them', async () => {
+test('A client that has the current ranges of a container gets 304', async () => {
   const container = await server.newContainer()
   const path = pathOf(container, 'pkranges')
   const { headers } = await server.send({ path })

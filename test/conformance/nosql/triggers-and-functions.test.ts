@@ -31,7 +31,7 @@ const counts = `function () {
   })
 }`
 
-test('A pre-trigger changes what is written, its ttl too', async () => {
+test('A pre-trigger can change the item that is written, including its ttl', async () => {
   const container = await withTriggers(['setsTtl', 'Pre', 'All', setsTtl])
   const options = { preTriggerInclude: ['setsTtl'] }
   const made = await container.items.create({ id: '1', pk: 'a' }, options)
@@ -49,7 +49,7 @@ test('A pre-trigger changes what is written, its ttl too', async () => {
   assert.equal(plain.ttl, undefined, 'nobody asked for it')
 })
 
-test('A post-trigger writes along with the write, or undoes it', async () => {
+test('A post-trigger can write in the same transaction, or roll it back', async () => {
   const refuses =
     'function () { __.createDocument(__.getSelfLink(), { id: "trace", pk: "a" }, () => { throw new Error(77, "no") }) }'
   const container = await withTriggers(['counts', 'Post', 'All', counts], ['refuses', 'Post', 'Create', refuses])
@@ -62,7 +62,7 @@ test('A post-trigger writes along with the write, or undoes it', async () => {
   assert.deepEqual(idsOf(await readFeed(server, container)), ['1', '2', 'count'])
 })
 
-test('Triggers of a delete see that it happened, over the living only', async () => {
+test('A delete trigger takes effect for a living item, and leaves nothing for a dead one', async () => {
   const notes =
     'function () { __.createDocument(__.getSelfLink(), { id: "gone", pk: "a", op: getContext().getRequest().getOperationType() }, e => { if (e) throw e }) }'
   const container = await withTriggers(['notes', 'Post', 'Delete', notes])
@@ -138,7 +138,7 @@ test('A query calls user-defined functions with the values of its rows', async (
   assert.deepEqual(await ask('SELECT VALUE udf.tax(2)'), [2])
 })
 
-test('Functions page as other queries do, and work in stored procedures', async () => {
+test('Queries with functions have pages like other queries, and work in stored procedures', async () => {
   const container = await server.newContainer()
   await container.scripts.userDefinedFunctions.create({ id: 'double', body: 'x => x * 2' })
   for (let n = 0; n < 7; n++) await container.items.create({ id: String(n), pk: 'a', n })

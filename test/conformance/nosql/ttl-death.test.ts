@@ -1,4 +1,4 @@
-/** What every operation answers about an item that is dead, whether or not it has been removed. */
+/** What every operation answers about a dead item, removed or not. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -30,7 +30,7 @@ async function deadItem(by: 'own' | 'inherited'): Promise<Dead> {
 const condition = (etag: string) => ({ accessCondition: { type: 'IfMatch', condition: etag } })
 const item = { id: 'one', pk: 'a' }
 
-/** One of the living and one of the dead have `v`: 2 and 1. */
+/** One living and one dead item have a `v`: 2 and 1. */
 const queries = [
   'SELECT VALUE c.id FROM c',
   'SELECT VALUE COUNT(1) FROM c',
@@ -47,7 +47,7 @@ const queries = [
 
 type Probe = (dead: Dead) => Promise<unknown>
 
-/** What is asked about the dead item, and what must come of it. Each starts from a dead item of its own. */
+/** Operations on a dead item and their expected results. Each has its own dead item. */
 const probes: Readonly<Record<string, [ask: Probe, expected: unknown]>> = {
   'A read is 404': [async ({ container }) => (await container.item('one', 'a').read()).statusCode, 404],
   'A read by its etag is 404, not 304': [
@@ -184,7 +184,7 @@ for (const by of ['own', 'inherited'] as const) {
   }
 }
 
-test('An item created over a dead one lives its own life and is not removed with it', async () => {
+test('An item created over a dead one is alive and is not removed with it', async () => {
   const { container } = await deadItem('own')
   await container.items.create({ ...item, ttl: 100, life: 2 })
   assert.equal((await server.db.ttl.status(container.database.id, 'items')).backlog, 0)
@@ -197,7 +197,7 @@ test('An item created over a dead one lives its own life and is not removed with
   assert.equal((await container.item('one', 'a').read()).statusCode, 404)
 })
 
-test('A purge removes the dead of every container and nothing else, and says how many', async () => {
+test('A purge removes the dead items of every container and nothing else, and says how many', async () => {
   await server.db.purge()
   const first = await deadItem('own')
   const second = await deadItem('inherited')

@@ -24,7 +24,7 @@ async function living(container: Container): Promise<string[]> {
   return ids
 }
 
-/** One item that inherits the default, one with a ttl of 10 of its own, one that never dies. */
+/** One item that inherits the default, one with its own ttl of 10, one that never dies. */
 async function threeItems(defaultTtl: number | undefined): Promise<Container> {
   const container = await server.newContainer(defaultTtl === undefined ? {} : { defaultTtl })
   await container.items.create({ id: 'inherits', pk: 'a' })
@@ -73,7 +73,7 @@ test('A longer default before the deadline lets an item live longer', async () =
   assert.deepEqual(await living(container), ['never'])
 })
 
-test('Time to live that is disabled before the deadline keeps an item', async () => {
+test('Disabling time to live before the deadline keeps an item alive', async () => {
   const container = await threeItems(10)
   await clock.advance('9s')
   await setDefault(container, null)
@@ -81,7 +81,7 @@ test('Time to live that is disabled before the deadline keeps an item', async ()
   assert.deepEqual(await living(container), ['inherits', 'never', 'owns'])
 })
 
-test('A shorter default kills at once, and the old one does not undo it', async () => {
+test('A shorter default kills at once, and restoring the old one revives nothing', async () => {
   const container = await threeItems(1000)
   await clock.advance('9s')
   await setDefault(container, 9)
@@ -90,7 +90,7 @@ test('A shorter default kills at once, and the old one does not undo it', async 
   assert.deepEqual(await living(container), ['never', 'owns'])
 })
 
-test('An item written after the change lives by the new default, beside the dead of the old', async () => {
+test('An item written after the change follows the new default, next to items that died under the old one', async () => {
   const container = await threeItems(10)
   await clock.advance('10s')
   await setDefault(container, 100)
@@ -112,7 +112,7 @@ test('The explanation of an item that died under an earlier setting says so', as
   assert.equal(found.rule, 'final')
 })
 
-/** Does the same on a server whose data survives, with a restart between any two steps. */
+/** Runs the same steps on a server with a data directory, with a restart between any two steps. */
 async function reopened<T>(data: string, work: (db: Mayfly) => Promise<T>): Promise<T> {
   await using db = await mayfly({ clock: 'manual', data })
   return await work(db)

@@ -19,7 +19,7 @@ async function nineSecondsOld(ttl?: number): Promise<Container> {
 
 const isAlive = async (container: Container) => (await container.item('one', 'a').read()).statusCode === 200
 
-/** That the item lives this long from now on and no second longer. */
+/** Asserts that the item lives this long from now on and no second longer. */
 async function assertLives(container: Container, seconds: number): Promise<void> {
   await clock.advance(`${seconds - 1}s`)
   assert.equal(await isAlive(container), true, `alive ${seconds - 1} s later`)
@@ -126,7 +126,7 @@ for (const [name, [expected, attempt]] of Object.entries(nonWrites)) {
   })
 }
 
-test('A write to one item leaves the life of its neighbours alone', async () => {
+test('A write to one item does not change the lifespan of its neighbours', async () => {
   const container = await nineSecondsOld()
   await container.items.create({ id: 'two', pk: 'a' })
   await container.items.create({ id: 'one', pk: 'b' })
@@ -161,7 +161,7 @@ test('An upsert without ttl makes an item inherit again', async () => {
   await assertLives(container, 10)
 })
 
-test('An item that is given a ttl of -1 never dies, and dies again when it is taken away', async () => {
+test('An item with a ttl of -1 never dies; without it the item is mortal again', async () => {
   const container = await nineSecondsOld()
   await container.item('one', 'a').replace({ ...item, ttl: -1 })
   await clock.advance('36500d')
@@ -178,7 +178,7 @@ test('A ttl of null counts as absent and is returned as it was written', async (
   await assertLives(container, 10)
 })
 
-test('Each of many writes restarts life, however often', async () => {
+test('Every write restarts the life of an item, however many there are', async () => {
   const container = await server.newContainer({ defaultTtl: 2 })
   for (let at = 0; at < 20; at++) {
     const { statusCode } = await container.items.upsert({ ...item, at })

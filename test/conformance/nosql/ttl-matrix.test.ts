@@ -43,7 +43,7 @@ async function containerWith(defaultTtl: Setting): Promise<Container> {
   return database.container('items')
 }
 
-/** Whether the item is there, by every way there is to look. They must agree. */
+/** Whether the item is visible, by every way to read. All ways must agree. */
 async function isThere(container: Container): Promise<boolean> {
   const { statusCode, resource } = await container.item('one', 'a').read()
   const head = await server.send({
@@ -59,7 +59,7 @@ async function isThere(container: Container): Promise<boolean> {
   assert.equal(statusCode, isFound ? 200 : 404)
   assert.equal(resource?.id, isFound ? 'one' : undefined)
   assert.equal(head.status, statusCode)
-  // Beside the item stands one that lives for ever: an empty feed must not be mistaken for a right one.
+  // A second item lives for ever, so that an empty feed is not mistaken for a correct one.
   assert.deepEqual(paged, isFound ? ['one', 'rest'] : ['rest'])
   assert.deepEqual(ofPartition, isFound ? ['one'] : [])
   assert.deepEqual(idsOf(resources as { id: string }[]), paged)
@@ -110,7 +110,7 @@ async function setDefault(container: Container, defaultTtl: number | undefined):
   await container.replace(defaultTtl === undefined ? rest : { ...rest, defaultTtl })
 }
 
-test('An item ttl is inert while the container has no default and counts from its write once there is one', async () => {
+test('An item’s ttl has no effect until the container has a default, and then counts from the item’s write', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'rest', pk: 'b' })
   await container.items.create({ id: 'one', pk: 'a', ttl: 100 })
@@ -139,7 +139,7 @@ test('Enabling time to live takes effect at once for items that are already too 
   }
 })
 
-test('An item whose ttl runs out while time to live is disabled is dead when it is enabled again', async () => {
+test('An item whose ttl runs out while time to live is disabled is dead once it is enabled again', async () => {
   const container = await server.newContainer({ defaultTtl: -1 })
   await container.items.create({ id: 'rest', pk: 'b' })
   await container.items.create({ id: 'one', pk: 'a', ttl: 100 })

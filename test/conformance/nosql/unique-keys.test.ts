@@ -1,4 +1,4 @@
-/** Unique keys: who gets a 409, what counts as the same value, and when a value is free again. */
+/** Unique keys: which writes get a 409, what counts as the same value, and when a value is free again. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -65,7 +65,7 @@ test('A value is free again in the second of its holder’s death, purged or not
   assert.equal((await container.items.upsert({ id: '3', pk: 'a', email: 'ann@x' })).statusCode, 201)
 })
 
-test('The same item may be made again with its own value in the second of its death', async () => {
+test('The same item can be created again with its own value in the second of its death', async () => {
   const container = await withKeys(['/email'])
   await container.items.create({ id: '1', pk: 'a', email: 'ann@x', ttl: 10 })
   await server.db.clock.advance('10s')
@@ -78,7 +78,7 @@ test('A missing value is null, and null is a value that one item may have', asyn
   await container.items.create({ id: '1', pk: 'a' })
   assert.equal(await failureOf(container.items.create({ id: '2', pk: 'a' })), 409)
   assert.equal(await failureOf(container.items.create({ id: '2', pk: 'a', email: null })), 409)
-  // A path does not lead through an array: what stands there is missing (azure-docs #9716).
+  // A path does not lead through an array: the value counts as missing (azure-docs #9716).
   const nested = await withKeys(['/address/zip'])
   await nested.items.create({ id: '1', pk: 'a', address: [{ zip: 1 }] })
   assert.equal(await failureOf(nested.items.create({ id: '2', pk: 'a', address: [{ zip: 2 }] })), 409)
@@ -106,7 +106,7 @@ for (const [name, one, other] of differing) {
   })
 }
 
-test('A key of several paths is taken only as a whole', async () => {
+test('A key of several paths is taken only if all values are the same', async () => {
   const container = await withKeys(['/first', '/last', '/address/city'])
   const make = (id: string, first: string, last: string, city?: string) =>
     container.items.create({ id, pk: 'a', first, last, ...(city === undefined ? {} : { address: { city } }) })
@@ -118,7 +118,7 @@ test('A key of several paths is taken only as a whole', async () => {
   assert.equal(await failureOf(make('5', 'Ann', 'Lee')), 409)
 })
 
-test('Each of several keys holds for itself', async () => {
+test('Each of several keys is checked by itself', async () => {
   const container = await withKeys(['/email'], ['/phone'])
   await container.items.create({ id: '1', pk: 'a', email: 'ann@x', phone: 1 })
   assert.equal(await failureOf(container.items.create({ id: '2', pk: 'a', email: 'ann@x', phone: 2 })), 409)
@@ -128,7 +128,7 @@ test('Each of several keys holds for itself', async () => {
   assert.equal((await container.item('2', 'a').read()).resource?.email, 'bob@x', 'neither key was moved')
 })
 
-test('Of many creates of one value at once one wins', async () => {
+test('Of many concurrent creates with the same value, one wins', async () => {
   const container = await withKeys(['/email'])
   const attempts = await Promise.allSettled(
     Array.from({ length: 20 }, (_, n) => container.items.create({ id: String(n), pk: 'a', email: 'ann@x' })),

@@ -1,4 +1,4 @@
-/** What a client writes comes back as it was written: names, numbers, order and doubles included. */
+/** An item comes back as it was written: names, numbers, order and duplicates included. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -8,7 +8,7 @@ import { pathOf, startServer } from '../../support/start-server.ts'
 const server = await startServer()
 const headers = { 'x-ms-documentdb-partitionkey': '["a"]' }
 
-/** The text of the item in the create answer, after the same text was found by every way to read it. */
+/** The text of the item in the create answer. Asserts that every way to read it gives the same text. */
 async function stored(container: Container, body: string, method = 'POST', id = 'one'): Promise<string> {
   const path = method === 'PUT' ? pathOf(container, 'docs', id) : pathOf(container, 'docs')
   const written = await server.send({ method, path, headers, body })
@@ -59,7 +59,7 @@ test('Blanks around an item are not part of it', async () => {
   assert.equal(ownPart(text).trimStart(), '{"id":"one","pk":"a","v":1}')
 })
 
-test('An item that is replaced as it was read back has its system properties once, and they are new', async () => {
+test('An item that is read and written back has its system properties once, with new values', async () => {
   const container = await server.newContainer()
   const first = await stored(container, '{"id":"one","pk":"a","v":1}')
   await server.db.clock.advance('5s')
@@ -72,7 +72,7 @@ test('An item that is replaced as it was read back has its system properties onc
   assert.equal(second.match(/"_etag"/g)?.length, 1)
 })
 
-test('System properties that a client makes up are replaced, wherever they stand and however they are spelt', async () => {
+test('System properties that a client sends are replaced, wherever they stand and however they are escaped', async () => {
   const container = await server.newContainer()
   const made =
     '"_ts":1,"id":"one","_rid":{"a":[1,"}"]},"pk":"a","\\u005fetag":"x","_self":null,"v":[",_ts"],"_attachments":[]'
@@ -84,7 +84,7 @@ test('System properties that a client makes up are replaced, wherever they stand
 
 test('A property called __proto__ does not become the prototype of anything', async () => {
   const container = await server.newContainer({ defaultTtl: 1000 })
-  // Were it taken for a prototype, the item would have a partition key, an id or a ttl that it does not have.
+  // As a prototype it would give the item a partition key, an id or a ttl that the item does not have.
   const body = '{"id":"one","pk":"a","__proto__":{"ttl":0,"pk":"b","id":"two"}}'
   assert.equal(ownPart(await stored(container, body)), body)
   const missing = await server.send({
@@ -97,7 +97,7 @@ test('A property called __proto__ does not become the prototype of anything', as
   assert.equal(({} as { ttl?: number }).ttl, undefined)
 })
 
-test('The SDK gets back in one order of properties from create, read, feed and readAll', async () => {
+test('Create, read, feed and readAll give the SDK the properties in the same order', async () => {
   const container = await server.newContainer()
   const item = { zebra: 1, id: 'one', alpha: { z: 1, a: 2 }, pk: 'a', list: [3, 1, 2] }
   const created = JSON.stringify((await container.items.create(item)).resource)
