@@ -1,7 +1,6 @@
 /**
- * Everything that is tested over PostgreSQL once more over a Citus cluster: MAYFLY_TEST_CITUS is the address
- * of a database on its coordinator that knows the workers. Each file makes databases of its own, on every
- * node.
+ * Runs the PostgreSQL tests again on a Citus cluster. MAYFLY_TEST_CITUS is the URL of a database on its
+ * coordinator, which must know the workers. Each file creates its own databases, on every node.
  */
 
 import assert from 'node:assert/strict'
@@ -17,7 +16,7 @@ const cluster = process.env.MAYFLY_TEST_CITUS ?? ''
 const skip = cluster === ''
 const why = skip ? ' (skipped: MAYFLY_TEST_CITUS names no cluster)' : ''
 
-/** Servers leave their databases behind, and each costs its cluster a process of its own. */
+/** Servers leave their databases behind, and each database costs the cluster a process. */
 async function dropSuiteDatabases(): Promise<void> {
   for (const name of await databasesNamed(cluster, suiteDatabases)) await dropDatabase(cluster, name)
 }

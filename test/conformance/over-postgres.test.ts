@@ -1,6 +1,5 @@
 /**
- * The suites of clients once more, with the data of their servers in PostgreSQL: nothing that a client can
- * see differs.
+ * Runs the client suites again with the data in PostgreSQL: a client must see no difference.
  */
 
 import assert from 'node:assert/strict'

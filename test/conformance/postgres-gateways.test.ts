@@ -1,6 +1,6 @@
 /**
- * Three servers, each a process of its own, over one PostgreSQL: what one has answered holds for the others,
- * what one saw dead none sees alive, and killing them, or PostgreSQL, loses nothing that was acknowledged.
+ * Three servers in three processes share one PostgreSQL. An answer of one holds for the others, an item that
+ * one saw dead is alive to none, and killing them or PostgreSQL loses no acknowledged write.
  */
 
 import assert from 'node:assert/strict'
@@ -73,7 +73,7 @@ async function advance(client: Client, seconds: number): Promise<void> {
   await client.json('POST', '/_mayfly/clock', { body: JSON.stringify({ advance: `${seconds}s` }) })
 }
 
-test('a default that was changed through one is in force on the others as soon as that was answered', async () => {
+test('a default that was changed through one server is in force on the others as soon as it was answered', async () => {
   const clients = gateways.map(({ endpoint }) => new Client(endpoint))
   await upsert(clients[0]!, 'a')
   await advance(clients[1]!, 100)
@@ -87,7 +87,7 @@ test('a default that was changed through one is in force on the others as soon a
       shown.map(each => each.defaultTtl),
       [defaultTtl, defaultTtl],
     )
-    // Revived by nothing, so a new one each time.
+    // Nothing revives a dead item, so use a new one each time.
     await upsert(clients[(by + 1) % 3]!, `r${round}`)
     await advance(others[0]!, 10)
     await setDefault(clients[by]!, 10)
@@ -104,7 +104,7 @@ test('a default that was changed through one is in force on the others as soon a
   for (const client of clients) client[Symbol.dispose]()
 })
 
-test(`an item that one saw dead is never alive to another, while clocks and defaults are turned (seed ${seed})`, async () => {
+test(`an item that one server saw dead is alive to no other, while clocks and defaults change (seed ${seed})`, async () => {
   const clients = gateways.map(({ endpoint }) => new Client(endpoint))
   const watchers = gateways.flatMap(({ endpoint }) => [
     new Client(endpoint),
@@ -139,7 +139,7 @@ test(`an item that one saw dead is never alive to another, while clocks and defa
   for (const client of [...clients, ...watchers]) client[Symbol.dispose]()
 })
 
-test('a page that one has begun is gone on with by another', async () => {
+test('a feed that started on one server continues on another', async () => {
   const clients = gateways.map(({ endpoint }) => new Client(endpoint))
   await setDefault(clients[0]!, null)
   await Promise.all(Array.from({ length: 20 }, (_, n) => upsert(clients[n % 3]!, `page${String(n).padStart(2, '0')}`)))
@@ -161,7 +161,7 @@ test('a page that one has begun is gone on with by another', async () => {
   for (const client of clients) client[Symbol.dispose]()
 })
 
-test(`killing servers and PostgreSQL loses nothing that was acknowledged (seed ${seed})`, async () => {
+test(`killing servers and PostgreSQL loses no acknowledged write (seed ${seed})`, async () => {
   let isOver = false
   let acknowledged = 0
   const states = Array.from({ length: 12 }, (_, n) => ({ id: `k${n}`, heard: 0, sent: 0 }))

@@ -51,14 +51,14 @@ test('items live, are queried and die on time in PostgreSQL', async () => {
   assert.equal((await carts.items.create({ id: 'c0', pk: 'p0' })).statusCode, 201)
   await db.clock.advance('40s')
   assert.equal((await carts.items.readAll().fetchAll()).resources.length, 1)
-  // The purger may have begun by itself.
+  // The purger may have started by itself.
   const { removed } = await db.purge()
   assert.ok(removed <= 29)
   assert.deepEqual(await postgres.query(store, 'SELECT count(*)::int AS n FROM mayfly.items'), [{ n: 1 }])
   assert.equal(await countOf(carts), 1)
 })
 
-test('two servers on one database agree at once, and what one stored outlives both', async () => {
+test('two servers on one database agree at once, and their data survives both', async () => {
   const store = await postgres.createDatabase()
   {
     await using first = await mayfly({ clock: 'manual', store })
@@ -78,7 +78,7 @@ test('two servers on one database agree at once, and what one stored outlives bo
   assert.equal((await (await cartsOf(again)).item('b', 'p').read()).statusCode, 200)
 })
 
-test('while PostgreSQL is away requests are told to come again, and they are served when it is back', async () => {
+test('while PostgreSQL is away requests answer 503, and they are served when it is back', async () => {
   await using proxy = await forgetfulProxy(await postgres.createDatabase())
   await using db = await mayfly({ clock: 'manual', store: proxy.url })
   const server = testServer(db)
@@ -115,7 +115,7 @@ test('servers that share a database share the throughput of its containers', asy
   const servers = [testServer(first), testServer(second)]
   const container = await servers[0]!.newContainer()
   const headers = { 'x-ms-documentdb-partitionkey': '["p"]' }
-  // Each has looked at the catalog, and so has been seen by the other.
+  // Each server has read the catalog, so the other one knows about it.
   for (const server of servers) await server.send({ path: pathOf(container) })
   await new Promise(resolve => setTimeout(resolve, 100))
   const text = 'x'.repeat(100 * 1024)
@@ -132,7 +132,7 @@ test('servers that share a database share the throughput of its containers', asy
     }
   }
   await Promise.all(servers.map((server, n) => spend(server, 'ab'[n]!)))
-  // Two seconds touch three seconds of each budget; each server may overdraw none of them.
+  // Two seconds of load touch three seconds of each budget; no server may overdraw any of them.
   assert.ok(refused > 0 && spentRu > 400, `${spentRu} RU, ${refused} refused`)
   assert.ok(spentRu <= 3 * 400, `${spentRu} RU of at most 400 in each second`)
 })

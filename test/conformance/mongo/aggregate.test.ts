@@ -1,4 +1,4 @@
-/** Pipelines through the driver: where documents come from, where they go, and how results are fetched. */
+/** Pipelines through the driver: their sources, their targets, and how results are fetched. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -51,7 +51,7 @@ test('Results come in batches of any size', async () => {
   assert.equal(more.cursor.nextBatch.length, 300)
 })
 
-test('$lookup, $unionWith and $facet see other collections, without the dead', async () => {
+test('$lookup, $unionWith and $facet read other collections, without dead documents', async () => {
   const database = newDatabase()
   const [orders, items] = [database.collection('orders'), database.collection('items')]
   await orders.insertMany([
@@ -98,7 +98,7 @@ test('A document that dies between two batches is not in the second', async () =
   assert.deepEqual(idsOf(await cursor.toArray()), [2, 3, 4])
 })
 
-test('$out puts its result in the place of a collection, with its indexes', async () => {
+test('$out replaces a collection with its result and keeps the indexes', async () => {
   const collection = await filled()
   const target = collection.db.collection('target')
   await target.insertOne({ _id: 'old' as never })
@@ -150,7 +150,7 @@ test('An update can be a pipeline', async () => {
   assert.equal(after!.n, 11)
 })
 
-test('Variables of a command are known in its filter', async () => {
+test('The filter of a command can use the variables of its let', async () => {
   const collection = await filled(5)
   assert.deepEqual(
     idsOf(await collection.find({ $expr: { $eq: ['$n', '$$wanted'] } }, { let: { wanted: 3 } }).toArray()),
@@ -163,7 +163,7 @@ test('Variables of a command are known in its filter', async () => {
   assert.equal((await collection.deleteMany({ $expr: { $eq: ['$n', '$_id'] } })).deletedCount, 5)
 })
 
-test('Statistics are pipelines too', async () => {
+test('Statistics are available as pipeline stages', async () => {
   const collection = await filled(5)
   const [stats] = await collection.aggregate([{ $collStats: { count: {} } }]).toArray()
   assert.equal(stats!.count, 5)
@@ -186,7 +186,7 @@ test('Statistics are pipelines too', async () => {
   )
 })
 
-test('A pipeline that cannot be is refused', async () => {
+test('An invalid pipeline is refused', async () => {
   const collection = await filled(1)
   const run = (pipeline: Document[]) => failure(collection.aggregate(pipeline).toArray())
   assert.equal((await run([{ $nonsense: 1 }])).code, 40324)
@@ -197,7 +197,7 @@ test('A pipeline that cannot be is refused', async () => {
   assert.equal((await failure(collection.db.command({ aggregate: 'items', pipeline: [5], cursor: {} }))).code, 14)
 })
 
-test('explain says which index serves, and counts no dead', async () => {
+test('explain names the index that is used, and does not count dead documents', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
   await collection.createIndex({ a: 1 })
@@ -253,7 +253,7 @@ test('Indexes give the same results as scans', async () => {
   }
 })
 
-test('$geoNear goes by the field that an index has for places, unless it is told', async () => {
+test('$geoNear uses the field of a geospatial index unless a key is given', async () => {
   const collection = newCollection()
   const point = (x: number) => ({ type: 'Point', coordinates: [x, 0] })
   await collection.insertMany([2, 0, 1].map(x => ({ _id: x as never, here: point(x), there: point(2 - x) })))

@@ -1,6 +1,6 @@
 /**
- * Messages of a logged-in client that were damaged, or that say strange things: an answer, never a failure of
- * ours.
+ * Messages of a logged-in client that are damaged or contain strange values. They get an answer, and the
+ * server never fails.
  */
 
 import assert from 'node:assert/strict'
@@ -72,7 +72,7 @@ test('A damaged message gets an error or closes the connection', async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...commands), damage, async (command, changes) => {
       const message = opMsg(serialize({ ...command, $db: 'd' }))
-      // Not the flags: one of them says that no answer is wanted.
+      // Leave the flags alone: one of them says that no answer is wanted.
       for (const [at, byte] of changes) message[20 + (at % (message.length - 20))] = byte
       assert.notEqual((await answerTo(message))?.code, 1, message.toString('hex'))
     }),
@@ -110,7 +110,7 @@ const strange = fc.constantFrom<unknown>(
   new BSONRegExp('^(a+)+$'),
 )
 
-/** The command with one of its parts, somewhere in it, replaced. */
+/** The command with one part replaced, somewhere in it. */
 function withStranger(value: unknown, path: readonly number[], stranger: unknown): unknown {
   const [step, ...rest] = path
   if (step === undefined) return stranger
@@ -127,7 +127,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
-test('A command with something strange in it gets an answer', async () => {
+test('A command with a strange value in it gets an answer', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...commands),
@@ -142,7 +142,7 @@ test('A command with something strange in it gets an answer', async () => {
   )
 })
 
-test('A path with a null byte in it leads nowhere, and not out of the document', async () => {
+test('A path with a null byte in it finds nothing, and does not read beyond the document', async () => {
   await client.command({ insert: 'p', documents: [{ _id: 1, a: [{ b: 1 }] }], $db: 'd' })
   for (const key of ['a\0', 'a.b\0\u0003query', '\0', 'a\0.b']) {
     assert.deepEqual((await client.command({ distinct: 'p', key, $db: 'd' })).values, [], JSON.stringify(key))

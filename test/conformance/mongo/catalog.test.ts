@@ -1,4 +1,4 @@
-/** Databases, collections, their indexes, and what Cosmos adds to them. */
+/** Databases, collections, their indexes, and Cosmos's own commands for them. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { RawClient } from './support/raw-client.ts'
 
 const { db, client, newDatabase, newCollection } = await startMongo()
 
-test('A database is there while it has a collection', async () => {
+test('A database exists as long as it has a collection', async () => {
   const database = newDatabase()
   const names = async () =>
     (await client.db().admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name)
@@ -25,7 +25,7 @@ test('A database is there while it has a collection', async () => {
   assert.equal((await failure(client.db('admin').command({ dropDatabase: 1 }))).code, 20)
 })
 
-test('create, list and drop', async () => {
+test('Collections are created, listed and dropped', async () => {
   const database = newDatabase()
   await database.createCollection('b')
   await database.createCollection('a')
@@ -50,7 +50,7 @@ test('create, list and drop', async () => {
   )
 })
 
-test('Names that cannot be are refused', async () => {
+test('Invalid names are refused', async () => {
   const database = newDatabase()
   for (const name of ['', '.a', 'a$', '$cmd', 'system.users', 'x'.repeat(300)]) {
     assert.equal((await failure(database.command({ create: name }))).code, 73, name)
@@ -62,7 +62,7 @@ test('Names that cannot be are refused', async () => {
   raw.close()
 })
 
-test('Options that would be ignored silently are refused', async () => {
+test('Options that Mayfly would have to ignore are refused', async () => {
   const database = newDatabase()
   for (const option of [
     { capped: true, size: 100 },
@@ -119,7 +119,7 @@ test('The two APIs do not see each other’s containers', async () => {
   )
 })
 
-test('Indexes are made, listed and dropped', async () => {
+test('Indexes are created, listed and dropped', async () => {
   const collection = newCollection()
   await collection.insertMany([{ a: 1, b: [1, 2] }, { a: 2 }])
   assert.equal(await collection.createIndex({ a: 1, b: -1 }), 'a_1_b_-1')
@@ -169,7 +169,7 @@ const badIndexes: readonly (readonly [spec: Document, code: number])[] = [
   [{ key: { a: 1 }, name: 'a_1', unique: true }, 86],
 ]
 
-test('Indexes that cannot be are refused', async () => {
+test('Invalid indexes are refused', async () => {
   const collection = newCollection()
   await collection.createIndex({ a: 1 })
   for (const [spec, code] of badIndexes) {
@@ -182,7 +182,7 @@ test('Indexes that cannot be are refused', async () => {
   assert.equal((await failure(collection.db.command({ listIndexes: 'nothing' }))).code, 26)
 })
 
-test('A unique index keeps out what is taken, by any write', async () => {
+test('A unique index refuses a taken value, whatever the kind of write', async () => {
   const collection = newCollection()
   await collection.createIndex({ mail: 1 }, { unique: true })
   await collection.createIndex({ 'a.b': 1, c: 1 }, { unique: true, sparse: true, name: 'pair' })
@@ -219,7 +219,7 @@ test('A unique index keeps out what is taken, by any write', async () => {
   assert.deepEqual(idsOf(await collection.find().toArray()), [1, 2, 3, 4, 6])
 })
 
-test('A unique index is not made over what is not unique', async () => {
+test('A unique index cannot be created if documents have equal values', async () => {
   const collection = newCollection()
   await collection.insertMany([{ a: 1 }, { a: new Double(1) }])
   assert.equal((await failure(collection.createIndex({ a: 1 }, { unique: true }))).code, 11000)
@@ -269,7 +269,7 @@ test('Collections and their indexes are there after a restart', async () => {
   assert.deepEqual(shown[1], shown[0])
 })
 
-test('Documents with two arrays have no place in a compound index', async () => {
+test('A document with arrays in two fields of a compound index is refused', async () => {
   const collection = newCollection()
   await collection.createIndex({ a: 1, b: 1 })
   const { n, writeErrors } = await collection.db.command({
@@ -284,7 +284,7 @@ test('Documents with two arrays have no place in a compound index', async () => 
   )
 })
 
-test('Statistics count what is alive', async () => {
+test('Statistics count living documents only', async () => {
   const collection = newCollection()
   await collection.insertMany(Array.from({ length: 10 }, () => ({ text: 'x'.repeat(100) })))
   const stats = await collection.db.command({ collStats: 'items' })
@@ -299,7 +299,7 @@ test('Statistics count what is alive', async () => {
   assert.equal((await failure(collection.db.command({ validate: 'nothing' }))).code, 26)
 })
 
-test('Cosmos’s own commands make databases and sharded collections with throughput', async () => {
+test('Cosmos’s own commands create databases and sharded collections with throughput', async () => {
   const database = newDatabase()
   const action = (customAction: string, rest: Document = {}) => database.command({ customAction, ...rest })
   assert.equal((await action('CreateDatabase', { offerThroughput: 1000 })).ok, 1)

@@ -1,4 +1,4 @@
-/** Change streams over a collection, a database and everything: events, images, tokens, and deaths. */
+/** Change streams on a collection, a database and everything: events, images, tokens and deaths. */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -38,7 +38,7 @@ async function take(stream: ChangeStream<Document, Document>, count: number): Pr
   return events
 }
 
-test('Inserts, updates, replacements and deletes are events, in their order', async () => {
+test('Inserts, updates, replacements and deletes are events, in the order in which they happened', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 'before' as never })
   const stream = await watch(collection)
@@ -64,7 +64,7 @@ test('Inserts, updates, replacements and deletes are events, in their order', as
   assert.equal(insert!.wallTime.getTime(), db.clock.now() * 1000)
 })
 
-test('Documents are shown before and after a change', async () => {
+test('An event can show the document before and after the change', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 1 as never, a: 1 })
   const looking = await watch(collection, [], {
@@ -89,7 +89,7 @@ test('Documents are shown before and after a change', async () => {
   ])
 })
 
-test('A document that dies is a delete, marked as a death, with its image', async () => {
+test('The death of a document is a delete event, marked as a death, with the document', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
   const stream = await watch(collection, [], { fullDocumentBeforeChange: 'whenAvailable' })
@@ -126,7 +126,7 @@ test('Deaths can be left out, as Cosmos does', async () => {
   assert.equal(was, false)
 })
 
-test('A pipeline behind the stream chooses and shapes events', async () => {
+test('A pipeline after the stream selects and shapes events', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
   const stream = await watch(collection, [
@@ -147,7 +147,7 @@ test('A pipeline behind the stream chooses and shapes events', async () => {
   assert.match(message, /resume token/)
 })
 
-test('A stream goes on behind any event, and skips and repeats nothing', async () => {
+test('A stream resumes after any event, and skips and repeats nothing', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 'before' as never })
   const stream = await watch(collection)
@@ -168,7 +168,7 @@ test('A stream goes on behind any event, and skips and repeats nothing', async (
   }
 })
 
-test('A stream goes on after the server was started anew', async () => {
+test('A stream resumes after a restart of the server', async () => {
   const data = temporaryDirectory()
   const { MongoClient } = await import('mongodb')
   let token: unknown
@@ -201,7 +201,7 @@ test('A stream over a database sees all its collections, also new ones', async (
   const database = newDatabase()
   await database.collection('a').insertOne({ _id: 0 as never })
   const stream = await watch(database)
-  // Within a second only what happens in one collection has an order, wherever the data is.
+  // Within a second, order is guaranteed only within one collection, with every store.
   await database.collection('a').insertOne({ _id: 1 as never })
   await db.clock.advance('1s')
   await database.collection('b').insertOne({ _id: 2 as never })
@@ -270,7 +270,7 @@ test('Dropping and renaming a collection end its stream', async () => {
   }
 })
 
-test('A stream can begin at a time', async () => {
+test('A stream can start at a time', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
   await (await watch(collection)).close()
@@ -284,7 +284,7 @@ test('A stream can begin at a time', async () => {
   assert.equal(event!.documentKey._id, 2)
 })
 
-test('What a stream cannot begin with is refused', async () => {
+test('A stream with invalid options is refused', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
   const open = async (spec: Document) => (await failure(collection.aggregate([{ $changeStream: spec }]).toArray())).code
@@ -296,7 +296,7 @@ test('What a stream cannot begin with is refused', async () => {
   assert.equal(await open({ startAtOperationTime: 5 }), 14)
 })
 
-test('Writes of a transaction are events when it is committed', async () => {
+test('The writes of a transaction become events when it commits', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
   const stream = await watch(collection)
@@ -318,7 +318,7 @@ test('Writes of a transaction are events when it is committed', async () => {
   )
 })
 
-test('Cosmos’s tokens of a collection stand where it stood when they were asked for', async () => {
+test('A token from Cosmos’s GetChangeStreamTokens resumes where the collection was at that time', async () => {
   const database = newDatabase()
   const collection = database.collection<Document>('items')
   await collection.insertOne({ _id: 1 as never })

@@ -1,6 +1,6 @@
 /**
- * Clients that people use, each through a full round: documents, indexes, pipelines, a transaction, with and
- * without TLS.
+ * Popular clients, each through a full round: documents, indexes, pipelines, a transaction, with and without
+ * TLS.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** A server that is killed keeps what it acknowledged, and of a transaction all or nothing. */
+/** A killed server keeps every acknowledged write, and all or nothing of a transaction. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ async function serve(data: string): Promise<{ running: Running; uri: string }> {
 }
 
 /**
- * Moves money and adds to a counter until the server is gone; answers how often the counter was acknowledged.
+ * Moves money and adds to a counter until the server is gone; returns how many increments were acknowledged.
  */
 async function load(uri: string, isOver: () => boolean): Promise<number> {
   await using client = new MongoClient(uri, { serverSelectionTimeoutMS: 300, retryWrites: false })
@@ -52,7 +52,7 @@ async function load(uri: string, isOver: () => boolean): Promise<number> {
   return acknowledged
 }
 
-test('Killed again and again in the middle of transactions, the sum stays, and nothing acknowledged is lost', async () => {
+test('Kills in the middle of transactions keep the sum, and lose nothing acknowledged', async () => {
   const data = temporaryDirectory()
   let expected = 0
   for (let round = 0; round < 3; round++) {
@@ -73,7 +73,7 @@ test('Killed again and again in the middle of transactions, the sum stays, and n
     assert.ok(counter >= expected, `${counter} of ${expected} increments are there`)
     let isOver = false
     const loading = load(uri, () => isOver)
-    // Until enough has happened to be cut off in the middle of something.
+    // Wait until there is enough work that the kill interrupts some.
     while ((await collection.findOne({ _id: 'counter' as never }))!.n < counter + 30);
     running.process.kill('SIGKILL')
     await running.ended

@@ -16,7 +16,7 @@ async function filled(count = 10) {
   return collection
 }
 
-test('insertMany stores all of them', async () => {
+test('insertMany stores all documents', async () => {
   const collection = newCollection()
   const { insertedCount } = await collection.insertMany(documents(2500))
   assert.equal(insertedCount, 2500)
@@ -67,7 +67,7 @@ test('A duplicate key error says which key', async () => {
   ])
 })
 
-test('find has filter, sort, skip, limit and projection', async () => {
+test('find supports filter, sort, skip, limit and projection', async () => {
   const collection = await filled()
   const found = await collection
     .find({ n: { $gte: 3 } })
@@ -91,7 +91,7 @@ test('find has filter, sort, skip, limit and projection', async () => {
   )
 })
 
-test('A find in a collection that is not there finds nothing, and makes nothing', async () => {
+test('A find in an unknown collection returns nothing and creates nothing', async () => {
   const collection = newCollection()
   assert.deepEqual(await collection.find({}).toArray(), [])
   assert.equal(await collection.findOne({ _id: 1 as never }), null)
@@ -102,7 +102,7 @@ test('A find in a collection that is not there finds nothing, and makes nothing'
   assert.deepEqual(await collection.db.listCollections().toArray(), [])
 })
 
-test('updateOne and updateMany tell matched from modified', async () => {
+test('updateOne and updateMany count matched and modified documents separately', async () => {
   const collection = await filled()
   const one = await collection.updateOne({ even: true }, { $set: { n: 0 } })
   assert.deepEqual([one.matchedCount, one.modifiedCount], [1, 0])
@@ -112,7 +112,7 @@ test('updateOne and updateMany tell matched from modified', async () => {
   assert.deepEqual(await collection.findOne({ _id: 1 as never }), { _id: 1, other: 1 })
 })
 
-test('An upsert makes what the filter and the update say', async () => {
+test('An upsert creates a document from the filter and the update', async () => {
   const collection = newCollection()
   const first = await collection.updateOne(
     { a: 1, b: { $gt: 5 }, c: { $eq: 'x' } },
@@ -129,7 +129,7 @@ test('An upsert makes what the filter and the update say', async () => {
   assert.equal(many.upsertedId, 'y')
 })
 
-test('Upserts of one document at the same time make one document', async () => {
+test('Concurrent upserts of the same _id create one document', async () => {
   const collection = newCollection()
   await Promise.all(
     Array.from({ length: 20 }, () => collection.updateOne({ _id: 1 as never }, { $inc: { n: 1 } }, { upsert: true })),
@@ -137,7 +137,7 @@ test('Upserts of one document at the same time make one document', async () => {
   assert.deepEqual(await collection.find().toArray(), [{ _id: 1, n: 20 }])
 })
 
-test('Increments at the same time are all there', async () => {
+test('Concurrent increments all take effect', async () => {
   const collection = await filled()
   await Promise.all(
     Array.from({ length: 50 }, () => collection.updateOne({ even: true, n: { $gte: 0 } }, { $inc: { hits: 1 } })),
@@ -153,7 +153,7 @@ test('deleteOne deletes one, deleteMany all', async () => {
   assert.equal((await collection.deleteMany({})).deletedCount, 5)
 })
 
-test('findAndModify gives the document as it was or as it is', async () => {
+test('findAndModify returns the document before or after the change', async () => {
   const collection = await filled()
   const before = await collection.findOneAndUpdate({ even: true }, { $inc: { n: 100 } }, { sort: { n: -1 } })
   assert.deepEqual(before, { _id: 8, n: 8, even: true })
@@ -179,7 +179,7 @@ test('findAndModify gives the document as it was or as it is', async () => {
   assert.deepEqual(value, { _id: 'newer', a: 1 })
 })
 
-test('count and distinct', async () => {
+test('count obeys skip and limit, and distinct returns each value once', async () => {
   const collection = newCollection()
   await collection.insertMany([{ a: 1 }, { a: [1, 2, [3]] }, { a: { b: 1 } }, { a: null }, {}, { a: 1.0 }])
   const { n } = await collection.db.command({ count: 'items', query: { a: 1 }, skip: 1 })
@@ -190,7 +190,7 @@ test('count and distinct', async () => {
   assert.deepEqual(await collection.distinct('a.b'), [1])
 })
 
-test('bulkWrite mixes everything', async () => {
+test('bulkWrite can mix all kinds of writes', async () => {
   const collection = await filled(3)
   const result = await collection.bulkWrite([
     { insertOne: { document: { _id: 10 as never } } },
@@ -206,15 +206,15 @@ test('bulkWrite mixes everything', async () => {
   assert.deepEqual(idsOf(await collection.find().toArray()), [1, 2, 10, 11])
 })
 
-test('Unacknowledged writes happen', async () => {
+test('Unacknowledged writes are carried out', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 1 as never }, { writeConcern: { w: 0 } })
-  // The next command on any connection may overtake it; this one keeps asking.
+  // A command on another connection may overtake the write, so ask until it is there.
   while ((await collection.estimatedDocumentCount()) === 0);
   assert.deepEqual(idsOf(await collection.find().toArray()), [1])
 })
 
-test('An update that fails for one document leaves those before it changed', async () => {
+test('An update that fails at one document keeps its changes to the earlier ones', async () => {
   const collection = newCollection()
   await collection.insertMany([
     { _id: 1 as never, n: 1 },
@@ -228,7 +228,7 @@ test('An update that fails for one document leaves those before it changed', asy
   )
 })
 
-/** Commands that are refused, with MongoDB's code. */
+/** Invalid commands, with MongoDB's error code. */
 const refusals: readonly (readonly [command: Document, code: number])[] = [
   [{ find: 5 }, 73],
   [{ find: '' }, 73],
@@ -255,7 +255,7 @@ const refusals: readonly (readonly [command: Document, code: number])[] = [
   [{ nonsense: 1 }, 59],
 ]
 
-test('Commands that say something wrong are refused with the code that MongoDB has for it', async () => {
+test('Invalid commands are refused with MongoDB’s error code', async () => {
   const database = newDatabase()
   for (const [command, code] of refusals) {
     const answer = await database.command(command).catch((error: { code?: number }) => error)
@@ -263,7 +263,7 @@ test('Commands that say something wrong are refused with the code that MongoDB h
   }
 })
 
-/** Statements that are refused within a command that is ok. */
+/** Invalid statements within a valid command. */
 const statementRefusals: readonly (readonly [command: Document, code: number])[] = [
   [{ update: 'c', updates: [{ q: {}, u: { $nonsense: { a: 1 } } }] }, 9],
   [{ update: 'c', updates: [{ q: {}, u: { a: 1 }, multi: true }] }, 9],
@@ -276,7 +276,7 @@ const statementRefusals: readonly (readonly [command: Document, code: number])[]
   [{ delete: 'c', deletes: [{ q: {}, limit: 2 }] }, 9],
 ]
 
-test('Statements that say something wrong are errors of their own', async () => {
+test('An invalid statement is a write error of its own', async () => {
   const database = newDatabase()
   await database.collection('c').insertOne({ _id: 1 as never })
   for (const [command, code] of statementRefusals) {
@@ -291,7 +291,7 @@ test('Statements that say something wrong are errors of their own', async () => 
   }
 })
 
-test('A hint must name an index that is there', async () => {
+test('A hint must name an existing index', async () => {
   const collection = await filled(3)
   await collection.createIndex({ n: 1 })
   for (const hint of ['n_1', { n: 1 }, { _id: 1 }, '_id_', { $natural: 1 }] as const) {
@@ -311,7 +311,7 @@ test('A hint must name an index that is there', async () => {
   }
 })
 
-test('Upserts that come at once make one document, also when a unique index tells it', async () => {
+test('Concurrent upserts create one document, also if only a unique index detects the conflict', async () => {
   const collection = newCollection()
   await collection.createIndex({ k: 1, l: 1 }, { unique: true })
   const upsert = { upsert: true }
@@ -333,7 +333,7 @@ test('Upserts that come at once make one document, also when a unique index tell
   assert.equal((await collection.findOne({ _id: 7 as never }))?.n, 10)
 })
 
-test('An upsert whose key another document has, and that is not for it, is a duplicate', async () => {
+test('An upsert fails as a duplicate if a document that its filter excludes has the key', async () => {
   const collection = newCollection()
   await collection.createIndex({ k: 1 }, { unique: true })
   await collection.insertOne({ k: 1, state: 'closed' })

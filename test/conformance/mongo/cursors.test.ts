@@ -1,4 +1,4 @@
-/** Results batch by batch. */
+/** Cursors: results that come in batches. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ test('Every size of batch gives all documents once, in order', async () => {
   }
 })
 
-test('A batch size of 0 opens a cursor and gives nothing yet', async () => {
+test('A batch size of 0 opens a cursor and returns no documents yet', async () => {
   const collection = await filled(3)
   const { cursor } = await collection.db.command({ find: 'items', batchSize: 0 })
   assert.deepEqual(cursor.firstBatch, [])
@@ -79,7 +79,7 @@ test('A batch has at most about 16 MB', async () => {
   assert.equal((await collection.find({}).toArray()).length, 30)
 })
 
-test('killCursors tells what it found', async () => {
+test('killCursors reports which cursors it found', async () => {
   const collection = await filled(200)
   const { cursor } = await collection.db.command({ find: 'items' })
   const id = long(cursor.id)
@@ -126,7 +126,7 @@ test('Cursors end with their session and with their collection', async () => {
   await session.endSession()
 })
 
-test('What is written while a cursor is open may be seen behind it, and nothing is seen twice', async () => {
+test('A cursor may return documents written after it was opened, and returns none twice', async () => {
   const collection = await filled(100)
   const cursor = collection.find({}).batchSize(10)
   const seen: unknown[] = []
@@ -141,7 +141,7 @@ test('What is written while a cursor is open may be seen behind it, and nothing 
   assert.deepEqual(seen, [...Array(50).keys(), ...[...Array(40).keys()].map(index => index + 60), 1000])
 })
 
-test('A client that is cut off leaves no cursor behind a command under way', async () => {
+test('A client that is cut off during a command leaves no cursor behind', async () => {
   const collection = await filled(3000, 'x'.repeat(100))
   const before = (await client.db('admin').command({ serverStatus: 1 })).metrics.cursor.open.total
   const raw = await RawClient.loggedIn(uri)

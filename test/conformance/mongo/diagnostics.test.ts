@@ -1,4 +1,4 @@
-/** What clients and people ask about the server, and commands that fail on purpose. */
+/** Commands about the server itself, and commands that fail on purpose. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { RawClient } from './support/raw-client.ts'
 const { client, connect, newCollection, newDatabase, db, uri } = await startMongo()
 const admin = client.db('admin')
 
-test('Every question about the server has an answer', async () => {
+test('Every command about the server has an answer', async () => {
   for (const command of [
     { ping: 1 },
     { hello: 1 },
@@ -38,7 +38,7 @@ test('Every question about the server has an answer', async () => {
   assert.equal((await admin.command({ buildInfo: 1 })).version, '7.0.0')
 })
 
-test('What a shell asks before it says anything gets an answer or 59', async () => {
+test('The commands that a shell sends at start get an answer or an expected error', async () => {
   assert.deepEqual(
     await client
       .db('admin')
@@ -69,7 +69,7 @@ test('An unknown read concern is refused, the others are accepted, and write con
   assert.deepEqual([ok, writeConcernError], [1, undefined])
 })
 
-test('Whether ttl in a document counts can be switched', async () => {
+test('The effect of ttl in documents can be switched on and off', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
   assert.equal((await admin.command({ setParameter: 1, perDocumentTtl: false })).was, true)
@@ -83,7 +83,7 @@ test('Whether ttl in a document counts can be switched', async () => {
   )
 })
 
-test('A session that ends takes its transaction with it', async () => {
+test('Ending a session aborts its transaction', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
   const session = client.startSession()
@@ -95,7 +95,7 @@ test('A session that ends takes its transaction with it', async () => {
   assert.equal(await collection.estimatedDocumentCount(), 1)
 })
 
-test('Commands can be made to fail where test commands are on, and only there', async () => {
+test('Fail points work only if test commands are enabled', async () => {
   const fail = (mode: unknown, data: unknown) => admin.command({ configureFailPoint: 'failCommand', mode, data })
   assert.equal((await failure(fail('alwaysOn', {}))).code, 59)
   await admin.command({ setParameter: 1, enableTestCommands: true })
@@ -134,7 +134,7 @@ test('An operation that takes long can be killed', async () => {
   assert.equal((await slow).code, 11601)
 })
 
-test('The last command on documents tells what it cost, whatever a driver says after it', async () => {
+test('getLastRequestStatistics shows the cost of the last command on documents, whatever follows it', async () => {
   const database = newDatabase()
   const collection = database.collection<{ _id: number; n?: number }>('c')
   const last = async (options = {}) => {
@@ -160,7 +160,7 @@ test('The last command on documents tells what it cost, whatever a driver says a
   assert.deepEqual(await last(), ['find', 0])
 })
 
-test('The last command of a session tells what it cost over another connection', async () => {
+test('getLastRequestStatistics shows the last command of a session over another connection', async () => {
   const database = newDatabase()
   const collection = database.collection<{ _id: number; n?: number }>('c')
   const lsid = { id: new UUID() }
@@ -204,7 +204,7 @@ test('Databases come in the order of their names, with their sizes', async () =>
   assert.equal(ape.empty, false)
 })
 
-test('The stage and the command say the same of a collection', async () => {
+test('$collStats and the command collStats return the same figures', async () => {
   const collection = newCollection()
   await collection.insertMany([{ a: 1 }, { a: 2 }])
   await collection.createIndex({ a: 1 })
@@ -219,7 +219,7 @@ test('The stage and the command say the same of a collection', async () => {
   assert.ok(stats.avgObjSize > 0)
 })
 
-test('explain tells how many documents a command looks at', async () => {
+test('explain shows how many documents a command examines', async () => {
   const collection = newCollection()
   await collection.insertMany(Array.from({ length: 100 }, (_, n) => ({ _id: n as never, n: n % 10, m: n })))
   await collection.createIndex({ n: 1 })

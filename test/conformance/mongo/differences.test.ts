@@ -221,7 +221,7 @@ difference('D16: A hint must name an existing index, but the planner decides', a
   assert.equal(await refusalOf(collection.find({ a: 1 }).hint('c_1').toArray()), 2)
 })
 
-/** What a find that gives one document costs. */
+/** The cost of a find that returns one document. */
 async function costOfOne({ namespace }: Collection<Document>, filter: Document, options: FindOptions = {}) {
   const [database, name] = namespace.split('.') as [string, string]
   const single = connect({ maxPoolSize: 1 }).db(database)

@@ -1,6 +1,5 @@
 /**
- * Sorted by `_id` or bounded by it, documents are read off in the order in which they lie, and no more than
- * are wanted.
+ * A sort or a range on `_id` reads documents in the order in which they are stored, and no more than needed.
  */
 
 import assert from 'node:assert/strict'
@@ -36,7 +35,7 @@ async function numbered(): Promise<Collection<Document>> {
   return collection
 }
 
-test('The first documents by _id cost what they are, in both directions and from any bound', async () => {
+test('The first documents by _id are read alone, in both directions and from any bound', async () => {
   const collection = await numbered()
   const scan = await costOf(collection, each => each.find({ x: 1 }).toArray())
   const cost = (filter: Filter<Document>, sort: Sort, limit = 3) =>
@@ -83,7 +82,7 @@ test('explain shows the order of _id as its index', async () => {
   assert.equal((await planOf({}, { n: 1 })).stage, 'SORT')
 })
 
-test('Pages backwards neither repeat nor skip, while documents come, go and die', async () => {
+test('Backward pages neither repeat nor skip, while documents are inserted, deleted and die', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: -1 })
   await collection.insertMany(
@@ -156,7 +155,7 @@ for (const [name, of, bounds] of [
   ['of all types', ids, ids],
   ['and of any length', [...ids, ...longIds], longIds.slice(0, 8)],
 ] as const) {
-  test(`The order of _id is that of the same values elsewhere, ${name}`, async () => {
+  test(`The order of _id is the order of the same values in another field, ${name}`, async () => {
     const collection = newCollection()
     const shuffled = of
       .map((_id, at) => ({ at, document: { _id, v: _id } }))
@@ -194,7 +193,7 @@ for (const [name, of, bounds] of [
   })
 }
 
-test('In a transaction, and over several shards, the order is the same', async () => {
+test('The order of _id is the same in a transaction and over several shards', async () => {
   const collection = await numbered()
   await client.withSession(async session => {
     session.startTransaction()

@@ -1,4 +1,4 @@
-/** The order of an index: whole, and of its last fields within one value of the first. */
+/** The order of an index: of all its fields, and of its last fields if the first ones are fixed. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ const { newCollection } = await startMongo()
 
 const values = [3, 1, 'b', 'a', null, undefined, 2.5, Decimal128.fromString('1.0'), true, new Date(7), { x: 1 }]
 
-/** Every value several times, so that many documents are equal in it. */
+/** Every value occurs several times, so that many documents are equal in it. */
 const documents = Array.from({ length: 330 }, (_, n) => ({
   _id: ((n * 97) % 330) as never,
   tenant: n % 3 === 0 ? 't' : `t${n % 2}`,
@@ -24,7 +24,7 @@ async function filled(...indexes: Document[]): Promise<Collection<Document>> {
   return collection
 }
 
-/** What is equal in a sort, as one value. */
+/** Maps values that are equal in a sort to one value. */
 function asSorted(at: unknown): unknown {
   return at instanceof Decimal128 ? Number(at.toString()) : (at ?? null)
 }
@@ -79,7 +79,7 @@ for (const [index, filter, sort] of [
   })
 }
 
-test('An index whose fields are not all fixed or ordered gives no order', async () => {
+test('An index gives no order if some of its fields are neither fixed nor sorted by', async () => {
   const collection = await filled({ tenant: 1, n: 1, at: 1 })
   for (const [filter, sort] of [
     [{ tenant: 't' }, { at: 1 }],
@@ -93,7 +93,7 @@ test('An index whose fields are not all fixed or ordered gives no order', async 
   }
 })
 
-test('The next job of a queue is found without looking at the others', async () => {
+test('The next job of a queue is found without reading the others', async () => {
   const collection = newCollection()
   await collection.createIndex({ state: 1, at: 1 })
   await collection.insertMany(Array.from({ length: 500 }, (_, at) => ({ _id: (500 - at) as never, state: 'new', at })))

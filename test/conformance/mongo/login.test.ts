@@ -1,4 +1,4 @@
-/** Who may say what: the login, and what strangers get. */
+/** The login, and what a client may do without it. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ test('A wrong key and an unknown user get the same answer', async () => {
   }
 })
 
-test('Strangers may greet, ping and log in, and nothing else', async () => {
+test('Without a login a client may only greet, ping and log in', async () => {
   const client = await RawClient.open(uri)
   for (const command of [
     { hello: 1 },
@@ -69,7 +69,7 @@ test('Strangers may greet, ping and log in, and nothing else', async () => {
   client.close()
 })
 
-test('An answer to a stranger has no cluster time, one to a user has', async () => {
+test('Answers contain the cluster time only after a login', async () => {
   const stranger = await RawClient.open(uri)
   assert.equal((await stranger.command({ ping: 1, $db: 'admin' })).$clusterTime, undefined)
   stranger.close()
@@ -79,7 +79,7 @@ test('An answer to a stranger has no cluster time, one to a user has', async () 
   user.close()
 })
 
-test('After a logout one is a stranger again', async () => {
+test('After a logout the client must log in again', async () => {
   const client = await RawClient.loggedIn(uri)
   assert.equal((await client.command({ listDatabases: 1, $db: 'admin' })).ok, 1)
   await client.command({ logout: 1, $db: 'admin' })
@@ -89,7 +89,7 @@ test('After a logout one is a stranger again', async () => {
 
 const payload = (text: string) => new Binary(Buffer.from(text))
 
-test('A conversation that is none is refused with 18, and the connection goes on', async () => {
+test('A malformed login is refused with 18, and the connection stays open', async () => {
   const client = await RawClient.open(uri)
   const start = { saslStart: 1, mechanism: 'SCRAM-SHA-256', $db: 'admin' }
   for (const text of [
@@ -118,7 +118,7 @@ test('A conversation that is none is refused with 18, and the connection goes on
   client.close()
 })
 
-test('A proof serves once: nobody can log in by repeating what was said', async () => {
+test('A finished login cannot be continued with another proof', async () => {
   const client = await RawClient.loggedIn(uri)
   const answer = await client.command({
     saslContinue: 1,
@@ -130,7 +130,7 @@ test('A proof serves once: nobody can log in by repeating what was said', async 
   client.close()
 })
 
-test('Without the short form of the last step there is one more exchange', async () => {
+test('hello lists the login mechanisms of a user', async () => {
   const client = await RawClient.open(uri)
   client.send(opMsg(serialize({ hello: 1, saslSupportedMechs: 'admin.localhost', $db: 'admin' })))
   assert.deepEqual((await client.next())?.body.saslSupportedMechs, ['SCRAM-SHA-256', 'SCRAM-SHA-1'])

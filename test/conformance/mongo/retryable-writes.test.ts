@@ -15,7 +15,7 @@ const { uri, newDatabase, client, connect } = await startMongo()
 
 const lsid = () => ({ id: new UUID() })
 
-test('A write that is sent again is answered again, and not done again', async () => {
+test('A retried write gets the same answer and is not done again', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const session = { lsid: lsid(), $db }
@@ -66,7 +66,7 @@ test('A write that is sent again is answered again, and not done again', async (
   raw.close()
 })
 
-test('Of a command that was done in part, the rest is done when it comes again', async () => {
+test('A retry of a partly executed command executes the rest', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const session = { lsid: lsid(), txnNumber: Long.fromNumber(1), $db }
@@ -80,7 +80,7 @@ test('Of a command that was done in part, the rest is done when it comes again',
   raw.close()
 })
 
-test('An older number is refused', async () => {
+test('An older transaction number is refused', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const session = { lsid: lsid(), $db }
@@ -95,7 +95,7 @@ test('An older number is refused', async () => {
   raw.close()
 })
 
-test('Numbers need a session, and belong to writes', async () => {
+test('Transaction numbers need a session, and only writes may have one', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const txnNumber = Long.fromNumber(1)
@@ -105,7 +105,7 @@ test('Numbers need a session, and belong to writes', async () => {
   raw.close()
 })
 
-test('The same write sent twice at once happens once', async () => {
+test('The same write sent twice at the same time happens once', async () => {
   const [first, second] = [await RawClient.loggedIn(uri), await RawClient.loggedIn(uri)]
   const $db = newDatabase().databaseName
   await first.command({ insert: 'c', documents: [{ _id: 1, n: 0 }], $db })
@@ -120,7 +120,7 @@ test('The same write sent twice at once happens once', async () => {
   second.close()
 })
 
-test('A write is known after the server was started anew', async () => {
+test('A retried write is recognised after a restart of the server', async () => {
   const data = temporaryDirectory()
   const command = { findAndModify: 'c', query: { _id: 1 }, update: { $inc: { n: 1 } }, upsert: true, new: true }
   const session = { lsid: lsid(), txnNumber: Long.fromNumber(3), $db: 'd' }
@@ -137,7 +137,7 @@ test('A write is known after the server was started anew', async () => {
   }
 })
 
-test('Through a connection that is cut at random, every increment of the driver is there once', async () => {
+test('Over connections that are cut at random, every increment of the driver happens once', async () => {
   const proxy = await cuttingProxy(uri)
   const { databaseName } = newDatabase()
   const direct: Collection<Document> = client.db(databaseName).collection('c')
@@ -152,7 +152,7 @@ test('Through a connection that is cut at random, every increment of the driver 
       fc.constantFrom('request', 'answer'),
       fc.constantFrom('insert', 'update', 'modify', 'many'),
       async (direction, kind) => {
-        // Only the first attempt is cut: a driver tries once more, and no more than that.
+        // Cut only the first attempt: a driver retries once.
         let isSent = false
         let isCut = false
         proxy.cut = (at, bytes) => {

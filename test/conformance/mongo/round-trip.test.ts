@@ -1,6 +1,5 @@
 /**
- * What is stored comes back byte for byte: every type, the order of fields, and numbers of one type and not
- * another.
+ * Documents come back byte for byte: every type, the order of fields, and the types of numbers.
  */
 
 import assert from 'node:assert/strict'
@@ -67,7 +66,7 @@ const everyType: Document = {
   __proto__name: 3,
 }
 
-/** Documents that the official package itself would change when it reads and writes them. */
+/** Documents that the official BSON package itself would change when it reads and writes them. */
 function oddities(): Buffer[] {
   const element = (type: number, name: string, value: Uint8Array) =>
     Buffer.concat([Buffer.of(type), Buffer.from(`${name}\0`), value])
@@ -125,7 +124,7 @@ test('Every type comes back with the bytes it was sent with', async () => {
   raw.close()
 })
 
-test('Documents that a decoder would change come back unchanged, also when another field of theirs is updated', async () => {
+test('Documents that a decoder would change come back unchanged, even if another field is updated', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const sent = oddities()
@@ -163,7 +162,7 @@ test('Equal numbers of different types are one _id, and the first one stays', as
   }
 })
 
-test('Ids of every type that can be one are told apart and found again', async () => {
+test('Ids of every allowed type are distinct and can be found', async () => {
   const collection = newCollection()
   const ids: unknown[] = [
     0,
@@ -201,7 +200,7 @@ test('Ids of every type that can be one are told apart and found again', async (
   assert.equal(await collection.estimatedDocumentCount(), ids.length)
 })
 
-test('_id goes to the front, and is made where it is missing', async () => {
+test('_id moves to the front, and is generated if it is missing', async () => {
   const collection = newCollection()
   await client.db(collection.dbName).command({ insert: 'items', documents: [{ a: 1, _id: 7, b: 2 }, { c: 3 }] })
   const [moved, made] = await collection.find().toArray()
@@ -233,7 +232,7 @@ const refusedDocuments: readonly (readonly [name: string, document: Document, co
   ['an operator in _id', { _id: { $gt: 1 } }, 52],
 ]
 
-test('A document that cannot be stored is refused, and those beside it are not', async () => {
+test('A document that cannot be stored is refused, and the others of the command are stored', async () => {
   for (const [name, document, code] of refusedDocuments) {
     const database = newDatabase()
     const answer = await database.command({

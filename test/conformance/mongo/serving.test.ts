@@ -1,6 +1,6 @@
 /**
- * Where Mongo is served, and how clients learn of it: flags, the line of JSON, the environment of a command,
- * the library.
+ * Where the Mongo port is, and how clients find it: flags, the JSON line, the environment of a command, the
+ * library.
  */
 
 import assert from 'node:assert/strict'
@@ -18,7 +18,7 @@ async function ping(uri: string): Promise<number> {
   return (await client.db('admin').command({ ping: 1 })).ok
 }
 
-test('The line of JSON has a URI that works, with any key', async () => {
+test('The JSON line contains a URI that works, with any key', async () => {
   for (const flags of [[], ['--key', ownKey]]) {
     await using server = await serveCli([...quick, ...flags])
     const { mongoUri } = server.ready as { mongoUri: string }
@@ -34,7 +34,7 @@ test('Without Mongo there is no URI', async () => {
   assert.equal(db.mongoUri, null)
 })
 
-test('The greeting shows the URI, but no key of one’s own', async () => {
+test('The start-up text shows the URI, but not a secret key', async () => {
   const running = startCli(['--memory', '--port', '0', '--key', ownKey])
   const [line] = await running.said(/MONGODB_URI=.*\n/)
   assert.ok(!line.includes(encodeURIComponent(ownKey)))
@@ -42,13 +42,13 @@ test('The greeting shows the URI, but no key of one’s own', async () => {
   await running.ended
 })
 
-test('A command that is run beside a server finds the URI in its environment', async () => {
+test('A command run by mayfly exec finds the URI in its environment', async () => {
   const { code, stdout } = await runCli(['exec', '--', process.execPath, '-p', 'process.env.MONGODB_URI'])
   assert.equal(code, 0)
   assert.match(stdout, /^mongodb:\/\/localhost:.*@127\.0\.0\.1:\d+\//)
 })
 
-test('A port that is taken is said to be, with the flag that helps', async () => {
+test('If the port is taken, the error says so and names the flag that helps', async () => {
   await using db = await mayfly()
   const { port } = new URL(db.mongoUri!)
   await assert.rejects(mayfly({ mongoPort: Number(port) }), /Choose another with --mongo-port, or --mongo-port 0/)
@@ -64,7 +64,7 @@ test('The flags have defaults, variables and limits', () => {
   assert.throws(() => parseConfig(settings({ mongoDocumentTtl: 'perhaps' }, {})), /--mongo-document-ttl takes on, off/)
 })
 
-test('With the feature switched off a ttl in a document is data', async () => {
+test('With --mongo-document-ttl off, a ttl in a document is only data', async () => {
   await using db = await mayfly({ clock: 'manual', mongoDocumentTtl: false })
   await using client = new MongoClient(db.mongoUri!)
   const collection = client.db('d').collection('c')
@@ -76,7 +76,7 @@ test('With the feature switched off a ttl in a document is data', async () => {
   assert.equal(await collection.estimatedDocumentCount(), 0)
 })
 
-test('A server that is closed lets its clients go at once', async () => {
+test('Closing a server disconnects its clients at once', async () => {
   const db = await mayfly()
   await using client = new MongoClient(db.mongoUri!)
   await client.db('admin').command({ ping: 1 })

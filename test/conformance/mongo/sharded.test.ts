@@ -1,6 +1,6 @@
 /**
- * Sharded collections: the same answers as from one that is not sharded, and what names the shard key reads
- * no more than its shard.
+ * Sharded collections: the same answers as without shards, and a command that names the shard key reads only
+ * its shard.
  */
 
 import assert from 'node:assert/strict'
@@ -39,7 +39,7 @@ async function filled(): Promise<Collection<Document>> {
   return collection
 }
 
-test('A command whose filter fixes the shard key reads its shard and no other', async () => {
+test('A command whose filter fixes the shard key reads only that shard', async () => {
   const collection = await filled()
   const scan = await costOf(collection, all => all.find({ n: -1 }).toArray())
   const tenant = 't7'
@@ -69,7 +69,7 @@ test('A command whose filter fixes the shard key reads its shard and no other', 
   assert.equal(shards[0].winningPlan.stage, 'COLLSCAN')
 })
 
-test('The shard key and an _id name a document', async () => {
+test('A shard key and an _id identify one document', async () => {
   const collection = await filled()
   const filter = { tenant: 't7', _id: 3 as never }
   assert.equal(await costOf(collection, each => each.findOne(filter)), 1)
@@ -81,7 +81,7 @@ test('The shard key and an _id name a document', async () => {
   assert.equal(await collection.countDocuments({ _id: 3 as never }), tenants - 1)
 })
 
-test('Within a shard the order of _id is read off, from where a filter begins', async () => {
+test('Within a shard, documents are read in the order of _id, starting at the bound of the filter', async () => {
   const collection = await filled()
   const page = (_id: Document) =>
     collection

@@ -1,4 +1,4 @@
-/** With enforced throughput, whoever asks for too much is told to wait. */
+/** With enforced throughput, commands beyond it are refused with a time to wait. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ test('A command beyond the throughput is refused with 16500 and the time to wait
   })
 })
 
-test('A write beyond the throughput is an error of its statement', async () => {
+test('A write beyond the throughput is a write error of its statement', async () => {
   const database = newDatabase()
   await database.command({ customAction: 'CreateCollection', collection: 'c', offerThroughput: 400 })
   const documents = Array.from({ length: 500 }, (_, _id) => ({ _id, text: 'x'.repeat(1000) }))

@@ -1,4 +1,4 @@
-/** Transactions: wholly or not at all, and alone. */
+/** Transactions: atomic and isolated. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ async function accounts(): Promise<Collection<Document>> {
 
 const balances = async (collection: Collection<Document>) => (await collection.find().toArray()).map(({ n }) => n)
 
-test('What a transaction did is seen by nobody else before it is committed, and by all afterwards', async () => {
+test('Others see the writes of a transaction only after its commit', async () => {
   const collection = await accounts()
   await within(async session => {
     session.startTransaction()
@@ -44,7 +44,7 @@ test('What a transaction did is seen by nobody else before it is committed, and 
   assert.deepEqual(await balances(collection), [70, 30, 1])
 })
 
-test('A transaction sees what it wrote, in every way of reading', async () => {
+test('A transaction sees its own writes, by every way of reading', async () => {
   const collection = await accounts()
   await within(async session => {
     session.startTransaction()
@@ -106,7 +106,7 @@ test('A transaction that fails leaves nothing, and can be tried again', async ()
   assert.deepEqual(await balances(collection), [100, 0])
 })
 
-test('An insert that fails in a transaction blames the index that is to blame', async () => {
+test('An insert that fails in a transaction names the index that refused it', async () => {
   const taken = { _id: 'a', n: 1 }
   for (const [documents, index] of [
     [
@@ -155,7 +155,7 @@ test('Of two transactions that write one document, the first one wins', async ()
   assert.deepEqual(await balances(collection), [101, 0])
 })
 
-test('What was read cannot be overwritten when somebody else wrote it since', async () => {
+test('A transaction cannot overwrite a document that somebody else wrote since it was read', async () => {
   const collection = await accounts()
   await within(async session => {
     session.startTransaction()
@@ -172,7 +172,7 @@ test('What was read cannot be overwritten when somebody else wrote it since', as
   assert.deepEqual(await balances(collection), [105, 0])
 })
 
-test('Transfers at the same time keep the sum', async () => {
+test('Concurrent transfers keep the sum', async () => {
   const collection = newCollection()
   const names = ['a', 'b', 'c', 'd']
   await collection.insertMany(names.map(_id => ({ _id: _id as never, n: 100 })))
@@ -204,7 +204,7 @@ test('A transaction spans collections', async () => {
   assert.deepEqual([await first.estimatedDocumentCount(), await second.estimatedDocumentCount()], [0, 1])
 })
 
-test('A document that dies before the commit is a conflict, and one that is written lives from the commit on', async () => {
+test('A document that dies before the commit is a conflict, and a written one lives from the commit on', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
   await collection.insertMany([{ _id: 'old' as never }, { _id: 'kept' as never, ttl: -1 }])
@@ -232,7 +232,7 @@ const numbered = (txnNumber: number, rest: Document = {}) => ({
   ...rest,
 })
 
-test('What a transaction may say, and when', async () => {
+test('Commands in the wrong state of a transaction are refused', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const lsid = { id: new UUID() }
@@ -267,7 +267,7 @@ test('What a transaction may say, and when', async () => {
   raw.close()
 })
 
-test('A new transaction of a session ends the one before', async () => {
+test('A new transaction of a session aborts the previous one', async () => {
   const raw = await RawClient.loggedIn(uri)
   const $db = newDatabase().databaseName
   const lsid = { id: new UUID() }
@@ -279,7 +279,7 @@ test('A new transaction of a session ends the one before', async () => {
   raw.close()
 })
 
-test('A commit whose answer was lost is known after the server was started anew', async () => {
+test('A commit whose answer was lost is recognised after a restart of the server', async () => {
   const data = temporaryDirectory()
   const lsid = { id: new UUID() }
   const commit = { commitTransaction: 1, ...numbered(1), lsid, $db: 'admin' }
@@ -303,7 +303,7 @@ test('A commit whose answer was lost is known after the server was started anew'
   raw.close()
 })
 
-test('A unique index is asked when a transaction writes, and knows what that has written', async () => {
+test('A write in a transaction checks unique indexes, including its own earlier writes', async () => {
   const collection = newCollection()
   await collection.createIndex({ k: 1 }, { unique: true })
   await collection.insertMany([

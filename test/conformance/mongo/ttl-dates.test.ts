@@ -14,7 +14,7 @@ async function livingIds(collection: Collection<Document>): Promise<unknown[]> {
 
 const inSeconds = (seconds: number) => new Date((db.clock.now() + seconds) * 1000)
 
-test('A document dies so many seconds after its date, in the first second that is not before', async () => {
+test('A document dies n seconds after its date, rounded up to the next whole second', async () => {
   const collection = newCollection()
   await collection.createIndex({ at: 1 }, { expireAfterSeconds: 10 })
   await collection.insertMany([
@@ -33,7 +33,7 @@ test('A document dies so many seconds after its date, in the first second that i
   assert.deepEqual(await livingIds(collection), [])
 })
 
-test('What is a date and what is not, as measured on MongoDB', async () => {
+test('Values count as dates or not as measured on MongoDB', async () => {
   const collection = newCollection()
   await collection.createIndex({ x: 1 }, { expireAfterSeconds: 0 })
   const past = inSeconds(-100)
@@ -65,7 +65,7 @@ test('What is a date and what is not, as measured on MongoDB', async () => {
   assert.ok(living.every(id => String(id).startsWith('alive')))
 })
 
-test('A path leads through arrays', async () => {
+test('The path of a TTL index leads through arrays', async () => {
   const collection = newCollection()
   await collection.createIndex({ 'x.y': 1 }, { expireAfterSeconds: 0 })
   await collection.insertMany([
@@ -76,7 +76,7 @@ test('A path leads through arrays', async () => {
   assert.deepEqual(await livingIds(collection), [2, 3])
 })
 
-test('Documents that were there before the index follow it when it is there', async () => {
+test('A new TTL index applies to existing documents', async () => {
   const collection = newCollection()
   const documents = Array.from({ length: 350 }, (_, _id) => ({
     _id: _id as never,
@@ -90,7 +90,7 @@ test('Documents that were there before the index follow it when it is there', as
   assert.equal((await livingIds(collection)).length, 175)
 })
 
-test('Several indexes: the earliest end counts. Partial ones: only for what they cover', async () => {
+test('With several TTL indexes the earliest deadline counts; a partial one applies to its documents only', async () => {
   const collection = newCollection()
   await collection.createIndex({ a: 1 }, { expireAfterSeconds: 10 })
   await collection.createIndex({ b: 1 }, { expireAfterSeconds: 5, partialFilterExpression: { kind: 'short' } })
@@ -105,7 +105,7 @@ test('Several indexes: the earliest end counts. Partial ones: only for what they
   assert.deepEqual(await livingIds(collection), [3])
 })
 
-test('An update moves the end; collMod moves it for all; dropping the index takes it away; the dead stay dead', async () => {
+test('An update moves one deadline, collMod all, dropping the index removes them, and the dead stay dead', async () => {
   const collection = newCollection()
   await collection.createIndex({ at: 1 }, { expireAfterSeconds: 10 })
   await collection.insertMany([
@@ -130,7 +130,7 @@ test('An update moves the end; collMod moves it for all; dropping the index take
   assert.deepEqual(await livingIds(collection), [1])
 })
 
-test('A plain index becomes a TTL index by collMod, and a hidden one still ends lives', async () => {
+test('collMod turns a plain index into a TTL index, and a hidden TTL index still applies', async () => {
   const collection = newCollection()
   await collection.createIndex({ at: 1 })
   await collection.insertMany([
@@ -144,7 +144,7 @@ test('A plain index becomes a TTL index by collMod, and a hidden one still ends 
   assert.deepEqual(await livingIds(collection), [])
 })
 
-test('A collection has one kind of TTL index, and changes from one to the other', async () => {
+test('A collection has one kind of TTL index, and can change from one to the other', async () => {
   const collection = newCollection()
   await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
   const { code, message } = await failure(collection.createIndex({ at: 1 }, { expireAfterSeconds: 0 }))
@@ -161,7 +161,7 @@ test('A collection has one kind of TTL index, and changes from one to the other'
   assert.deepEqual(await livingIds(collection), [], 'its own ttl counts again, from its last write')
 })
 
-test('A rule survives a restart', async () => {
+test('TTL indexes on dates survive a restart', async () => {
   const data = temporaryDirectory()
   const { mayfly } = await import('../../../src/index.ts')
   const { MongoClient } = await import('mongodb')

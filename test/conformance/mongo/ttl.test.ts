@@ -17,7 +17,7 @@ async function withLifespan(expireAfterSeconds: number): Promise<Collection<Docu
   return collection
 }
 
-test('The examples of the documents: valid ttls of 20 seconds, invalid ones, and none, under an index of 10 seconds', async () => {
+test('Azure’s documented examples: valid, invalid and missing ttls under an index of 10 seconds', async () => {
   const collection = await withLifespan(10)
   await collection.insertMany([
     { _id: 1 as never, location: 'Paris', ttl: new Double(20) },
@@ -54,7 +54,7 @@ test('An update restarts the life of a document; one that changes nothing, and a
   assert.deepEqual(await livingIds(collection), [])
 })
 
-/** Under a default of 10: how long a document with this ttl lives. */
+/** How long a document with this ttl lives under a default of 10. */
 const ttlValues: readonly (readonly [ttl: unknown, lives: number])[] = [
   [new Int32(1), 1],
   [new Int32(2_147_483_647), Number.POSITIVE_INFINITY],
@@ -77,7 +77,7 @@ const ttlValues: readonly (readonly [ttl: unknown, lives: number])[] = [
   [{ ttl: 5 }, 10],
 ]
 
-test('Every value of ttl is honoured, or stored and not honoured', async () => {
+test('Valid values of ttl take effect, and all others are only stored', async () => {
   const collection = await withLifespan(10)
   await collection.insertMany(ttlValues.map(([ttl], _id) => ({ _id: _id as never, ttl })))
   await collection.insertMany([
@@ -98,7 +98,7 @@ test('Every value of ttl is honoured, or stored and not honoured', async () => {
   }
 })
 
-test('A ttl of its own counts only once the index is there, and then for documents that were there before', async () => {
+test('A document’s ttl takes effect only once the index exists, also for existing documents', async () => {
   const collection = newCollection()
   await collection.insertMany([{ _id: 1 as never, ttl: 5 }, { _id: 2 as never }])
   await db.clock.advance('20s')
@@ -107,7 +107,7 @@ test('A ttl of its own counts only once the index is there, and then for documen
   assert.deepEqual(await livingIds(collection), [2])
 })
 
-test('With -1 there is no default: only documents that say so die', async () => {
+test('With -1 there is no default: only documents with a ttl die', async () => {
   const collection = await withLifespan(-1)
   await collection.insertMany([{ _id: 1 as never, ttl: 5 }, { _id: 2 as never }, { _id: 3 as never, ttl: -1 }])
   await db.clock.advance('5s')
@@ -116,7 +116,7 @@ test('With -1 there is no default: only documents that say so die', async () => 
   assert.deepEqual(await livingIds(collection), [2, 3])
 })
 
-test('Dropping the index ends expiry; what was dead stays dead', async () => {
+test('Dropping the index ends expiry, and the dead stay dead', async () => {
   const collection = await withLifespan(10)
   await collection.insertMany([{ _id: 1 as never, ttl: 5 }, { _id: 2 as never }])
   await db.clock.advance('5s')
@@ -180,7 +180,7 @@ test('A document never shows _ts', async () => {
   assert.deepEqual(await collection.find({}).toArray(), [{ _id: 1, a: 1 }])
 })
 
-test('From its second on a dead document is not there, whatever is asked, purged or not', async () => {
+test('No operation sees a dead document from the second of its death on, purged or not', async () => {
   for (const isPurged of [false, true]) {
     const collection = await withLifespan(-1)
     const database = collection.db
@@ -243,7 +243,7 @@ test('expireAfterSeconds is checked as in Cosmos on _ts, and as in MongoDB on ot
   }
 })
 
-test('A TTL needs an index of one field that is not _id', async () => {
+test('A TTL index has one field, and it is not _id', async () => {
   const create = (key: Document) =>
     failure(newDatabase().command({ createIndexes: 'c', indexes: [{ key, name: 'ttl', expireAfterSeconds: 10 }] }))
   assert.equal((await create({ a: 1, b: 1 })).code, 67)
@@ -253,7 +253,7 @@ test('A TTL needs an index of one field that is not _id', async () => {
   assert.equal((await create({ '$**': 1 })).code, 67)
 })
 
-test('collMod refuses what creating the index would', async () => {
+test('collMod refuses the same values as creating the index', async () => {
   const collection = await withLifespan(10)
   await collection.createIndex({ a: 1, b: 1 }, { name: 'compound' })
   const modify = (index: Document) => failure(collection.db.command({ collMod: 'items', index }))
@@ -270,7 +270,7 @@ test('collMod refuses what creating the index would', async () => {
   )
 })
 
-test('serverStatus counts what was purged', async () => {
+test('serverStatus counts purged documents', async () => {
   const collection = await withLifespan(1)
   await collection.insertMany([{}, {}, {}])
   const before = (await collection.db.admin().serverStatus()).metrics.ttl.deletedDocuments

@@ -1,4 +1,4 @@
-/** Wildcard indexes: the fields that queries ask for become indexed, and no answer changes by it. */
+/** Wildcard indexes: fields that queries use become indexed, and no answer changes. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ async function planOf(collection: Collection<Document>, filter: Document): Promi
   return (await collection.find(filter).explain('queryPlanner')).queryPlanner.winningPlan
 }
 
-/** The number of looks bounds the waiting, and not the time. */
+/** Waiting is bounded by the number of attempts, not by time. */
 async function indexed(collection: Collection<Document>, filter: Document): Promise<Document> {
   for (let look = 0; look < 5000; look++) {
     const plan = await planOf(collection, filter)
@@ -48,7 +48,7 @@ async function indexed(collection: Collection<Document>, filter: Document): Prom
   assert.fail(`no index serves ${JSON.stringify(filter)}`)
 }
 
-test('A field that a wildcard index promises is indexed when a query first misses it', async () => {
+test('A field that a wildcard index covers is indexed after the first query that needs it', async () => {
   const collection = await filled()
   await collection.createIndex({ '$**': 1 })
   const filter = { 'deep.y.z': 3 }
@@ -63,7 +63,7 @@ test('A field that a wildcard index promises is indexed when a query first misse
   )
 })
 
-test('Without it, one query makes no index', async () => {
+test('Without a wildcard index one query builds no index', async () => {
   const collection = await filled()
   await collection.find({ n: 5 }).toArray()
   await collection.createIndex({ '$**': 1 })
@@ -72,7 +72,7 @@ test('Without it, one query makes no index', async () => {
   assert.equal((await planOf(collection, { n: 5 })).stage, 'COLLSCAN')
 })
 
-test('Every answer is the same with and without', async () => {
+test('Every answer is the same with and without a wildcard index', async () => {
   const plain = await filled()
   const wild = await filled()
   await wild.createIndex({ '$**': 1 })
@@ -117,7 +117,7 @@ test('Every answer is the same with and without', async () => {
   }
 })
 
-test('A wildcard projection belongs to a wildcard index of everything', async () => {
+test('A wildcard projection is allowed only on a wildcard index of the whole document', async () => {
   const collection = newCollection()
   const wildcardProjection = { a: 1 }
   assert.equal((await failure(collection.createIndex({ n: 1 }, { wildcardProjection }))).code, 2)

@@ -1,4 +1,4 @@
-/** Messages as bytes: how they are cut, what they may hold, and what closes a connection. */
+/** Messages as bytes: how they are framed, what they may contain, and what closes a connection. */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -53,7 +53,7 @@ test('A large message over many chunks is one message', async () => {
   assert.equal((await client.next())?.body.n, 3000)
 })
 
-test('The old greeting is answered in the old form', async () => {
+test('The old OP_QUERY greeting is answered in the old form', async () => {
   const client = await open()
   const query = Buffer.concat([
     Buffer.alloc(4),
@@ -91,7 +91,7 @@ test('A body and a sequence may stand in either order', async () => {
   assert.equal((await client.next())?.body.n, 2)
 })
 
-test('A message that wants no answer is carried out and gets none', async () => {
+test('A message that wants no answer is executed and gets none', async () => {
   const client = await logIn()
   const database = newDatabase().databaseName
   const insert = serialize({ insert: 'c', documents: [{ _id: 1 }], $db: database })
@@ -134,7 +134,7 @@ test('A compressed message gets a compressed answer', async () => {
   assert.equal(reply?.bytes.readInt32LE(16), 2013)
 })
 
-/** Errors of the command; the connection goes on. */
+/** Errors of one command; the connection stays open. */
 const refusedMessages: readonly (readonly [name: string, bytes: () => Buffer, code: number])[] = [
   ['an unknown required flag', () => opMsg(ping, { flags: 4 }), 223],
   ['an unknown section kind', () => opMsg(ping, { sections: [section(7, serialize({}))] }), 40432],
@@ -196,7 +196,7 @@ function nested(depth: number): Uint8Array {
 }
 
 for (const [name, bytes, code] of refusedMessages) {
-  test(`A message with ${name} is ${code === 0 ? 'accepted' : `refused with ${code}`}, and the connection goes on`, async () => {
+  test(`A message with ${name} is ${code === 0 ? 'accepted' : `refused with ${code}`}, and the connection stays open`, async () => {
     const client = await open()
     client.send(bytes())
     const { code: answered = 0 } = (await client.next())!.body
@@ -215,7 +215,7 @@ function compressed(change: (head: Buffer) => void, content = deflateSync(opMsg(
   return message(2012, Buffer.concat([head, content]))
 }
 
-/** What the stream cannot be understood behind. */
+/** Messages after which the stream cannot be parsed any further. */
 const closing: readonly (readonly [name: string, bytes: () => Buffer])[] = [
   ...[0, 15, -1, 48_000_001, 2_147_483_647].map(length => {
     const bytes = Buffer.alloc(16)
@@ -249,7 +249,7 @@ for (const [name, bytes] of closing) {
   })
 }
 
-test('A stranger cannot make the server hold a large message', async () => {
+test('A client that has not logged in cannot make the server hold a large message', async () => {
   const client = await open()
   const header = Buffer.alloc(16)
   header.writeInt32LE(2_000_000, 0)

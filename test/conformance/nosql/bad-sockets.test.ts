@@ -1,4 +1,4 @@
-/** Bytes that are not a request, requests that never end, clients that leave: other clients notice nothing. */
+/** Bytes that are not a request, requests that never end, clients that leave: others notice nothing. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -247,7 +247,7 @@ test('A request for node:http does not overtake one in the fast lane', async () 
       heard += chunk
     })
     socket.write(requestText('POST', docs, { body: `{"id":"plain ${at}","pk":"a"}` }))
-    // Long enough for the server, which shares the event loop, to read the first and not yet write its answer.
+    // Long enough for the server, which shares the event loop, to read the first and not yet answer it.
     for (let turn = 0; turn < at % 3; turn++) await new Promise(resolve => setImmediate(resolve))
     socket.write(`GET /_mayfly/nothing/here HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`)
     await once(socket, 'close')

@@ -144,7 +144,7 @@ test('Without content on write, answers have no bodies', async () => {
   assert.ok(made?.eTag)
 })
 
-test('Bulk requests of other clients: a partition key in the header, a stale range, operations without a key', async () => {
+test('Bulk requests of other clients: a key in the header, a stale range, operations without a key', async () => {
   const container = await server.newContainer()
   const send = (headers: Record<string, string>, body: unknown) =>
     server.send({

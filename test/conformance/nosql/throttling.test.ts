@@ -38,7 +38,7 @@ async function exhaust(container: Container): Promise<RawAnswer> {
   return assert.fail('the container was never throttled')
 }
 
-test('A second of 400 RU lets 400 RU through and refuses the rest with 429, sub-status 3200 and a time to wait', async () => {
+test('A second of 400 RU admits 400 RU and refuses the rest with 429, 3200 and a time to wait', async () => {
   const container = await server.newContainer()
   const answers = await Promise.all(Array.from({ length: 40 }, () => write(container)))
   const refused = answers.filter(({ status }) => status === 429)
@@ -71,7 +71,7 @@ test('The load on one container does not throttle another', async () => {
   assert.equal((await write(idle)).status, 201)
 })
 
-test('Containers that share their database’s throughput are throttled together, one with its own is not', async () => {
+test('Containers that share their database’s throughput are throttled together, others are not', async () => {
   const { database } = await server.client.databases.create({ id: 'shared', throughput: 400 })
   const make = async (id: string, throughput?: number) => {
     const own = throughput === undefined ? {} : { throughput }

@@ -90,7 +90,7 @@ test('A shorter default kills at once, and restoring the old one revives nothing
   assert.deepEqual(await living(container), ['never', 'owns'])
 })
 
-test('An item written after the change follows the new default, next to items that died under the old one', async () => {
+test('An item written after the change follows the new default; those that died before stay dead', async () => {
   const container = await threeItems(10)
   await clock.advance('10s')
   await setDefault(container, 100)

@@ -110,7 +110,7 @@ async function setDefault(container: Container, defaultTtl: number | undefined):
   await container.replace(defaultTtl === undefined ? rest : { ...rest, defaultTtl })
 }
 
-test('An item’s ttl has no effect until the container has a default, and then counts from the item’s write', async () => {
+test('An item’s ttl has no effect until the container has a default, then it counts from the write', async () => {
   const container = await server.newContainer()
   await container.items.create({ id: 'rest', pk: 'b' })
   await container.items.create({ id: 'one', pk: 'a', ttl: 100 })

@@ -72,7 +72,7 @@ test('An item that is read and written back has its system properties once, with
   assert.equal(second.match(/"_etag"/g)?.length, 1)
 })
 
-test('System properties that a client sends are replaced, wherever they stand and however they are escaped', async () => {
+test('System properties that a client sends are replaced, wherever they stand and however escaped', async () => {
   const container = await server.newContainer()
   const made =
     '"_ts":1,"id":"one","_rid":{"a":[1,"}"]},"pk":"a","\\u005fetag":"x","_self":null,"v":[",_ts"],"_attachments":[]'

@@ -1,10 +1,10 @@
-/** Stands between a client and the server and cuts connections, when it is told to. */
+/** A proxy between a client and the server that cuts connections on demand. */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after } from 'node:test'
 
 export interface CuttingProxy {
-  /** The URI of the server, by way of the proxy. */
+  /** The URI of the server through the proxy. */
   readonly uri: string
   /**
    * The next messages that a test wants cut: `request` before they reach the server, `answer` when the server

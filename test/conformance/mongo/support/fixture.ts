@@ -1,4 +1,4 @@
-/** A server and clients for a test file: in this process, on free ports, with a clock turned by hand. */
+/** A server and clients for a test file: in this process, on free ports, with a manual clock. */
 
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
@@ -10,10 +10,10 @@ export interface MongoFixture {
   readonly db: Mayfly
   readonly uri: string
   readonly client: MongoClient
-  /** Another client, which ends with the test file. */
+  /** Another client, which is closed at the end of the test file. */
   connect(options?: MongoClientOptions, uri?: string): MongoClient
   newDatabase(): Db
-  /** A collection of its own for each caller; it is not there before something is written to it. */
+  /** A new collection for each caller. It does not exist before something is written to it. */
   newCollection(): Collection<Document>
 }
 
@@ -35,7 +35,7 @@ export async function startMongo(options: MayflyOptions = {}): Promise<MongoFixt
   return { db, uri, client, connect, newDatabase, newCollection: () => newDatabase().collection('items') }
 }
 
-/** The code and the words of a command or write that fails. */
+/** The code and the text of the error of a failing command or write. */
 export async function failure(work: Promise<unknown>): Promise<{
   readonly code: number | undefined
   readonly codeName: string | undefined

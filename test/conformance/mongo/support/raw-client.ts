@@ -1,4 +1,4 @@
-/** A Mongo client made by hand, for what no driver would send. */
+/** A minimal Mongo client, for messages that no driver would send. */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
@@ -88,7 +88,7 @@ export class RawClient {
     this.socket.write(bytes)
   }
 
-  /** undefined: the connection was closed. */
+  /** undefined if the connection was closed. */
   next(): Promise<Reply | undefined> {
     const reply = this.#replies.shift()
     if (reply !== undefined || this.isClosed) return Promise.resolve(reply)
