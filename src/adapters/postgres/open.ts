@@ -23,7 +23,10 @@ import { Items } from './reading/items.ts'
 import { PostgresChangeLog } from './reading/log.ts'
 import { PostgresViews } from './reading/views.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
-import { Writes } from './writing/writes.ts'
+import { CallNumbers } from './writing/call-numbers.ts'
+import { GroupWriter } from './writing/group-writer.ts'
+import { Transactions } from './writing/transactions.ts'
+import { WriteQueues } from './writing/write-queues.ts'
 
 export interface PostgresOptions {
   /** postgres://user:password@host:port/database */
@@ -70,7 +73,7 @@ class PostgresStore implements Store {
   readonly #copy: CatalogCopy
   readonly #catalog: PostgresCatalog
   readonly #items: Items
-  readonly #writes: Writes
+  readonly #writes: WriteQueues
   readonly #changes: Changes
   readonly #log: PostgresChangeLog
   readonly #entries: Entries
@@ -89,7 +92,10 @@ class PostgresStore implements Store {
     const views = new PostgresViews(connections, moments)
     this.#views = views
     this.#items = new Items({ connections, moments, views, isCluster })
-    this.#writes = new Writes({ connections, catalog, moments, keysOf, gateway, isCluster }, onFatal)
+    const writing = { connections, catalog, moments, keysOf, calls: new CallNumbers(gateway), isCluster }
+    const groups = new GroupWriter(writing)
+    const transactions = new Transactions(writing)
+    this.#writes = new WriteQueues({ connections, groups, transactions, isCluster, onFatal })
     this.#changes = new Changes(connections, views)
     this.#log = new PostgresChangeLog(connections, views)
     this.#entries = new Entries({ connections, views, copy, keysOf })

@@ -71,12 +71,6 @@ export function isFatal(error: unknown): boolean {
   return found === code.undefinedTable || found === code.undefinedFunction
 }
 
-/** Why the function that writes refused a call of which all or nothing was asked for. */
-export function refusalOf(error: unknown): string | undefined {
-  if (codeOf(error) !== refusedState) return undefined
-  return (error as { detail?: string }).detail
-}
-
 export function gone({ id }: Pick<ContainerRecord, 'id'>): RequestError {
   return new RequestError('namespace_not_found', `The container ${id} does not exist any more.`)
 }
@@ -124,7 +118,10 @@ export function translate(error: unknown): Error {
   }
 }
 
-/** The SQLSTATE of what the function raises; no code of PostgreSQL begins so. The detail says what it was. */
+/**
+ * The SQLSTATE that the function raises when it refuses a call; no code of PostgreSQL begins with MF. The
+ * detail says why: `writing/write-answer.ts` parses it.
+ */
 export const refusedState = 'MF001'
 
 /** The row that is there as long as the container is. */

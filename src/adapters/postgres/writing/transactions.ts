@@ -1,16 +1,15 @@
 /**
- * Transactions: what the steps ask about is read, they decide here, and what they decided is written if
- * nothing has changed.
+ * Runs transactions: finds what their steps ask about, lets them decide here, and writes what they decided if
+ * nothing has changed meanwhile.
  *
- * Reading takes no locks, so nobody waits for a gateway that thinks. Whether the buckets are as they were
- * found (no write, no tick, no other policy since) is checked by the function that writes, under its locks.
- * If they are not, the steps decide anew; a transaction that has lost that race too often takes the locks
- * first, and then cannot lose it.
+ * Finding takes no locks, so nobody waits for a gateway that computes. The function that writes checks, under
+ * its locks, whether the buckets are as they were found: no write, no tick, no other policy since. If they are
+ * not, the steps decide again. A transaction that has lost this race too often takes the locks first, and then
+ * cannot lose it.
  *
- * All that is written is one transaction of PostgreSQL, sent in one round trip, also for several transactions
- * of one bucket that came together: each is decided behind the one before it, and refused by itself. When the
- * connection breaks below it, the row that its calls leave beside their buckets tells whether it has happened
- * (`writes.ts`).
+ * All that is written is one transaction of PostgreSQL, sent in one round trip. Several transactions of one
+ * bucket may share it: each sees what those before it leave, and each is refused by itself. When the
+ * connection breaks, the receipts of its calls tell whether it took effect (`call-numbers.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -18,60 +17,61 @@ import type { PoolClient } from 'pg'
 import { assert, CapacityError } from '../../../base/error.ts'
 import type { KeyMaker } from '../../../document/index-keys.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
-import type { TtlPolicy } from '../../../store/policy.ts'
-import type { ItemWrite, Step, StepAnswer, TransactAnswer, WriteAnswer } from '../../../store/writing.ts'
-import { newPolicy } from '../../../ttl/lifespan.ts'
+import type { Step, StepAnswer, TransactAnswer, WriteAnswer } from '../../../store/writing.ts'
 import { type IndexFindings, isNothing, noFindings } from '../../index-findings.ts'
 import type { PostgresCatalog } from '../catalog/catalog.ts'
 import { noteAllFindings } from '../catalog/catalog-changes.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
 import { abandon, type Connections, pipelined } from '../connection/connections.ts'
-import { gone, isConflict, isLost, refusalOf, translate, uncertain } from '../connection/errors.ts'
+import { gone, isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { entriesOf } from '../rows/entry-keys.ts'
 import { closedBody } from '../rows/stamp-forms.ts'
-import type { Fences } from './fences.ts'
-import { findBuckets, placesOf, type StepBucket } from './look.ts'
-import { type Decided, type FoundBucket, StepOverlay } from './steps.ts'
-import { deletion, instruction, outcomes, type WriteCall, writeQuery } from './write-call.ts'
+import type { CallNumbers } from './call-numbers.ts'
+import { answerOf, type Decided, decideAll, type FoundBucket, type TransactionResult } from './decide-steps.ts'
+import { bucketsOf, findBuckets, type StepBucket } from './find-buckets.ts'
+import type { PlacedWrite } from './waiting.ts'
+import { type RefusedWrite, refusalOf } from './write-answer.ts'
+import { deletion, instruction, type WriteCall, writeQuery } from './write-call.ts'
 
-/**
- * How often a transaction decides again because others have written meanwhile, before it takes the locks
- * first.
- */
+/** How often a transaction may lose the race against other writers before it takes the locks first. */
 const postgresRacesMax = 3
 
-export interface TransactionParts {
+interface TransactionParts {
   readonly connections: Connections
   readonly catalog: PostgresCatalog
   readonly moments: Moments
   readonly keysOf: KeyMaker
-  readonly gateway: string
   readonly isCluster: boolean
-  readonly fences: Fences
-  readonly nextBatch: () => number
+  readonly calls: CallNumbers
 }
 
-/** What came of a transaction: its answer, or what its steps threw that is no refusal. */
-export type Result = { readonly answer: TransactAnswer; readonly policy: TtlPolicy } | { readonly thrown: unknown }
-
-/** What may have happened although nobody heard of it. */
-interface Lost {
-  readonly results: readonly Result[]
-  /** One of its calls, and the versions that it gives. */
+/** An attempt whose connection broke: it may have taken effect. */
+interface LostAttempt {
+  readonly results: readonly TransactionResult[]
+  /** One of its calls, and the versions that its receipt has if it took effect. */
   readonly call: WriteCall
   readonly versions: readonly number[]
 }
 
-interface Asked {
+/** Transactions that are run together. */
+interface Joint {
   readonly jobs: readonly (readonly Step[])[]
-  readonly places: readonly StepBucket[]
-  /** For each step of all jobs the number of its place. */
-  readonly own: readonly number[]
-  readonly batch: number
-  readonly lost: Lost[]
+  readonly buckets: readonly StepBucket[]
+  /** For each step of all jobs the place of its bucket in `buckets`. */
+  readonly bucketOfStep: readonly number[]
+  readonly callNumber: number
+  readonly lost: LostAttempt[]
 }
+
+/** What became of an attempt. */
+type Attempt =
+  | { readonly kind: 'answered'; readonly results: readonly TransactionResult[] }
+  /** Something has changed since it was found: the steps must decide again. */
+  | { readonly kind: 'moved' }
+  /** PostgreSQL refused a write of one transaction: each has to be run by itself. */
+  | { readonly kind: 'separate' }
 
 const writtenStatement = { name: 'written', text: 'SELECT versions FROM mayfly.written($1, $2, $3, $4)' }
 
@@ -84,22 +84,17 @@ export class Transactions {
 
   async run(steps: readonly Step[]): Promise<TransactAnswer> {
     try {
-      return answerOf((await this.#run([steps]))[0]!)
+      return answerOf((await this.runTogether([steps]))[0]!)
     } catch (error) {
       throw translate(error)
     }
   }
 
-  /** Several that are each about the same bucket only. */
-  async runTogether(jobs: readonly (readonly Step[])[]): Promise<readonly Result[]> {
-    return this.#run(jobs)
-  }
-
-  /** Writes that only a gateway can stamp. */
-  async write(container: ContainerRecord, writes: readonly ItemWrite[]): Promise<WriteAnswer[]> {
-    const jobs = writes.map(write => [{ container, key: write.key, decide: () => write }])
-    return (await this.#run(jobs)).map(result => {
-      if ('thrown' in result) throw result.thrown
+  /** Writes whose stamps only a gateway can print. */
+  async write(container: ContainerRecord, writes: readonly PlacedWrite[]): Promise<WriteAnswer[]> {
+    const jobs = writes.map(({ write }) => [{ container, key: write.key, decide: () => write }])
+    return (await this.runTogether(jobs)).map(result => {
+      if (result.kind === 'threw') throw result.thrown
       const { moment, version, steps } = result.answer
       const { outcome, item } = steps[0]!
       assert(outcome !== 'found', 'a write does not only look')
@@ -107,90 +102,94 @@ export class Transactions {
     })
   }
 
-  async #run(jobs: readonly (readonly Step[])[]): Promise<readonly Result[]> {
-    const asked: Asked = { jobs, ...placesOf(jobs.flat()), batch: this.#parts.nextBatch(), lost: [] }
-    const { lost } = asked
+  /** One transaction, or several that are all about the same bucket. */
+  async runTogether(jobs: readonly (readonly Step[])[]): Promise<readonly TransactionResult[]> {
+    const joint: Joint = { jobs, ...bucketsOf(jobs.flat()), callNumber: this.#parts.calls.next(), lost: [] }
+    const { lost } = joint
     const attempts = new Attempts()
     for (let races = 0; ; ) {
       let session: PoolClient | undefined
       try {
         session = await this.#parts.connections.acquire()
-        // A cluster has no snapshot over several shards: what they hold together is found behind their locks.
-        const isLocking = races >= postgresRacesMax || (this.#parts.isCluster && asked.places.length > 1)
-        const results = await this.#attempt(session, asked, isLocking)
+        // A cluster has no snapshot over several shards: several buckets are found under their locks.
+        const isLocking = races >= postgresRacesMax || (this.#parts.isCluster && joint.buckets.length > 1)
+        const attempt = await this.#attempt(session, joint, isLocking)
         session.release()
         session = undefined
-        if (results === 'apart') return await this.#runApart(jobs)
-        if (results !== 'moved') return results
+        if (attempt.kind === 'separate') return await this.#runSeparately(jobs)
+        if (attempt.kind === 'answered') return attempt.results
         races++
         await this.#parts.catalog.refresh()
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
-        const mayRepeat = isLost(error) || isConflict(error) || (lost.length > 0 && error instanceof CapacityError)
-        if (!mayRepeat) throw error
+        const mayRetry = isLost(error) || isConflict(error) || (lost.length > 0 && error instanceof CapacityError)
+        if (!mayRetry) throw error
         if (!(await attempts.another())) throw lost.length > 0 ? uncertain(error) : translate(error)
       }
     }
   }
 
-  async #runApart(jobs: readonly (readonly Step[])[]): Promise<Result[]> {
-    const results: Result[] = []
-    for (const job of jobs) results.push(...(await this.#run([job])))
+  async #runSeparately(jobs: readonly (readonly Step[])[]): Promise<TransactionResult[]> {
+    const results: TransactionResult[] = []
+    for (const job of jobs) results.push(...(await this.runTogether([job])))
     return results
   }
 
   async #attempt(
     session: PoolClient,
-    { jobs, places, own, batch, lost }: Asked,
+    { jobs, buckets, bucketOfStep, callNumber, lost }: Joint,
     isLocking: boolean,
-  ): Promise<readonly Result[] | 'moved' | 'apart'> {
-    for (const { container, bucket } of places) {
-      const fence = this.#parts.fences.close(session, container.number, bucket)
+  ): Promise<Attempt> {
+    const { calls: callNumbers, moments, isCluster } = this.#parts
+    for (const { container, bucket } of buckets) {
+      const fence = callNumbers.fence(session, container.number, bucket)
       if (fence !== undefined) await fence
     }
-    const tick = this.#parts.moments.tick()
+    const tick = moments.tick()
     if (tick !== undefined) await tick
-    const found = await findBuckets(session, places, { isLocking, isCluster: this.#parts.isCluster })
-    // Asked behind the look: what arrives even later has not been seen by it, and the function that writes
-    // will notice.
+    const found = await findBuckets(session, buckets, { isLocking, isCluster })
+    // Asked after the buckets were found: a lost call that takes effect even later was not seen in them, and
+    // the function that writes will notice.
     const happened = lost.length === 0 ? undefined : await this.#happened(session, lost)
     if (happened !== undefined) {
       if (isLocking) await session.query('ROLLBACK')
-      return happened
+      return { kind: 'answered', results: happened }
     }
-    const { results, decided } = decideAll(
-      jobs,
-      own.map(place => found[place]!),
-    )
+    const foundOfStep = bucketOfStep.map(place => found[place]!)
+    const { results, decided } = decideAll(jobs, foundOfStep)
     if (decided.length === 0) {
       if (isLocking) await session.query('ROLLBACK')
-      return results
+      return { kind: 'answered', results }
     }
     const findings = new Map<number, IndexFindings>()
-    const calls = found.map(bucket => this.#callFor(bucket, decided, batch, findings))
+    const calls = found.map(bucket => this.#callFor(bucket, decided, callNumber, findings))
     if (![...findings.values()].every(isNothing)) {
       if (isLocking) await session.query('ROLLBACK')
       await pipelined(session, () => noteAllFindings(session, findings))
       await this.#parts.catalog.settle()
-      return 'moved'
+      return { kind: 'moved' }
     }
     try {
       await this.#send(session, calls, isLocking)
     } catch (error) {
-      if (isLost(error)) lost.push(trace(results, calls, decided))
+      if (isLost(error)) lost.push(lostAttempt(results, calls, decided))
       const refusal = refusalOf(error)
       if (refusal === undefined) throw error
-      if (refusal === 'gone') throw gone(places[0]!.container)
-      if (!refusal.includes(' ')) return 'moved'
-      return jobs.length > 1 ? 'apart' : [withConflict(refusal, decided, results[0]!)]
+      if (refusal.kind === 'gone') throw gone(buckets[0]!.container)
+      if (refusal.kind !== 'refused-write') return { kind: 'moved' }
+      if (jobs.length > 1) return { kind: 'separate' }
+      return { kind: 'answered', results: [withConflict(refusal, decided, results[0]!)] }
     }
-    return results
+    return { kind: 'answered', results }
   }
 
-  /** Which of those that were lost has happened after all. */
-  async #happened(session: PoolClient, lost: readonly Lost[]): Promise<readonly Result[] | undefined> {
+  /** The results of a lost attempt that took effect after all. */
+  async #happened(
+    session: PoolClient,
+    lost: readonly LostAttempt[],
+  ): Promise<readonly TransactionResult[] | undefined> {
     for (const { results, call, versions } of lost) {
-      const values = [call.container, call.lane, call.gateway, call.batch]
+      const values = [call.container, call.slot, call.gateway, call.callNumber]
       const { rows } = await session.query({ ...writtenStatement, values })
       if (isDeepStrictEqual(rows[0].versions, versions)) return results
     }
@@ -200,7 +199,7 @@ export class Transactions {
   #callFor(
     found: FoundBucket,
     all: readonly Decided[],
-    batch: number,
+    callNumber: number,
     findings: Map<number, IndexFindings>,
   ): WriteCall {
     const { version, indexes } = this.#parts.catalog.indexesOf(found.container)
@@ -215,9 +214,9 @@ export class Transactions {
     return {
       container: found.container,
       parts: [{ bucket: found.bucket, instructions }],
-      lane: found.bucket,
-      gateway: this.#parts.gateway,
-      batch,
+      slot: found.bucket,
+      gateway: this.#parts.calls.gateway,
+      callNumber,
       isRetry: false,
       isAtomic: true,
       isPatient: true,
@@ -230,7 +229,7 @@ export class Transactions {
     const work = async () => {
       const all: Promise<unknown>[] = []
       if (calls.length > 1 && !isBegun) {
-        const places = calls.map(({ container, lane }) => ({ container, bucket: lane }))
+        const places = calls.map(({ container, slot }) => ({ container, bucket: slot }))
         all.push(lockBuckets(session, places))
       }
       for (const call of calls) all.push(session.query(writeQuery(call)))
@@ -240,47 +239,27 @@ export class Transactions {
   }
 }
 
-/** What each transaction comes to, behind those before it. */
-function decideAll(
-  jobs: readonly (readonly Step[])[],
-  buckets: readonly FoundBucket[],
-): { results: Result[]; decided: Decided[] } {
-  const overlay = new StepOverlay()
-  const results: Result[] = []
-  const decided: Decided[] = []
-  let first = 0
-  for (const job of jobs) {
-    const own = buckets.slice(first, first + job.length)
-    first += job.length
-    try {
-      const taken = overlay.take(job, own)
-      results.push({ answer: taken.answer, policy: own[0]?.policy ?? newPolicy(null) })
-      decided.push(...taken.decided)
-    } catch (thrown) {
-      results.push({ thrown })
-    }
-  }
-  return { results, decided }
-}
-
-export function answerOf(result: Result): TransactAnswer {
-  if ('thrown' in result) throw result.thrown
-  return result.answer
-}
-
-function trace(results: readonly Result[], calls: readonly WriteCall[], decided: readonly Decided[]): Lost {
+function lostAttempt(
+  results: readonly TransactionResult[],
+  calls: readonly WriteCall[],
+  decided: readonly Decided[],
+): LostAttempt {
   const [{ found: first }] = decided as readonly [Decided]
-  const call = calls.find(({ container, lane }) => container === first.container && lane === first.bucket)!
+  const call = calls.find(({ container, slot }) => container === first.container && slot === first.bucket)!
   return { results, call, versions: decided.filter(({ found }) => found === first).map(({ version }) => version) }
 }
 
-/** PostgreSQL found that a unique key is taken, which only it can know. */
-function withConflict(refusal: string, decided: readonly Decided[], result: Result): Result {
-  const [container, bucket, place, letter] = refusal.split(' ')
-  assert(outcomes[letter!] === 'conflict', `a step was judged otherwise by PostgreSQL: ${refusal}`)
-  const own = decided.filter(({ found }) => found.container === Number(container) && found.bucket === Number(bucket))
-  const { step } = own[Number(place) - 1]!
+/** The only thing that PostgreSQL judges and the gateway cannot: whether a unique key is taken. */
+function withConflict(
+  refused: RefusedWrite,
+  decided: readonly Decided[],
+  result: TransactionResult,
+): TransactionResult {
+  const { container, bucket, place, outcome } = refused
+  assert(outcome === 'conflict', `PostgreSQL judged a step otherwise: ${outcome}`)
+  const own = decided.filter(({ found }) => found.container === container && found.bucket === bucket)
+  const { step } = own[place]!
   const { moment, version, steps } = answerOf(result)
-  const answers: StepAnswer[] = [...steps.slice(0, step), { outcome: 'conflict' }]
-  return { ...result, answer: { moment, version, steps: answers, refusal: { error: undefined } } } as Result
+  const answers: StepAnswer[] = [...steps.slice(0, step), { outcome }]
+  return { ...result, answer: { moment, version, steps: answers, refusal: { error: undefined } } } as TransactionResult
 }

@@ -1,18 +1,15 @@
-/** Calls of the function that writes: what it is given, and what its answers mean (`write-function.ts`). */
+/** A call of the function that writes (`sql/write-function.ts`), and the arguments it becomes. */
 
-import { type EpochSeconds, toEpochSeconds } from '../../../base/clock.ts'
+import type { EpochSeconds } from '../../../base/clock.ts'
 import { assert } from '../../../base/error.ts'
-import { fill } from '../../../store/fill.ts'
-import type { ItemKey, StoredItem } from '../../../store/item.ts'
-import type { TtlPolicy } from '../../../store/policy.ts'
-import type { ItemChange, WriteAnswer } from '../../../store/writing.ts'
-import { ownDeadline } from '../../../ttl/lifespan.ts'
-import { parseNumbers, type SqlStatement } from '../connection/connections.ts'
+import type { ItemKey } from '../../../store/item.ts'
+import type { ItemChange } from '../../../store/writing.ts'
+import type { SqlStatement } from '../connection/connections.ts'
 import type { Entry } from '../rows/entry-keys.ts'
 import { type KeyColumns, keyColumns } from '../rows/keys.ts'
 import { noBody, type OpenBody, withMarks } from '../rows/stamp-forms.ts'
 
-/** One write of a call: the item's key, what is to happen there, and what PostgreSQL needs for it. */
+/** One write of a call. */
 export interface Instruction {
   readonly columns: KeyColumns
   readonly change: ItemChange
@@ -20,7 +17,7 @@ export interface Instruction {
   readonly entries: readonly Entry[]
 }
 
-/** The writes of a call to one bucket, in their order. */
+/** The writes of a call to one bucket, in the order in which they arrived. */
 export interface CallPart {
   readonly bucket: number
   readonly instructions: readonly Instruction[]
@@ -28,43 +25,22 @@ export interface CallPart {
 
 export interface WriteCall {
   readonly container: number
-  /** In the order of their buckets. */
+  /** Sorted by bucket. */
   readonly parts: readonly CallPart[]
-  /** Where the call leaves its number and its answers: a bucket, or a stripe (`stripes.ts`). */
-  readonly lane: number
+  /** Where the call leaves its receipt (`call-numbers.ts`). */
+  readonly slot: number
   readonly gateway: string
-  /**
-   * Of the gateway's groups in this lane. A call whose number has been written, or a later one, writes
-   * nothing.
-   */
-  readonly batch: number
-  /** A call with this number was lost: it may have happened, and is then answered again. */
+  readonly callNumber: number
+  /** A call with this number was lost. If it took effect, this one is answered from its receipt. */
   readonly isRetry: boolean
+  /** All writes or none: a write that is refused is raised as an error and rolls back. */
   readonly isAtomic: boolean
   /** Waits for locks as long as a statement may take. Otherwise it fails soon. */
   readonly isPatient: boolean
+  /** Of the indexes that the entries were made for. */
   readonly indexesVersion: number
-  /** What must be so still, where there is one part; undefined: whatever it is. */
+  /** Expected state of the bucket and its container, where there is one part; undefined skips the check. */
   readonly expected?: { readonly lsn: number; readonly moment: EpochSeconds; readonly version: number } | undefined
-}
-
-export interface WriteRow {
-  readonly verdict: 'done' | 'gone' | 'stale' | 'moved'
-  readonly moment: EpochSeconds
-  readonly policy: TtlPolicy
-  readonly outcomes: string
-  readonly sequences: readonly (number | null)[]
-  readonly versions: readonly (number | null)[]
-}
-
-export const outcomes: Readonly<Record<string, WriteAnswer['outcome']>> = {
-  c: 'created',
-  r: 'replaced',
-  d: 'deleted',
-  e: 'exists',
-  m: 'missing',
-  h: 'changed',
-  x: 'conflict',
 }
 
 const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', upsert: 'u', delete: 'd' }
@@ -97,9 +73,9 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
     parts.map(({ bucket }) => bucket),
     parts.map(part => part.instructions.length),
     parts.map(part => part.instructions.filter(({ change }) => change.kind === 'create').length),
-    call.lane,
+    call.slot,
     call.gateway,
-    call.batch,
+    call.callNumber,
     call.isRetry,
     call.isAtomic,
     call.isPatient,
@@ -128,53 +104,7 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
   return { ...writeStatement, values }
 }
 
-/**
- * To PostgreSQL an element of no array is the same as one that is null, and no array costs both sides
- * nothing.
- */
+/** Indexing a NULL array yields NULL in PostgreSQL, so an array of NULLs is sent as NULL: it costs nothing. */
 function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | null {
   return list.every(each => each === null) ? null : list
-}
-
-/**
- * As PostgreSQL prints a row. Columns of their own would have to be described and read one by one, in every
- * answer.
- */
-const shape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?\)$/
-
-export function parseRow(answer: string): WriteRow {
-  const found = shape.exec(answer)
-  assert(found !== null, `the function that writes answers with ${answer}`)
-  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, outcomes, sequences = '{}', versions = '{}'] = found
-  return {
-    verdict: verdict as WriteRow['verdict'],
-    moment: toEpochSeconds(Number(moment)),
-    policy: {
-      defaultTtl: defaultTtl === '' ? null : Number(defaultTtl),
-      inheritedDeadAt: Number(inheritedDeadAt),
-      ownDeadAt: Number(ownDeadAt),
-    },
-    outcomes: outcomes!,
-    sequences: parseNumbers(sequences),
-    versions: parseNumbers(versions),
-  }
-}
-
-/** The answer to one write of a call. */
-export function answerOf(row: WriteRow, index: number, change: ItemChange): WriteAnswer {
-  const { moment, policy } = row
-  const outcome = outcomes[row.outcomes[index]!]!
-  const version = row.versions[index]!
-  const answer = { moment, policy, version, outcome }
-  if (change.kind === 'delete' || (outcome !== 'created' && outcome !== 'replaced')) return answer
-  const stamp = { sequence: row.sequences[index]!, version, ts: moment }
-  return { ...answer, item: { ...stamp, ...contentOf(change, stamp) } }
-}
-
-/** What an item is beside its stamps, once they are known. */
-export function contentOf(
-  { draft, ttl, until }: Exclude<ItemChange, { kind: 'delete' }>,
-  stamp: Pick<StoredItem, 'sequence' | 'version' | 'ts'>,
-): Pick<StoredItem, 'deadline' | 'body'> {
-  return { deadline: ownDeadline(ttl, stamp.ts, until), body: fill(draft, stamp) }
 }

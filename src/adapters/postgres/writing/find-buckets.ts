@@ -1,4 +1,4 @@
-/** What the steps of a transaction find: the buckets they are about, with the rows of their keys. */
+/** Finds what the steps of a transaction ask about: the state of their buckets, and the rows at their keys. */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
@@ -11,28 +11,28 @@ import { required } from '../connection/errors.ts'
 import { bucketOf, keyColumns } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
-import { type FoundBucket, nameOf } from './steps.ts'
+import { type FoundBucket, nameOf } from './decide-steps.ts'
 
-/** A bucket that steps are about, and their keys in it. */
+/** A bucket that steps ask about, and their keys in it. */
 export interface StepBucket {
   readonly container: ContainerRecord
   readonly bucket: number
   readonly keys: Map<string, ItemKey>
 }
 
-/** The buckets that the steps are about, and for each step which of them is its own. */
-export function placesOf(steps: readonly Step[]): { places: StepBucket[]; own: number[] } {
-  const places: StepBucket[] = []
+/** The buckets of the steps, and for each step the place of its bucket in that list. */
+export function bucketsOf(steps: readonly Step[]): { buckets: StepBucket[]; bucketOfStep: number[] } {
+  const buckets: StepBucket[] = []
   const numbers = new Map<string, number>()
-  const own = steps.map(({ container, key }) => {
+  const bucketOfStep = steps.map(({ container, key }) => {
     const bucket = bucketOf(container.partitionKey, key.epk)
     const name = `${container.number} ${bucket}`
-    const number = numbers.get(name) ?? places.push({ container, bucket, keys: new Map() }) - 1
+    const number = numbers.get(name) ?? buckets.push({ container, bucket, keys: new Map() }) - 1
     numbers.set(name, number)
-    places[number]!.keys.set(nameOf(key), key)
+    buckets[number]!.keys.set(nameOf(key), key)
     return number
   })
-  return { places, own }
+  return { buckets, bucketOfStep }
 }
 
 interface Circumstances extends PolicyColumns {
@@ -70,7 +70,7 @@ const lookStatement = {
     WHERE c.number = $1 AND k.one = 1`,
 }
 
-/** The two halves of it, where they are on two machines. */
+/** Container and items asked for one by one, where they are on two machines. */
 const containerStatement = {
   name: 'look_at_container',
   text: `
@@ -82,27 +82,30 @@ const itemsStatement = {
   text: `SELECT ${itemColumns} FROM mayfly.counters n ${itemsJoin} WHERE n.container = $1 AND n.bucket = $2`,
 }
 
-/** All as it was at one moment, or behind locks that are held until the transaction ends. */
+/**
+ * Finds all buckets as they were at one moment. With `isLocking` a transaction is begun and its locks are held
+ * until it ends.
+ */
 export async function findBuckets(
   session: PostgresSession,
-  places: readonly StepBucket[],
+  buckets: readonly StepBucket[],
   { isLocking, isCluster }: { isLocking: boolean; isCluster: boolean },
 ): Promise<FoundBucket[]> {
   const findOne = isCluster ? findApart : find
-  const findAll = () => Promise.all(places.map(place => findOne(session, place)))
+  const findAll = () => Promise.all(buckets.map(bucket => findOne(session, bucket)))
   if (isLocking) {
     const [, , , found] = await Promise.all([
       session.query('BEGIN'),
       lockBuckets(
         session,
-        places.map(({ container, bucket }) => ({ container: container.number, bucket })),
+        buckets.map(({ container, bucket }) => ({ container: container.number, bucket })),
       ),
       session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock]),
       findAll(),
     ])
     return found
   }
-  return places.length === 1 ? findAll() : snapshot(session, findAll)
+  return buckets.length === 1 ? findAll() : snapshot(session, findAll)
 }
 
 async function find(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
@@ -110,7 +113,10 @@ async function find(session: PostgresSession, place: StepBucket): Promise<FoundB
   return foundBucket(place, required(rows as (Circumstances & LookRow)[], place.container), rows)
 }
 
-/** If time and definition are the same before and behind it, the items were found at that moment. */
+/**
+ * A cluster has no snapshot over two machines. The container is asked before and after the items: if moment and
+ * definition did not change, the items were found at that moment.
+ */
 async function findApart(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
   const { container } = place
   const around = { ...containerStatement, values: [container.number] }

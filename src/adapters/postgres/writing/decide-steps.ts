@@ -1,9 +1,9 @@
 /**
- * Takes the steps of transactions over what was found: each decides, is judged and stamped, and the next sees
+ * Lets the steps of transactions decide over what was found: each is judged and stamped, and the next sees
  * what it left. A transaction that is refused leaves nothing.
  *
- * Nothing in here waits or knows PostgreSQL. What comes out holds as long as the buckets are as they were
- * found; whoever writes it has that checked.
+ * Nothing here waits or knows PostgreSQL. The result holds as long as the buckets are as they were found;
+ * whoever writes it has that checked.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -11,10 +11,11 @@ import { RequestError } from '../../../base/error.ts'
 import type { ItemKey, StoredItem } from '../../../store/item.ts'
 import type { TtlPolicy } from '../../../store/policy.ts'
 import type { ItemChange, Step, StepAnswer, TransactAnswer } from '../../../store/writing.ts'
+import { newPolicy } from '../../../ttl/lifespan.ts'
 import { livingAt } from '../../../ttl/living.ts'
 import { livingItem, storesItem, verdictOf, versionsTaken } from '../../verdict.ts'
 import { versionOf } from '../rows/keys.ts'
-import { contentOf } from './write-call.ts'
+import { contentOf } from './write-answer.ts'
 
 /** One bucket of one container, as it was found. */
 export interface FoundBucket {
@@ -31,7 +32,7 @@ export interface FoundBucket {
   readonly items: ReadonlyMap<string, StoredItem>
 }
 
-/** What a step is to write. */
+/** A write that a step has decided on. */
 export interface Decided {
   readonly step: number
   readonly found: FoundBucket
@@ -41,7 +42,12 @@ export interface Decided {
   readonly item: StoredItem | undefined
 }
 
-export interface Taken {
+/** What came of a transaction: its answer, or what a step threw that is no refusal. */
+export type TransactionResult =
+  | { readonly kind: 'answered'; readonly answer: TransactAnswer; readonly policy: TtlPolicy }
+  | { readonly kind: 'threw'; readonly thrown: unknown }
+
+interface Taken {
   readonly answer: TransactAnswer
   /** Empty when the transaction was refused. */
   readonly decided: readonly Decided[]
@@ -53,8 +59,39 @@ interface Pending {
   readonly items: Map<string, StoredItem | undefined>
 }
 
-/** What the transactions so far would leave behind. */
-export class StepOverlay {
+/**
+ * Decides the transactions one after the other; each sees what those before it leave. `found[n]` is the bucket
+ * of the nth step of them all.
+ */
+export function decideAll(
+  jobs: readonly (readonly Step[])[],
+  found: readonly FoundBucket[],
+): { results: TransactionResult[]; decided: Decided[] } {
+  const overlay = new StepOverlay()
+  const results: TransactionResult[] = []
+  const decided: Decided[] = []
+  let first = 0
+  for (const job of jobs) {
+    const own = found.slice(first, first + job.length)
+    first += job.length
+    try {
+      const taken = overlay.take(job, own)
+      results.push({ kind: 'answered', answer: taken.answer, policy: own[0]?.policy ?? newPolicy(null) })
+      decided.push(...taken.decided)
+    } catch (thrown) {
+      results.push({ kind: 'threw', thrown })
+    }
+  }
+  return { results, decided }
+}
+
+export function answerOf(result: TransactionResult): TransactAnswer {
+  if (result.kind === 'threw') throw result.thrown
+  return result.answer
+}
+
+/** What the transactions so far would leave behind, over what was found. */
+class StepOverlay {
   #pending = new Map<FoundBucket, Pending>()
 
   /** `found[n]` is the bucket of `steps[n]`. */
@@ -124,7 +161,7 @@ function newest({ bucket }: FoundBucket, { lsn }: Pending): number {
   return lsn === 0 ? 0 : versionOf(lsn, bucket)
 }
 
-/** Lone surrogates are stored as U+FFFD, so keys that differ only in those are one key. */
+/** Names a key. Lone surrogates are stored as U+FFFD, so keys that differ only in those are one key. */
 export function nameOf({ epk, pk, id }: ItemKey): string {
   return `${epk.length} ${pk.length} ${epk}${pk}${id}`.toWellFormed()
 }
