@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toHostCall } from './host-call.ts'
 
-test('what is not a call is not taken for one', () => {
+test('invalid calls are refused', () => {
   const cases: readonly [kind: string, payload: string][] = [
     ['drop', '{}'],
     ['constructor', '{}'],
@@ -24,7 +24,7 @@ test('what is not a call is not taken for one', () => {
   for (const [kind, payload] of cases) assert.equal(toHostCall(kind, payload), undefined, `${kind} ${payload}`)
 })
 
-test('a page size is brought into bounds', () => {
+test('a page size is clamped to its limits', () => {
   const sizes: readonly [given: string, size: number][] = [
     ['1', 1],
     ['2.9', 2],

@@ -43,7 +43,7 @@ describe('a script is a function', () => {
     ['a function without a name', 'function (a, b) { __.response.setBody(a + b) }'],
     ['an arrow', '(a, b) => { __.response.setBody(a + b) }'],
     ['an asynchronous function', 'async function (a, b) { await null; __.response.setBody(a + b) }'],
-    ['a function with a semicolon and a comment behind it', 'function (a, b) { __.response.setBody(a + b) }; // end'],
+    ['a function followed by a semicolon and a comment', 'function (a, b) { __.response.setBody(a + b) }; // end'],
     ['a function with comments before it', '/// <reference />\n// sum\nfunction (a, b) { __.response.setBody(a + b) }'],
     [
       'several functions',
@@ -71,21 +71,21 @@ describe('a script is a function', () => {
     ['an import', 'import fs from "fs"', /^Encountered exception while compiling Javascript\./],
   ]
   for (const [what, body, message] of others) {
-    test(`${what} is none`, async () => {
+    test(`${what} is not a script`, async () => {
       const error = await failure(body)
       assert.match(error.message, message)
       assert.equal(error.number, 65_535)
     })
   }
 
-  test('a value is none, which shows when it is called', async () => {
+  test('a value is not a function, which shows when it is called', async () => {
     assert.match((await failure('5')).message, /Exception = TypeError: The body of the script is not a function/)
   })
 })
 
 describe('the response', () => {
   const bodies: readonly [what: string, body: string, expected: unknown][] = [
-    ['is an empty text when nobody sets it', 'function () {}', ''],
+    ['is an empty text when it is not set', 'function () {}', ''],
     ['is what was set last', '() => { for (let i = 0; i < 1000; i++) __.response.setBody(i) }', 999],
     ['can be read', '() => { __.response.setBody({ a: 1 }); __.response.setBody(__.response.getBody().a + 1) }', 2],
     [
@@ -93,7 +93,7 @@ describe('the response', () => {
       '() => { for (let i = 0; i < 10; i++) getContext().getResponse().appendValue("Body", i) }',
       '0123456789',
     ],
-    ['is appended to by its kind', '() => { __.response.setBody(1); __.response.appendBody(2) }', 3],
+    ['is appended to according to its type', '() => { __.response.setBody(1); __.response.appendBody(2) }', 3],
     [
       'keeps every kind of JSON',
       '() => { __.response.setBody({ a: [1.5, null, true, "é\\u0000\\ud83d", { "__proto__": 1 }] }) }',
@@ -102,7 +102,7 @@ describe('the response', () => {
       },
     ],
     [
-      'has no values but its own',
+      'has no inherited values',
       '() => { try { __.response.setValue("Test", 1) } catch (e) { __.response.setBody(e.number + e.message) } }',
       '400Cannot set new values: Test',
     ],
@@ -112,7 +112,7 @@ describe('the response', () => {
   }
 
   const tooLarge = /Resulting message would be too large because of "Body"/
-  test('is bounded, and the script may go on with what there was', async () => {
+  test('is limited, and after an error the script can continue with the old body', async () => {
     const body = `() => {
       __.response.setBody('x')
       try { for (;;) __.response.appendBody('y'.repeat(100000)) } catch (error) { __.response.setBody(error.number) }
@@ -123,7 +123,7 @@ describe('the response', () => {
     assert.equal(error.number, 413)
   })
 
-  test('is bounded also when it grows behind our back', async () => {
+  test('is limited also when it grows after it was set', async () => {
     const size = 3 * scriptResponseCharsMax
     const body = `() => { const list = []; __.response.setBody(list); list.push('y'.repeat(${size})) }`
     assert.match((await failure(body)).message, tooLarge)
@@ -131,7 +131,7 @@ describe('the response', () => {
 })
 
 describe('errors', () => {
-  test('a thrown error says what, where and its number', async () => {
+  test('a thrown error has a message, a stack and a number', async () => {
     const error = await failure(
       'function outer() {\n  function inner() { throw new Error(404, "Nothing here") }\n  inner()\n}',
     )
@@ -173,7 +173,7 @@ describe('errors', () => {
     assert.ok((await failure('() => { throw new Error("x".repeat(1e6)) }')).message.length < 10_000)
   })
 
-  test('an abort ends the script, whatever it catches, and also from a promise', async () => {
+  test('an abort ends the script even if it catches errors, also from a promise', async () => {
     const host = new MemoryScriptHost()
     const caught = await failure(
       '() => { try { getContext().abort(new Error(409, "stop")) } catch {} __.createDocument(__.getSelfLink(), {}) }',
@@ -188,7 +188,7 @@ describe('errors', () => {
     assert.match(promised.message, /Exception = Error: no/)
   })
 
-  test('a rejected promise that nobody handles does not end the script, as in the service', async () => {
+  test('an unhandled rejection does not end the script, as in the service', async () => {
     assert.equal((await execute('async () => { throw new Error("unheard") }')).value, '')
   })
 })
@@ -211,7 +211,7 @@ describe('the language', () => {
       [true, 't', 1, 'Error', true],
     ],
     ['names need not be declared', '() => { a = 5; __.response.setBody(a) }', 5],
-    ['there is eval, in here', '() => __.response.setBody(eval("1 + 1") + new Function("return 3")())', 5],
+    ['eval works inside the sandbox', '() => __.response.setBody(eval("1 + 1") + new Function("return 3")())', 5],
     ['error codes have names', '() => __.response.setBody(ErrorCodes.PreconditionFailed)', 412],
     [
       'the request is there',
@@ -229,7 +229,7 @@ describe('the language', () => {
     assert.equal(new Set(values).size, 6)
   })
 
-  test('the log takes texts and formats, and no more than fits into a header', async () => {
+  test('the log accepts texts and formats, but no more than fits in a header', async () => {
     const body =
       '() => { console.log("a%sb%%", 1); console.log("\\ud83d"); console.log(1, 2); console.log("x".repeat(1e5)); console.log("z") }'
     assert.equal((await execute(body)).log, 'a1b%\ufffd1 2')
@@ -289,7 +289,7 @@ describe('a run and its host', () => {
     assert.equal(host.active, 0)
   })
 
-  test('a host that fails ends the run with its own error, and the thread is good for the next', async () => {
+  test('a failing host ends the run with its own error, and the thread can be used again', async () => {
     const host = new SlowHost()
     const broken = new InvariantError('the disk is gone')
     host.answer = () => Promise.reject(broken)
@@ -310,7 +310,7 @@ describe('a run and its host', () => {
     assert.equal((await execute(body, host)).value, 3)
   })
 
-  test('when time is nearly up, calls are not accepted, and the script ends in good order', async () => {
+  test('when time is nearly up, calls are not accepted, and the script can end normally', async () => {
     const body = `() => {
       let pages = 0
       const next = () => { __.response.setBody(++pages); __.readDocuments(__.getSelfLink(), { pageSize: 1 }, next) }
@@ -320,7 +320,7 @@ describe('a run and its host', () => {
     assert.ok(value > 1)
   })
 
-  test('more writes than one commit should take are not accepted; reads still are', async () => {
+  test('writes beyond the limit of one commit are not accepted; reads still are', async () => {
     const body = `() => {
       let made = 0
       while (__.createDocument(__.getSelfLink(), {})) made++
@@ -334,7 +334,7 @@ describe('a run and its host', () => {
     assert.equal((await execute(body)).value, 10_000)
   })
 
-  test('a host that never answers in time costs the thread, not the server', async () => {
+  test('a host that does not answer in time costs the thread, not the server', async () => {
     const host = new SlowHost()
     host.answer = () => new Promise(resolve => machine.setTimeout(() => resolve({ ok: { options: {} } }), 600))
     await assert.rejects(
@@ -355,7 +355,7 @@ describe('triggers', () => {
     requestBody: '{"id":"doc1","n":1}',
   } as const
 
-  test('a pre-trigger changes what is written', async () => {
+  test('a pre-trigger changes the written item', async () => {
     const body = `function () {
       const request = getContext().getRequest()
       const item = request.getBody()
@@ -405,7 +405,7 @@ describe('triggers', () => {
     assert.equal(outcome.requestBody, run.requestBody)
   })
 
-  test('a trigger that throws fails with its number, and may have made calls before', async () => {
+  test('a trigger that throws fails with its number, even after it has made calls', async () => {
     const host = new MemoryScriptHost()
     const body =
       '() => { __.createDocument(__.getSelfLink(), { id: "meta" }, () => { throw new Error(4444, "post") }) }'
@@ -431,7 +431,7 @@ describe('triggers', () => {
   })
 })
 
-test('a runner that is closed gives up what it runs and runs nothing more', async () => {
+test('a closed runner cancels its runs and starts no more', async () => {
   const other = new ScriptRunner()
   const { promise: isRunning, resolve: running } = Promise.withResolvers<void>()
   const host: ScriptHost = {

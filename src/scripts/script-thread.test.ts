@@ -44,39 +44,35 @@ const attacks: readonly [what: string, script: string, expected: RegExp][] = [
   ['a loop in a comparison', '[3, 1, 2].sort(() => { for (;;); })', late],
   ['a loop in toString', 'throw { toString() { for (;;); } }', late],
   ['a loop in toJSON', '__.response.setBody({ toJSON() { for (;;); } })', late],
-  ['a loop in a getter of what is answered', '__.response.setBody(new Proxy({}, { ownKeys() { for (;;); } }))', late],
+  ['a loop in a trap of the response object', '__.response.setBody(new Proxy({}, { ownKeys() { for (;;); } }))', late],
   [
-    'searches, each longer than the time between two questions',
+    'searches that are longer than the time between two checks',
     'const a = new Array(1e6).fill(0); for (;;) a.indexOf(1)',
     late,
   ],
   ['comparisons of long texts', 'const a = "x".repeat(4e6), b = "x".repeat(4e6) + ""; for (;;) a < b', late],
   ['large numbers', 'const a = 3n ** 100000n; for (;;) a * a', late],
-  ['a regular expression that tries everything', '/(a+)+$/.test("a".repeat(50) + "b")', late],
-  ['one that does so slowly', '/(?=(a+))\\1b/.test("a".repeat(1e6))', late],
+  ['a regular expression with exponential backtracking', '/(a+)+$/.test("a".repeat(50) + "b")', late],
+  ['a regular expression with quadratic backtracking', '/(?=(a+))\\1b/.test("a".repeat(1e6))', late],
   ['recursion', '(function f() { return f() })()', stack],
   ['recursion that doubles', 'function f() { try { return f() + f() } catch { return f() } } f()', stack],
   ['recursion through built-ins', 'const f = () => [1].map(f); f()', stack],
   ['recursion through proxies', 'const p = new Proxy({}, { get: (t, k, r) => r[k] }); p.x', stack],
-  ['a deep text of JSON', 'JSON.parse("[".repeat(1e6))', stack],
+  ['deeply nested JSON', 'JSON.parse("[".repeat(1e6))', stack],
   ['a deep value', 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)', stack],
   ['a deep program', 'eval("(".repeat(1e6))', stack],
   ['a deep regular expression', 'new RegExp("(?:".repeat(1e5) + ")".repeat(1e5))', stack],
-  ['arrays without end', 'const a = []; for (;;) a.push(new Array(1000).fill(1))', memory],
-  ['functions without end, which the engine does not count', 'let f = () => 1; for (;;) f = f.bind(null)', memory],
-  [
-    'texts without end',
-    'const a = []; for (;;) { try { for (;;) a.push("x".repeat(1e6) + a.length) } catch {} }',
-    memory,
-  ],
+  ['endless arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(1))', memory],
+  ['endless functions, whose memory the engine does not count', 'let f = () => 1; for (;;) f = f.bind(null)', memory],
+  ['endless texts', 'const a = []; for (;;) { try { for (;;) a.push("x".repeat(1e6) + a.length) } catch {} }', memory],
   ['a text that doubles', 'let s = "x"; for (;;) s += s', memory],
   ['a huge text', '"x".repeat(2 ** 29)', memory],
   ['a huge buffer', 'new ArrayBuffer(2 ** 31)', memory],
   ['a huge array', 'new Array(2 ** 32 - 1).fill(0)', memory],
-  ['a text in a million pieces', '"a".repeat(1e7).split("")', memory],
+  ['a text split into a million pieces', '"a".repeat(1e7).split("")', memory],
 ]
 
-test('attacks end within their limits, and the server has its turns meanwhile', async context => {
+test('attacks end within their limits, and the event loop keeps turning meanwhile', async context => {
   let turns = 0
   let isOver = false
   const count = (): void => {
@@ -102,7 +98,7 @@ test('attacks end within their limits, and the server has its turns meanwhile', 
   assert.equal(await outcomeOf('__.response.setBody("fine")'), 'fine')
 })
 
-test('calls that wait do not keep others from their turns', async () => {
+test('waiting calls do not block the event loop', async () => {
   let calls = 0
   let callsThisTurn = 0
   let callsInOneTurn = 0
@@ -129,7 +125,7 @@ test('calls that wait do not keep others from their turns', async () => {
   assert.ok(callsInOneTurn <= 6, `${callsInOneTurn} calls in one turn`)
 })
 
-test('a script sends no more calls than the server can hear in one turn', async () => {
+test('a script sends no more calls than the server can receive in one turn', async () => {
   const thread = startThread('script-thread')
   let heard = 0
   const { promise: ended, resolve: end } = Promise.withResolvers<FromThread>()
@@ -145,11 +141,11 @@ test('a script sends no more calls than the server can hear in one turn', async 
   assert.equal(heard, scriptCallsSentMax)
 })
 
-describe('there is no way out', () => {
+describe('scripts cannot leave the sandbox', () => {
   const cases: readonly [what: string, script: string, expected: RegExp][] = [
     ['through constructors', 'this.constructor.constructor("return process")()', /'process' is not defined/],
     [
-      'through constructors of what the server gave',
+      'through constructors of host objects',
       'getContext.constructor("return globalThis")().process.exit()',
       /cannot read property 'exit' of undefined/,
     ],
@@ -173,7 +169,7 @@ describe('there is no way out', () => {
     test(what, async () => assert.match(String(await outcomeOf(script)), expected))
   }
 
-  test('and nothing of the outside is there', async () => {
+  test('and see nothing of the outside', async () => {
     const names = [
       'process',
       'require',
@@ -195,7 +191,7 @@ describe('there is no way out', () => {
     assert.deepEqual(await outcomeOf(script), [])
   })
 
-  test('one run leaves nothing to the next', async () => {
+  test('one run leaves nothing behind for the next', async () => {
     const pollution = `
       Object.prototype.polluted = 1; Array.prototype.push = () => { throw 1 }; JSON.parse = () => 'fake'; String = null
       getContext = () => 'fake'; globalThis.left = 1; Error = Date = null; Object.freeze(Object.prototype); Math.random = () => 4`
@@ -204,7 +200,7 @@ describe('there is no way out', () => {
     assert.deepEqual(await outcomeOf(script), [null, null, 'object', false, '1'])
   })
 
-  test("a script that turns the guest's tools against it harms itself only", async () => {
+  test("a script that changes the guest's tools harms only itself", async () => {
     const scripts = [
       'JSON.stringify = () => "{"; __.createDocument(__.getSelfLink(), { id: "1" })',
       'JSON.stringify = () => ({ length: -1 }); __.response.setBody(1)',

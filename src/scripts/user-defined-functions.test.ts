@@ -18,7 +18,7 @@ async function call(body: string, ...values: FunctionValue[]): Promise<FunctionV
 
 const isLate = (error: unknown) => error instanceof CapacityError && error.kind === 'timed_out'
 
-describe('a function takes and gives the values of the query language', () => {
+describe('a function takes and returns values of the query language', () => {
   const cases: readonly [body: string, values: FunctionValue[], expected: FunctionValue][] = [
     ['function tax(income) { return income < 1000 ? income * 0.1 : income * 0.4 }', [500], 50],
     ['(a, b) => a + b', ['é\u0000', '\ud83d'], 'é\u0000\ud83d'],
@@ -41,14 +41,14 @@ describe('a function takes and gives the values of the query language', () => {
     test(body, async () => assert.deepEqual(await call(body, ...values), expected))
   }
 
-  test('a property called __proto__ is one like any other', async () => {
+  test('a property named __proto__ is an ordinary one', async () => {
     const value = JSON.parse('{"__proto__":{"a":1}}')
     assert.equal(JSON.stringify(await call('x => x', value)), '{"__proto__":{"a":1}}')
   })
 })
 
 describe('errors', () => {
-  test('a function that throws says what, where and its number', async () => {
+  test('a thrown error has a message, a stack and a number', async () => {
     const error = await call('function () { throw new Error(32766, "Error") }').catch(thrown => thrown)
     assert.ok(error instanceof ScriptError)
     assert.match(
@@ -58,13 +58,13 @@ describe('errors', () => {
     assert.equal(error.number, 32_766)
   })
 
-  test('a text that is no function fails when it is called', async () => {
+  test('a text that is not a function fails when it is called', async () => {
     const error = await call('This is no function').catch(thrown => thrown)
     assert.ok(error instanceof ScriptError && error.number === 65_535)
     await assert.rejects(call('5'), /The body of the function is not a function/)
   })
 
-  test('a name that nobody defined is refused', async () => {
+  test('an undefined name is refused', async () => {
     using session = await open({})
     assert.throws(() => session.call('missing', []), RequestError)
     assert.throws(() => session.call('constructor', []), /'constructor' is not a recognized user-defined function name/)
@@ -78,7 +78,7 @@ describe('errors', () => {
   })
 })
 
-test('functions of a session share their globals, those of another do not', async () => {
+test('functions of one session share globals; sessions do not', async () => {
   const bodies = { set: '() => { n = 5 }', get: '() => typeof n' }
   using one = await open(bodies)
   using other = await open(bodies)
@@ -102,7 +102,7 @@ describe('a function that does not end', () => {
     ['searches through an array', '() => { const a = new Array(1e6).fill(0); for (;;) a.indexOf(1) }'],
     ['comparisons of long texts', '() => { const a = "x".repeat(4e6), b = "x".repeat(4e6) + ""; for (;;) a < b }'],
     [
-      'texts without end',
+      'endless texts',
       '() => { const a = []; for (;;) { try { for (;;) a.push("x".repeat(1e6) + a.length) } catch {} } }',
     ],
   ]
@@ -121,7 +121,7 @@ describe('a function that does not end', () => {
   }
 })
 
-test('there are only so many sessions, and they come back', async () => {
+test('the number of sessions is limited, and closed ones can be reused', async () => {
   const sessions = await Promise.all(Array.from({ length: functionSessionsMax }, () => open({ one: '() => 1' })))
   await assert.rejects(open({}), error => error instanceof CapacityError && error.kind === 'throttled')
   for (const session of sessions) assert.equal(session.call('one', []), 1)

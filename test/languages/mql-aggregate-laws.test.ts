@@ -1,4 +1,4 @@
-/** Laws of the aggregation language over random documents, and its bounds. */
+/** Laws of the aggregation language over random documents, and its limits. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { RandomBson } from '../support/random-bson.ts'
 
 const stagesOf = (...stages: readonly object[]) => bsonValue(stages) as BsonArray
 
-/** Documents with a number, and a value of any kind, or none. */
+/** Documents with a number, and a value of any type or none. */
 function randomDocuments(bson: RandomBson, count: number, value: () => Value): Uint8Array[] {
   return Array.from({ length: count }, (_, index) => {
     const fields: [string, Value][] = [['_id', int32(index)]]
@@ -32,7 +32,7 @@ async function resultsOf(stages: BsonArray, documents: readonly Uint8Array[]): P
   return (await aggregateBytes(stages, { documents })).results
 }
 
-test('$group makes the groups that comparing every value with every other makes', async () => {
+test('$group makes the same groups as comparing all values pairwise', async () => {
   const bson = new RandomBson(1)
   for (let round = 0; round < 30; round += 1) {
     const documents = randomDocuments(bson, 60, () => bson.value(1))
@@ -60,7 +60,7 @@ test('$group makes the groups that comparing every value with every other makes'
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-test('$sort is ordered and stable, and with a limit it is the beginning of itself', async () => {
+test('$sort is ordered and stable, and with a limit it gives the first results', async () => {
   const bson = new RandomBson(2)
   const scalar = (): Value => {
     const value = bson.value(0)
@@ -86,7 +86,7 @@ test('$sort is ordered and stable, and with a limit it is the beginning of itsel
   }
 })
 
-test('a pipeline that begins like a find gives what its stages give', async () => {
+test('a pipeline that begins as a find gives the same results as its stages alone', async () => {
   const bson = new RandomBson(3)
   for (let round = 0; round < 200; round += 1) {
     const documents = randomDocuments(bson, 30, () => int32(bson.random(6)))
@@ -107,7 +107,7 @@ test('a pipeline that begins like a find gives what its stages give', async () =
   }
 })
 
-test('$facet gives what its pipelines give alone', async () => {
+test('$facet gives the same results as its pipelines alone', async () => {
   const bson = new RandomBson(4)
   const facets: Record<string, object[]> = {
     counted: [{ $count: 'n' }],
@@ -144,7 +144,7 @@ test('$unwind is undone by $push', async () => {
   assert.deepEqual((await resultsOf(stages, documents)).map(hex), documents.map(hex))
 })
 
-test('$lookup finds what a filter with each value finds', async () => {
+test('$lookup finds the same documents as a filter with each value', async () => {
   const bson = new RandomBson(6)
   const value = () => bson.oneOf<() => Value>([() => bson.value(1), () => int32(bson.random(4))])()
   for (let round = 0; round < 20; round += 1) {
@@ -170,7 +170,7 @@ test('$lookup finds what a filter with each value finds', async () => {
   }
 })
 
-test('the words for an index in place of an expression leave no document out', async () => {
+test('the index hints derived from an expression lose no document', async () => {
   const bson = new RandomBson(9)
   const value = () =>
     bson.oneOf<() => Value>([() => bson.value(1), () => int32(bson.random(3)), () => bson.document(1)])()
@@ -190,7 +190,7 @@ test('the words for an index in place of an expression leave no document out', a
   }
 })
 
-/** The bytes of a result, or the code of a refusal. */
+/** The bytes of a result, or the code of an error. */
 async function outcome(expression: Value, document: Uint8Array): Promise<string> {
   const stages = BsonArray.of([BsonDocument.of([['$replaceWith', BsonDocument.of([['v', expression]])]])])
   try {
@@ -202,11 +202,11 @@ async function outcome(expression: Value, document: Uint8Array): Promise<string>
   }
 }
 
-test('an operator answers or refuses whatever it is given, and the same for literals as for fields', async () => {
+test('an operator returns or refuses for any operand, and alike for literals and fields', async () => {
   const bson = new RandomBson(7)
   const names = Object.values(operatorFamilies).flatMap(Object.keys)
   for (const name of names) {
-    // What varies is not the same twice, and $literal does not look at paths.
+    // $rand varies, and $literal does not evaluate paths.
     const isComparable = !['$rand', '$literal', '$const'].includes(name)
     for (let round = 0; round < 25; round += 1) {
       const values = Array.from({ length: 1 + bson.random(4) }, () => bson.value(2))
@@ -217,7 +217,7 @@ test('an operator answers or refuses whatever it is given, and the same for lite
       const document = encodeDocument(fields)
       const [first, second] = [await outcome(asLiterals, document), await outcome(asFields, document)]
       if (isComparable && first !== second) {
-        // Some operators want a constant, which a field is not.
+        // Some operators need a constant, which a field is not.
         assert.match(
           second,
           /^(?:5654600|5654601|4161106|4161108|4940400)$/,
@@ -228,7 +228,7 @@ test('an operator answers or refuses whatever it is given, and the same for lite
   }
 })
 
-test('operators with named arguments answer or refuse whatever they are given', async () => {
+test('operators with named arguments return or refuse for any operand', async () => {
   const bson = new RandomBson(8)
   const named: Readonly<Record<string, readonly string[]>> = {
     $cond: ['if', 'then', 'else'],
@@ -283,7 +283,7 @@ test('a document that no stage changes keeps its bytes', async () => {
   assert.equal((await resultsOf(stages, [document]))[0], document)
 })
 
-test('what must wait for the last document is refused when it becomes too large', async () => {
+test('stages that hold all documents are refused when they hold too much', async () => {
   const text = 'x'.repeat(1024 * 1024)
   const documents = Array.from({ length: 110 }, (_, index) =>
     encodeDocument([
@@ -302,12 +302,12 @@ test('what must wait for the last document is refused when it becomes too large'
   await refused(292, { $bucketAuto: { groupBy: '$_id', buckets: 2 } })
   await refused(4031700, { $facet: { all: [] } })
   await refused(10334, { $limit: 40 }, { $group: { _id: null, all: { $push: '$t' } } })
-  // With a limit only so many are kept.
+  // With a limit only that many documents are kept.
   const first = await resultsOf(stagesOf({ $addFields: {} }, { $sort: { _id: -1 } }, { $limit: 1 }), documents)
   assert.deepEqual(fieldOf(first[0]!, '_id'), int32(109))
 })
 
-test('values that expressions build are bounded', async () => {
+test('values that expressions build are limited in size', async () => {
   const doubling = (initialValue: unknown, inside: unknown) => ({
     $reduce: { input: { $range: [0, 64] }, initialValue, in: inside },
   })
@@ -332,7 +332,7 @@ test('values that expressions build are bounded', async () => {
   }
 })
 
-test('a long run gives others their turns', async () => {
+test('a long run yields to the event loop', async () => {
   const documents = Array.from({ length: 20_000 }, (_, index) => encodeDocument([['_id', int32(index)]]))
   let turns = 0
   let isRunning = true

@@ -1,8 +1,9 @@
 /**
- * The aggregation language by cases: every expression and every stage over a few documents, compared to the
- * last byte.
+ * The aggregation language by cases: every expression and every stage over a few documents, compared byte by
+ * byte.
  *
- * The cases in `mql/expressions-*.ts` and `mql/stages-*.ts` name nothing of ours; an expression is run as the
+ * The cases in `mql/expressions-*.ts` and `mql/stages-*.ts` do not depend on Mayfly. An expression runs as
+ * the
  * stage `{ $replaceWith: { v: expression } }` over one document.
  */
 

@@ -1,10 +1,9 @@
 /**
- * The cases of finding, updating and aggregating once more, through the `mongodb` driver and a socket,
- * compared to the last byte.
+ * Runs the cases of find, update and aggregate through the `mongodb` driver and a socket, and compares the
+ * results byte by byte.
  *
- * Documents go in as the bytes they are, by a client made by hand, since a driver would change some of them;
- * what comes back is taken raw from the driver. The few filters that no driver can say are said by hand as
- * well.
+ * A raw client inserts the documents, because a driver would change some of them. Results are taken raw from
+ * the driver. The few filters that no driver can send go through the raw client, too.
  */
 
 import assert from 'node:assert/strict'
@@ -39,13 +38,13 @@ async function insert(database: Db, collection: string, documents: readonly Uint
   assert.deepEqual([n, writeErrors], [documents.length, undefined])
 }
 
-/** What the cursor of a command gives, as bytes. */
+/** The documents from the cursor of a command, as bytes. */
 async function bytesFrom(database: Db, command: Document): Promise<Uint8Array[]> {
   const cursor = database.runCursorCommand(command, { raw: true })
   return (await cursor.toArray()) as unknown as Uint8Array[]
 }
 
-/** The bytes, but for NaN, whose sign is that of the processor. */
+/** The bytes, except for NaN, whose sign depends on the processor. */
 function exact(bytes: Uint8Array): string {
   const text = shown(bytes)
   return text.includes('NaN') ? text : Buffer.from(bytes).toString('hex')
@@ -65,7 +64,7 @@ async function refused(code: number, message: string, work: () => Promise<unknow
   })
 }
 
-/** The same value at the server's time instead of that of the cases. */
+/** The same value with the server's time in place of the time of the cases. */
 function atServerTime(value: unknown): unknown {
   const seconds = db.clock.now()
   if (value instanceof Date) return value.getTime() === caseMs ? new Date(seconds * 1000) : value
@@ -79,7 +78,7 @@ const wantedBytes = (document: Document) => bytesOf(atServerTime(document) as Do
 
 // Finding
 
-/** The words of a find, and whether a driver would send them as they are. */
+/** The command of a find, and whether a driver would send it unchanged. */
 function findCommand({ filter, sort, projection, skip, limit }: FindCase): [command: BsonDocument, isSayable: boolean] {
   const fields: [string, Value | undefined][] = [
     ['find', string('items')],
@@ -126,7 +125,7 @@ for (const { file, documents, cases } of readFindCases()) {
   })
 }
 
-test('A driver can say nearly every filter', () => {
+test('A driver can send nearly every filter', () => {
   const cases = readFindCases().flatMap(each => each.cases)
   const byHand = cases.filter(each => !findCommand(each)[1])
   assert.ok(byHand.length < cases.length / 20, byHand.map(({ name }) => name).join('\n'))
@@ -167,7 +166,7 @@ for (const [family, cases] of Object.entries(updateFamilies)) {
 
 // Aggregating
 
-/** A document without an `_id` gets one when it is stored; the pipeline begins by taking it away. */
+/** A document without an `_id` gets one when it is stored; the pipeline removes it first. */
 async function checkExpression(database: Db, [expression, is, document = {}]: ExpressionCase, at: number) {
   const pipeline = [
     { $match: { _id: at } },
@@ -195,9 +194,7 @@ for (const [family, operators] of Object.entries(expressionFamilies)) {
   })
 }
 
-/**
- * Documents without an `_id` get one that keeps them in order, and that is taken out of the results again.
- */
+/** Documents without an `_id` get one that keeps their order; it is removed from the results again. */
 const mark = 'ffffffffffffffff'
 
 function marked(documents: readonly Document[]): Document[] {
@@ -245,4 +242,4 @@ for (const [family, stages] of Object.entries(stageFamilies)) {
   })
 }
 
-test('The cases have one time', () => assert.equal(caseNow.getTime(), caseMs))
+test('All cases share one time', () => assert.equal(caseNow.getTime(), caseMs))

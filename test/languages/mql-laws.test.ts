@@ -1,7 +1,4 @@
-/**
- * Filters against a second matcher, which decodes documents and follows the documented rules without regard
- * to speed.
- */
+/** Compares filters with a second, simple matcher that decodes documents and follows the documented rules. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +17,7 @@ import { compileProjection } from '../../src/mql/projection/projection.ts'
 import { RandomBson } from '../support/random-bson.ts'
 import { RandomFilter } from '../support/random-filter.ts'
 
-/** What a path leads to; `isEntered`: if it is an array, its elements count as well. */
+/** A value at a path. `isEntered`: if it is an array, its elements count as well. */
 interface Found {
   readonly value: Value | undefined
   readonly isEntered: boolean
@@ -144,7 +141,7 @@ function naiveComparison(value: Value | undefined, operator: string, operand: Va
 const source = new RandomBson(77)
 const filters = new RandomFilter(source)
 
-test('filters over bytes say what a matcher over decoded documents says', () => {
+test('filters over bytes agree with a matcher over decoded documents', () => {
   const documents = filters.documents(120)
   const encoded = documents.map(document => encodeDocument(document))
   let matches = 0
@@ -157,14 +154,14 @@ test('filters over bytes say what a matcher over decoded documents says', () => 
         assert.fail(`${printDocument(filter)} on ${printDocument(document)} should be ${expected}`)
       }
       if (expected) matches += 1
-      // Asking for the position asks the conditions one by one.
+      // To find the position, the matcher runs the conditions one by one.
       if (expected) matcher.position(encoded[at]!)
     }
   }
   assert.ok(matches > 5000, `${matches} matches`)
 })
 
-test('a document that equals the value of a filter is found by it, whatever its type', () => {
+test('a filter finds a document with an equal value, whatever its type', () => {
   for (let n = 0; n < 2000; n += 1) {
     const value = filters.operand()
     const document = encodeDocument([
@@ -178,7 +175,7 @@ test('a document that equals the value of a filter is found by it, whatever its 
   }
 })
 
-test('whatever a filter, sort or projection is made of, it is compiled or refused in words', () => {
+test('any filter, sort or projection is compiled or refused with an error text', () => {
   const names = [
     ...['$eq', '$ne', '$gt', '$lt', '$in', '$nin', '$and', '$or', '$nor', '$not', '$exists', '$type', '$mod', '$regex'],
     ...[

@@ -1,6 +1,6 @@
 /**
- * Laws of updates, over random documents of all types: what was set is found, and what was not touched keeps
- * its bytes.
+ * Laws of updates over random documents of all types: a set value is found, and untouched fields keep their
+ * bytes.
  */
 
 import assert from 'node:assert/strict'
@@ -40,7 +40,7 @@ function path(random: RandomBson): string {
   return Array.from({ length: 1 + random.random(3) }, () => random.oneOf(parts)).join('.')
 }
 
-/** The update, or undefined when it is refused. Anything but a refusal is an error of ours. */
+/** The update, or undefined if it is refused. Any other error fails the test. */
 function applied(spec: BsonDocument, bytes: Uint8Array, position?: number): Updated | undefined {
   try {
     const result = compileUpdate(spec).apply(bytes, { isInsert: false, position, now })
@@ -67,12 +67,12 @@ function elementsOf(bytes: Uint8Array, start = 0): Element[] {
   return elements
 }
 
-/** A number of an element beyond the end is a field of a document, or a gap; both are left to the cases. */
+/** An index beyond the end means a field of a document, or a gap. The cases cover both. */
 function isComparable({ type }: Value): boolean {
   return type !== bsonType.undefined && type !== bsonType.regex
 }
 
-test('what $set has set is found there, and setting it again changes nothing', () => {
+test('$set stores the value, and setting it again changes nothing', () => {
   const random = new RandomBson(1)
   let count = 0
   for (let run = 0; run < runs; run += 1) {
@@ -89,7 +89,7 @@ test('what $set has set is found there, and setting it again changes nothing', (
   assert.ok(count > runs / 2, `${count} updates were possible`)
 })
 
-test('what $unset has removed is gone', () => {
+test('$unset removes the field', () => {
   const random = new RandomBson(2)
   let count = 0
   for (let run = 0; run < runs; run += 1) {
@@ -130,7 +130,7 @@ test('fields that an update does not name keep their bytes and their order', () 
   assert.ok(changed > runs / 4, `${changed} documents changed`)
 })
 
-test('elements beside the one that a path names keep their bytes', () => {
+test('the other elements of an array keep their bytes', () => {
   const random = new RandomBson(4)
   for (let run = 0; run < runs; run += 1) {
     const list = BsonArray.of(Array.from({ length: 1 + random.random(4) }, () => random.value()))
@@ -148,7 +148,7 @@ test('elements beside the one that a path names keep their bytes', () => {
   }
 })
 
-test('what $push has added $pop takes away, to the same bytes', () => {
+test('$pop undoes $push, to the same bytes', () => {
   const random = new RandomBson(5)
   for (let run = 0; run < runs; run += 1) {
     const list = BsonArray.of(Array.from({ length: random.random(5) }, () => random.value()))
@@ -169,7 +169,7 @@ test('what $push has added $pop takes away, to the same bytes', () => {
   }
 })
 
-test('an array has a value after $addToSet, and no longer after $pullAll', () => {
+test('an array has a value after $addToSet, and no longer has it after $pullAll', () => {
   const random = new RandomBson(6)
   for (let run = 0; run < runs; run += 1) {
     const list = BsonArray.of(Array.from({ length: random.random(5) }, () => random.value(1)))
@@ -185,7 +185,7 @@ test('an array has a value after $addToSet, and no longer after $pullAll', () =>
   }
 })
 
-test('the document of an upsert is found by the filter when the update does not touch it', () => {
+test('the filter finds the upserted document if the update does not touch it', () => {
   const random = new RandomBson(7)
   const update = compileUpdate(document(['$setOnInsert', document(['new', int32(1)])]))
   for (let run = 0; run < runs; run += 1) {
@@ -198,7 +198,7 @@ test('the document of an upsert is found by the filter when the update does not 
   }
 })
 
-test('whatever an update says, it is applied or refused', () => {
+test('any update is applied or refused', () => {
   const random = new RandomBson(8)
   const parts = ['a', 'b', '0', '$', '$[]', '$[x]', '', '$a', '_id', '__proto__']
   for (let run = 0; run < 2 * runs; run += 1) {
@@ -210,7 +210,7 @@ test('whatever an update says, it is applied or refused', () => {
   }
 })
 
-/** An operand that the operator may well accept. */
+/** An operand that the operator is likely to accept. */
 function operandOf(operator: string, random: RandomBson): Value {
   switch (operator) {
     case '$inc':

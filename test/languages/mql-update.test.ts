@@ -1,6 +1,6 @@
 /**
- * The update language by cases: every file in `mql/` named `update-…` is a list of updates with what they
- * make of a document.
+ * The update language by cases: every file `mql/update-*.ts` is a list of updates with the documents they
+ * produce.
  */
 
 import assert from 'node:assert/strict'
@@ -45,7 +45,7 @@ const stages: Readonly<Record<string, CompileStage>> = {
   $replaceWith: replaceWithStage,
 }
 
-/** The stages one after the other, without the streams that an aggregation has between them. */
+/** Runs the stages one after another, without the streams of an aggregation. */
 const pipeline: CompileUpdatePipeline = spec => {
   const scope = VariableScope.outermost({ now: BigInt(caseMs), random: () => 0 })
   const compiler = { scope, expressions: expressionCompiler(scope) } as StageCompiler
@@ -108,7 +108,7 @@ for (const [family, cases] of Object.entries(families)) {
   })
 }
 
-test('every operator has at least three cases, and a refusal among them', () => {
+test('every operator has at least three cases, at least one of them an error', () => {
   const cases = Object.values(families).flat()
   const missing = updateOperators.filter(operator => {
     const about = cases.filter(({ update }) => Object.hasOwn(update, operator))
@@ -117,7 +117,7 @@ test('every operator has at least three cases, and a refusal among them', () => 
   assert.deepEqual(missing, [])
 })
 
-test('the names of cases tell them apart', () => {
+test('the names of cases are unique', () => {
   const names = Object.values(families)
     .flat()
     .map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** Finding by cases (test/support/mql-cases.ts): filters, orders and projections, run as a find runs them. */
+/** The find language by cases (test/support/mql-cases.ts): filters, sort orders and projections. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -18,7 +18,7 @@ import { type FindCase, operatorsIn, readFindCases } from '../support/mql-cases.
 const scope = VariableScope.outermost({ now: 1_700_000_000_000n, random: () => 0.5 })
 const options = { expression: expressionTest(scope), compute: expressionValue(scope) }
 
-/** As bytes, which is how everything comes from a client. */
+/** Encodes a document and views its bytes, as for one that a client sent. */
 function received(document: BsonDocument): BsonDocument {
   return BsonDocument.view(encodeDocument(document))
 }

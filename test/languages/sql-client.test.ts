@@ -1,10 +1,10 @@
 /**
- * The cases of the query language once more, through the official client and a real socket, over one
- * partition and over five. Cases with items are asked for in every way the client has, all others in one way
- * each, by turns.
+ * Runs the cases of the query language through the official client and a real socket, over one partition and
+ * over five. Cases with items run in every mode of the client; each of the others runs in one mode, in turn.
  *
- * A stored item needs an id of text and a partition key, and gets system properties: the property `id` of the
- * cases is called `key` here, and what was added is taken out of the rows again.
+ * A stored item needs a string id and a partition key, and gets system properties. So the property `id` of
+ * the
+ * cases is called `key` here, and the added properties are removed from the rows again.
  */
 
 import assert from 'node:assert/strict'
@@ -43,7 +43,7 @@ const files = readdirSync(folder)
   .filter(name => name.endsWith('.json'))
   .sort()
 
-/** What is added to the items of this one makes them different from each other. */
+/** The properties added to items make them differ, so DISTINCT gives other rows. */
 const notStorable = 'SELECT DISTINCT * FROM c'
 
 function casesOf(file: string): LanguageCase[] {
@@ -55,7 +55,7 @@ function textOf({ query, value }: LanguageCase): string {
   return query ?? `SELECT VALUE ${value}`
 }
 
-/** Containers by what is in them: many cases share their items. */
+/** Containers by their items: many cases share them. */
 const containers = new Map<string, Promise<Container>>()
 
 function containerFor(partitions: Partitions, languageCase: LanguageCase): Promise<Container> {
@@ -89,7 +89,7 @@ async function makeContainer(
 
 const added = ['id', 'pk', '_rid', '_self', '_etag', '_attachments', '_ts']
 
-/** Takes what was added out of items, wherever in a row they are. */
+/** Removes the added properties from items, wherever they are in a row. */
 function stripped(value: SqlValue): SqlValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(stripped)
@@ -110,7 +110,7 @@ function optionsOf({ parameters = {} }: LanguageCase, partitions: Partitions): R
   return { parameters: new Map(Object.entries(parameters)), momentMs: servers[partitions].db.clock.now() * 1000 }
 }
 
-/** The present is another one than in the cases, and whole seconds. */
+/** The current time differs from that of the cases, and has whole seconds. */
 function expectedRows(languageCase: LanguageCase, partitions: Partitions): readonly SqlValue[] {
   const { rows, is, items = [] } = languageCase
   const text = textOf(languageCase)
@@ -135,7 +135,7 @@ function assertRows(rows: readonly SqlValue[], languageCase: LanguageCase, parti
   if (query.orderBy !== undefined && select.derived === undefined && !query.distinct) {
     assertInOrder(rows, orderGroups(prepared, options, items), query.offset?.kind === 'count' ? query.offset.value : 0)
   } else if (query.orderBy === undefined && (query.top !== undefined || query.offset !== undefined)) {
-    // Any so many will do.
+    // Without an order, any rows of the right number are correct.
     const whole = printQuery({ ...query, top: undefined, offset: undefined, limit: undefined })
     assertAmong(rows, runQueryOver(prepareQuery(whole), options, items))
   } else if (query.orderBy !== undefined) {
@@ -157,7 +157,7 @@ function assertAmong(rows: readonly SqlValue[], choice: readonly SqlValue[]): vo
   }
 }
 
-/** The rows by order key. Within one key the partitions have no order among each other. */
+/** The rows grouped by sort key. Rows with equal keys may come in any order of partitions. */
 function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readonly SqlValue[]): SqlValue[][] {
   const { bindRows, filter, orderKeys, project } = prepared.select
   const frame = createFrame(prepared, options)
@@ -182,7 +182,7 @@ function orderGroups(prepared: PreparedQuery, options: RunOptions, items: readon
   return groups
 }
 
-/** The window begins with the row number `first`; it may cut through the groups at its ends. */
+/** The window begins at row `first`. It may begin and end within a group. */
 function assertInOrder(rows: readonly SqlValue[], groups: readonly (readonly SqlValue[])[], first: number): void {
   let at = -first
   for (const group of groups) {
@@ -213,7 +213,7 @@ async function check(
   else assertRows(rows, languageCase, partitions)
 }
 
-/** Errors of the cases are parts of the message, which is JSON here, or kinds. */
+/** The error of a case is a part of the message, which is JSON here, or an error kind. */
 async function checkRefused(languageCase: LanguageCase, mode: Mode, partitions: Partitions): Promise<void> {
   const { error = '' } = languageCase
   const container = await containerFor(partitions, languageCase)
@@ -252,6 +252,6 @@ for (const file of files) {
   })
 }
 
-test('every flaw of the client that is known here was met', () => {
+test('every known flaw of the client still occurs', () => {
   assert.deepEqual([...met].sort(), [...flawedQueries].sort())
 })

@@ -1,4 +1,4 @@
-/** Any text at all: a query is answered or refused, quickly, and nothing but a RequestError is thrown. */
+/** Fuzzing: any text is answered or refused quickly, and only a RequestError is thrown. */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const parameters = new Map<string, SqlValue>([
   ['@n', 2],
 ])
 
-/** Answers how long it took. */
+/** Returns how long it took. */
 function answerOrRefuse(text: string): number {
   const start = machine.monotonicMs()
   try {
@@ -39,7 +39,7 @@ function answerOrRefuse(text: string): number {
   return machine.monotonicMs() - start
 }
 
-/** Generous, because the machine may be busy; what would be caught takes seconds or for ever. */
+/** Generous, because the machine may be busy. The bugs it should catch take seconds or never end. */
 const durationMsMax = 1000
 
 function isQuick(text: string): void {
@@ -70,14 +70,14 @@ const word = fc.oneof(
   fc.constantFrom('1', '-1', '1e308', '0.5', '"a"', "'%a_'", '"2020-01-01"', '""', 'LET', 'RANK', 'ALL', 'FIRST'),
 )
 
-test('a soup of words', () => {
+test('random words', () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 30 }), words => isQuick(words.join(' '))),
     { numRuns: 3000 },
   )
 })
 
-test('a query with a soup of words in it', () => {
+test('a query with random words in it', () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 8 }), fc.array(word, { maxLength: 8 }), (selected, filtered) => {
       isQuick(`SELECT VALUE ${selected.join(' ')} FROM c JOIN x IN c.list WHERE ${filtered.join(' ')}`)

@@ -1,8 +1,8 @@
 /**
- * Laws of the language, over generated expressions: what must be equal however it is written.
+ * Laws of the language over generated expressions: what must be equal however it is written.
  *
- * The partition law is the strongest: every row is in exactly one of `e`, `NOT e` and "e is no boolean", and
- * an aggregate over all rows is put together from the three parts (after the "ternary logic partitioning" of
+ * The partition law is the strongest: every row is in exactly one of `e`, `NOT e` and "e is not a boolean",
+ * and an aggregate over all rows can be computed from the three parts (after "ternary logic partitioning" in
  * SQLancer).
  */
 
@@ -29,7 +29,7 @@ function rows(query: string): SqlValue[] {
   return runQueryOver(prepareQuery(query), { momentMs: 0, random: () => 0.5 }, items)
 }
 
-/** The value for each item; null in a list of one, so that undefined can be told from null. */
+/** The value for each item, wrapped in an array so that undefined differs from null. */
 function values(expression: string): SqlValue[] {
   return rows(`SELECT VALUE [${expression}] FROM r`)
 }
@@ -124,7 +124,7 @@ describe('queries', () => {
     assert.deepEqual(parts.sort(), [0, 1, 2, 3, 4, 5, 6, 7])
   })
   holds('a count is the sum of the counts of its groups', (e, f) => {
-    // The service takes no subquery inside an aggregate.
+    // The service allows no subquery inside an aggregate.
     fc.pre(!f.includes('SELECT'))
     const groups = rows(`SELECT COUNT(${f}) AS n FROM r GROUP BY ${e}`) as { n: number }[]
     const [total] = rows(`SELECT VALUE COUNT(${f}) FROM r`)

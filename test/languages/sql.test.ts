@@ -1,10 +1,10 @@
 /**
  * The query language by cases: every file in `sql/` is a list of queries over a few items, with the rows they
- * give.
+ * return.
  *
- * A case is `{query, items, parameters, rows}`, or `{…, error}` with a part of the message or the kind of the
- * error, or in short `{value, is}` for `SELECT VALUE <value>`, where a missing `is` means undefined. All run
- * at one moment.
+ * A case is `{query, items, parameters, rows}`, or `{…, error}` with a part of the message or the error kind,
+ * or the short form `{value, is}` for `SELECT VALUE <value>`, where a missing `is` means undefined. All cases
+ * run at the same moment.
  */
 
 import assert from 'node:assert/strict'
@@ -52,7 +52,7 @@ function rowsOf({ rows, is }: LanguageCase): readonly SqlValue[] {
 function check(text: string, languageCase: LanguageCase): void {
   const { error } = languageCase
   if (error === undefined) {
-    // Through JSON, as a client would see it: undefined must be gone, and -0 is 0.
+    // Through JSON, as a client sees it: undefined disappears, and -0 becomes 0.
     assert.deepEqual(JSON.parse(JSON.stringify(run(text, languageCase))), rowsOf(languageCase))
     return
   }
@@ -75,7 +75,7 @@ for (const [file, cases] of casesByFile) {
   })
 }
 
-test('every case means the same after being printed', () => {
+test('every case means the same after it is printed and parsed again', () => {
   for (const cases of casesByFile.values()) {
     for (const languageCase of cases) {
       if (languageCase.error !== undefined) continue

@@ -28,7 +28,7 @@ function answering(result: BsonDocument): CompileUpdatePipeline {
 }
 
 describe('an update', () => {
-  test('says what it is, and whether it needs a position', () => {
+  test('knows whether it is a replacement, and whether it needs a position', () => {
     const set = (path: string): BsonDocument => document(['$set', document([path, int32(1)])])
     assert.equal(compileUpdate(set('a')).kind, 'operators')
     assert.equal(compileUpdate(document(['a', int32(1)])).kind, 'replacement')
@@ -37,13 +37,13 @@ describe('an update', () => {
     assert.equal(compileUpdate(set('a.$.b')).needsPosition, true)
   })
 
-  test('gives back the bytes it was given when nothing changes', () => {
+  test('returns the given bytes when nothing changes', () => {
     const stored = encodeDocument([['a', int32(1)]])
     const update = compileUpdate(document(['$set', document(['a', int32(1)])]))
     assert.equal(update.apply(stored, context).document, stored)
   })
 
-  test('serves many documents', () => {
+  test('can be applied to many documents', () => {
     const update = compileUpdate(document(['$inc', document(['a', int32(1)])]))
     for (const value of [1, 5, 9]) {
       const { document: after } = update.apply(encodeDocument([['a', int32(value)]]), context)
@@ -51,7 +51,7 @@ describe('an update', () => {
     }
   })
 
-  test('keeps repeated names and changes the first', () => {
+  test('keeps duplicate fields and changes the first', () => {
     const stored = encodeDocument([
       ['a', int32(1)],
       ['a', int32(2)],
@@ -65,13 +65,13 @@ describe('an update', () => {
     assert.deepEqual(update.apply(stored, context).document, wanted)
   })
 
-  test('that names one element of an array by two numbers is a conflict', () => {
+  test('that names one array element by two numbers is a conflict', () => {
     const update = compileUpdate(document(['$set', document(['a.1', int32(5)], ['a.01', int32(6)])]))
     const stored = encodeDocument([['a', BsonArray.of([int32(0), int32(1)])]])
     assert.throws(() => update.apply(stored, context), code(40))
   })
 
-  test('replaces one document only', () => {
+  test('that is a replacement cannot change many documents', () => {
     const replacement = document(['a', int32(1)])
     assert.throws(() => compileUpdate(replacement, { isMulti: true }), code(9))
     assert.equal(compileUpdate(replacement, { isMulti: false }).kind, 'replacement')
@@ -82,7 +82,7 @@ describe('an update', () => {
     assert.throws(() => compileUpdate(document(['$set', document([path, int32(1)])])), code(15))
   })
 
-  test('shows little of a large value in a message', () => {
+  test('shows only a part of a large value in a message', () => {
     const large = string('x'.repeat(1_000_000))
     assert.throws(
       () => compileUpdate(document(['$inc', document(['a', large])])),
@@ -97,7 +97,7 @@ describe('a pipeline', () => {
     ['a', int32(1)],
   ])
 
-  test('is given the stages, the document and the context', () => {
+  test('gets the stages, the document and the context', () => {
     const spec = stages('$set', '$unset', '$addFields', '$project', '$replaceRoot', '$replaceWith')
     const update = compileUpdate(spec, {
       pipeline: given => {
@@ -112,7 +112,7 @@ describe('a pipeline', () => {
     assert.equal(update.apply(stored, context).isChanged, false)
   })
 
-  test('may leave the _id out, which then stays', () => {
+  test('may leave out the _id, which then stays', () => {
     const update = compileUpdate(stages('$replaceWith'), { pipeline: answering(document(['b', int32(2)])) })
     const wanted = encodeDocument([
       ['_id', int32(1)],
@@ -135,7 +135,7 @@ describe('a pipeline', () => {
     assert.deepEqual(equal.apply(stored, context).document, wanted)
   })
 
-  test('may make names that begin with a dollar', () => {
+  test('may create names that begin with a dollar sign', () => {
     const update = compileUpdate(stages('$replaceWith'), { pipeline: answering(document(['$b', int32(2)])) })
     assert.equal(update.apply(stored, context).isChanged, true)
   })
@@ -147,7 +147,7 @@ describe('a pipeline', () => {
     assert.throws(() => update.apply(stored, context), code(15))
   })
 
-  test('has stages of updates only, and no array filters', () => {
+  test('allows only the stages of updates, and no array filters', () => {
     const pipeline = answering(document())
     assert.throws(() => compileUpdate(stages('$set', '$match'), { pipeline }), code(72))
     assert.throws(() => compileUpdate(BsonArray.of([int32(1)]), { pipeline }), code(14))
@@ -155,7 +155,7 @@ describe('a pipeline', () => {
     assert.throws(() => compileUpdate(stages('$set'), { pipeline, arrayFilters }), code(9))
   })
 
-  test('of an upsert begins with what the filter says', () => {
+  test('of an upsert begins with the equalities of the filter', () => {
     const update = compileUpdate(stages('$set'), { pipeline: () => bytes => bytes })
     const { document: inserted, id } = upsertDocument(document(['a', int32(1)]), update, now, () => {
       return objectId(Buffer.alloc(12, 7))

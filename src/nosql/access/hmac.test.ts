@@ -25,7 +25,7 @@ test('keys of every length, also beyond a block, give the digest of node:crypto'
   }
 })
 
-test('texts beyond ASCII give the digest of their UTF-8, and leave no trace in the next one', () => {
+test('a text beyond ASCII gives the digest of its UTF-8, and does not affect the next one', () => {
   const key = randomBytes(64)
   const hmac = new HmacSha256(key)
   for (const text of ['größe', '漢字', '😀', 'plain', '\u0080', 'a'.repeat(5000)]) {
@@ -34,7 +34,7 @@ test('texts beyond ASCII give the digest of their UTF-8, and leave no trace in t
   }
 })
 
-test('a digest is known where it stands, escaped or not, and by all of its characters', () => {
+test('a digest is recognized in place, escaped or not, and every character counts', () => {
   const key = randomBytes(64)
   const hmac = new HmacSha256(key)
   for (let round = 0; round < 200; round++) {

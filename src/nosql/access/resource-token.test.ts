@@ -8,7 +8,7 @@ const path = ['dbs', 'd', 'colls', 'c']
 const grant: Grant = { path, mode: 'read', expires: Math.floor(machine.epochMs() / 1000) + 60 }
 const read = { path, method: 'GET', isRead: true, partitionKey: undefined }
 
-test('a token says what was granted, and no other key can issue it', () => {
+test('a token contains its grant, and only the account key can issue it', () => {
   const token = issueToken(key, grant)
   assert.deepEqual(readToken(key, token), grant)
   assert.deepEqual(readToken(key, encodeURIComponent(token)), grant)
@@ -16,13 +16,13 @@ test('a token says what was granted, and no other key can issue it', () => {
   assert.equal(readToken(key, 'type=master&ver=1.0&sig=x'), undefined)
 })
 
-test('a token ends with its time', () => {
+test('a token expires', () => {
   checkGrant(grant, read)
   const ended = { ...grant, expires: Math.floor(machine.epochMs() / 1000) }
   assert.throws(() => checkGrant(ended, read), { kind: 'forbidden', message: /expired/ })
 })
 
-test('a path is within another by whole names', () => {
+test('a path is inside another only by whole names', () => {
   for (const other of [['dbs', 'd', 'colls', 'cc'], ['dbs', 'd', 'colls'], ['dbs', 'D', 'colls', 'c'], ['offers']]) {
     assert.throws(() => checkGrant(grant, { ...read, path: other }), { kind: 'forbidden' })
   }

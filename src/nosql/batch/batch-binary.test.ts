@@ -17,7 +17,7 @@ const captures = {
 
 const decode = (text: string) => Buffer.from(text, 'base64')
 
-test('Operations of every kind are read', () => {
+test('Operations of every kind are parsed', () => {
   const operations = Object.values(captures).flatMap(text => parseBinaryBatch(decode(text)))
   assert.deepEqual(
     operations.map(({ kind, id, ifMatch, partitionKey }) => [kind, id, ifMatch, partitionKey]),
@@ -35,7 +35,7 @@ test('Operations of every kind are read', () => {
   assert.deepEqual(operations[6]!.body?.parsed, { id: 'created', pk: 'p', value: 2 })
 })
 
-test('A result is the service’s, byte for byte', () => {
+test('A result equals that of the service, byte for byte', () => {
   // Recorded by the Java SDK's HybridRowBatchCodecTest.
   const expected =
     '81f0d8ff7f010a00000081f1d8ff7f3f000000d5437d92817154e17f07c800000000000000262230303030613034312d303030302d303830302d303030302d3661353736316231303030302210065555555555552540'
@@ -44,7 +44,7 @@ test('A result is the service’s, byte for byte', () => {
   assert.equal(bytes.toString('hex'), expected)
 })
 
-test('A result carries its body, and a failure its sub-status, its message and when to come back', () => {
+test('A result carries its body, and a failure its sub-status, message and retry delay', () => {
   const body = JSON.stringify({ text: 'ä'.repeat(200) })
   const rows = printBinaryResults([
     { status: 201, chargeRu: 1, body },
@@ -58,7 +58,7 @@ test('A result carries its body, and a failure its sub-status, its message and w
   assert.ok(rows.toString('hex').endsWith(failure))
 })
 
-test('Bytes that were damaged or cut are refused wherever it happened', () => {
+test('Damaged or truncated bytes are refused, wherever the damage is', () => {
   for (const text of Object.values(captures)) {
     const whole = decode(text)
     for (let at = 1; at < whole.length; at++) {

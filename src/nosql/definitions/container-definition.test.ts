@@ -39,7 +39,7 @@ describe('a created container', () => {
     assert.deepEqual(Object.keys(create({})), Object.keys(JSON.parse(defaults)))
   })
 
-  test('keeps every field it was given, in the service’s order whatever the order of the body', () => {
+  test('keeps every given field, in the service’s order, whatever the order of the body', () => {
     const given = {
       clientEncryptionPolicy: {
         policyFormatVersion: 2,
@@ -89,7 +89,7 @@ describe('a created container', () => {
     )
   })
 
-  test('passes over unknown and system properties', () => {
+  test('ignores unknown and system properties', () => {
     const sentBack = {
       _rid: 'x',
       _self: 'y',
@@ -102,12 +102,12 @@ describe('a created container', () => {
     assert.equal(JSON.stringify(create(sentBack)), defaults)
   })
 
-  test('takes names that JavaScript objects have for unknown properties', () => {
+  test('treats names that JavaScript objects inherit as unknown properties', () => {
     const body = JSON.parse('{"id":"c","partitionKey":{"paths":["/pk"]},"__proto__":{"defaultTtl":5},"constructor":1}')
     assert.equal(JSON.stringify(parseContainerDefinition(body, context)), defaults)
   })
 
-  test('is not changed by what an object inherits', () => {
+  test('is not changed by inherited properties', () => {
     const body = Object.assign(Object.create({ defaultTtl: 5 }) as object, { id: 'c', ...pk })
     assert.equal(JSON.stringify(parseContainerDefinition(body, context)), defaults)
   })
@@ -188,7 +188,7 @@ describe('indexing mode none and a default TTL exclude each other', () => {
   })
 })
 
-describe('the settings near TTL', () => {
+describe('the settings related to TTL', () => {
   for (const [input, expected] of [
     [null, undefined],
     [0, undefined],
@@ -273,7 +273,7 @@ describe('the partition key', () => {
     test(`${JSON.stringify(input)} is refused`, () => refuses(() => withKey(input), text))
   }
 
-  test('is asked for since the protocol of 2018-12-31', () => {
+  test('is required since the protocol version 2018-12-31', () => {
     for (const apiVersion of ['2018-12-31', '2020-07-15', '2020-11-05']) {
       refuses(
         () => parseContainerDefinition({ id: 'c' }, { apiVersion }),
@@ -282,7 +282,7 @@ describe('the partition key', () => {
     }
   })
 
-  test('of a container made without one by an older protocol is the system’s', () => {
+  test('of a container created without one by an older protocol is a system key', () => {
     const definition = parseContainerDefinition({ id: 'c' }, legacy)
     assert.equal(JSON.stringify(definition.partitionKey), '{"paths":["/_partitionKey"],"kind":"Hash","systemKey":true}')
     assert.deepEqual(toPartitionKeyDefinition(definition.partitionKey), {
@@ -300,7 +300,7 @@ describe('a replaced container', () => {
   const replace = (current: ContainerDefinition, input: unknown) => replaceContainerDefinition(current, input, context)
   const body = (extra: object) => ({ id: 'c', ...pk, ...extra })
 
-  test('goes back to defaults where the replacement is silent', () => {
+  test('returns to the defaults of fields that the replacement leaves out', () => {
     const current = create({
       defaultTtl: 10,
       indexingPolicy: {
@@ -316,7 +316,7 @@ describe('a replaced container', () => {
     assert.equal(JSON.stringify(replace(current, body({}))), defaults)
   })
 
-  test('turns TTL off with null as well', () => {
+  test('turns TTL off with null, too', () => {
     assert.equal('defaultTtl' in replace(create({ defaultTtl: 10 }), body({ defaultTtl: null })), false)
   })
 
@@ -468,7 +468,7 @@ describe('whatever a client sends', () => {
     { requiredKeys: ['partitionKey'] },
   )
 
-  test('is refused as a request, or becomes a definition that replaces itself without change', () => {
+  test('is refused, or becomes a definition that can replace itself without change', () => {
     let accepted = 0
     fc.assert(
       fc.property(fields, extra => {

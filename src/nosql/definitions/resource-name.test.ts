@@ -94,7 +94,7 @@ describe('the id of an item', () => {
     })
   }
 
-  test('a refusal does not repeat a long id', () => {
+  test('an error text does not repeat a long id', () => {
     assert.ok(refusal(() => checkItemId('x'.repeat(100_000))).length < 250)
   })
 })

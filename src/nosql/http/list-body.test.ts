@@ -15,7 +15,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 5 }),
 )
 
-test('the bytes of a list are those of its text, whatever stands where', () => {
+test('the bytes of a list equal its text, wherever non-ASCII text is', () => {
   fc.assert(
     fc.property(text, fc.array(text), text, (before, elements, after) => {
       const expected = Buffer.from(`${before}${elements.join(',')}${after}`)

@@ -218,7 +218,7 @@ for (const [name, item, operations, message] of refused) {
   })
 }
 
-test('Depths add up over patches', () => {
+test('Nesting depths add up over patches', () => {
   const item = `{"a":${'['.repeat(100)}${']'.repeat(100)}}`
   const path = `/a${'/0'.repeat(98)}/-`
   assert.throws(() => patched(item, add(path, JSON.parse(`${'['.repeat(29)}${']'.repeat(29)}`))), /nested deeper/)

@@ -46,7 +46,7 @@ function expected(text: string): unknown {
   )
 }
 
-test('a single object is taken as the same object in a list is, and nothing else is', () => {
+test('a single object is accepted like the same object in a list, and nothing else is', () => {
   const single = (text: string) => {
     const bytes = Buffer.from(text)
     try {
@@ -82,17 +82,17 @@ test('a single object is taken as the same object in a list is, and nothing else
   assert.equal(single('['.repeat(100_000)), 'too deep')
 })
 
-test('members are cut out as they are written', () => {
+test('members are returned as they are written', () => {
   const text = ' [ {"a":1, "body" : {"b":[1.50,{"body":2}]} },{"body":"x,}\\"]"},\n{}, {"body":[[ ]]}] '
   const { texts } = scan(text) as { texts: unknown }
   assert.deepEqual(texts, ['{"b":[1.50,{"body":2}]}', '"x,}\\"]"', undefined, '[[ ]]'])
 })
 
-test('of a name that stands twice the last one counts, however it is written', () => {
+test('the last of two members with the same name counts, however it is written', () => {
   assert.deepEqual((scan('[{"body":1,"b\\u006fdy":2,"b\\u006fdi":3}]') as { texts: unknown }).texts, ['2'])
 })
 
-test('members of members are found, and those of other objects are not', () => {
+test('nested members are found, and those of other objects are not', () => {
   const bytes = Buffer.from('[{"kind":{"id":1},"body":{"id":"\\u0041","x":{"id":2},"body":{"id":3}}}]')
   const [members] = scanObjects(bytes, asked)!
   const found = new FoundTexts(bytes)
@@ -100,12 +100,12 @@ test('members of members are found, and those of other objects are not', () => {
   assert.equal(members!.get('kind')!.members, undefined)
 })
 
-test('a name that other objects inherit is a name like any other', () => {
+test('an inherited name is an ordinary name', () => {
   const { objects } = scan('[{"__proto__":{"a":1}}]') as { objects: object[] }
   assert.deepEqual(Object.entries(objects[0]!), [['__proto__', { a: 1 }]])
 })
 
-test('the levels of objects and arrays are counted', () => {
+test('the nesting depth is counted', () => {
   const nested = (levels: number) => `[{"body":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}]`
   assert.notEqual(scan(nested(nestingDepthMax)), 'too deep')
   assert.equal(scan(nested(nestingDepthMax + 1)), 'too deep')
@@ -182,11 +182,11 @@ function check(text: string): void {
   }
 }
 
-test('what JSON.parse takes is taken, and what is found is what it finds', () => {
+test('texts that JSON.parse accepts are accepted, with the same values', () => {
   fc.assert(fc.property(written, check), { numRuns: 2000 })
 })
 
-test('what JSON.parse refuses is refused', () => {
+test('texts that JSON.parse refuses are refused', () => {
   const damaged = fc
     .tuple(written, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 3 }), piece), { minLength: 1, maxLength: 3 }))
     .map(([text, damages]) => {

@@ -75,9 +75,9 @@ describe('callbacks', () => {
       `getContext().getCollection().createDocument(__.getSelfLink(), { id: 'n' }, {}, (e, d, o) => __.response.setBody([e === undefined, d.id, o]))`,
       [true, 'n', { statusCode: 201 }],
     ],
-    ['may stand where options stand', `__.readDocument('${link}', (e, d) => __.response.setBody(d.id))`, '1'],
+    ['may take the position of options', `__.readDocument('${link}', (e, d) => __.response.setBody(d.id))`, '1'],
     [
-      'get a number, a body and a message when it fails',
+      'get a number, a body and a message on failure',
       `__.readDocument(__.getAltLink() + '/docs/none', (e, d) => __.response.setBody([e.number, e.body, e.message, e instanceof Error, d === undefined]))`,
       [404, '{"Errors":["Resource Not Found"]}', '{"Errors":["Resource Not Found"]}', true, true],
     ],
@@ -87,7 +87,7 @@ describe('callbacks', () => {
       { statusCode: 204 },
     ],
     [
-      'hear that nothing was modified',
+      'learn that nothing was modified',
       `__.readDocument('${link}', { ifNoneMatch: 'e0' }, (e, d, o) => __.response.setBody([d === undefined, o.notModified]))`,
       [true, true],
     ],
@@ -120,7 +120,7 @@ describe('callbacks', () => {
     )
   }
 
-  test('an id is made for a document without one, and the script keeps its own object as it was', async () => {
+  test('a document without an id gets one, and the object of the script is not changed', async () => {
     const body = `() => { const d = { a: 1 }; __.createDocument(__.getSelfLink(), d, (e, made) => __.response.setBody([d, made.id])) }`
     const [own, id] = (await execute(body)) as [object, string]
     assert.deepEqual(own, { a: 1 })

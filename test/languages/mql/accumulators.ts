@@ -1,5 +1,5 @@
 /**
- * Cases of accumulators in `$group`. Sources: the manual's pages of the accumulators, and MongoDB's own unit
+ * Cases of accumulators in `$group`. Sources: the manual's pages on accumulators, and MongoDB's own unit
  * tests.
  */
 
@@ -37,13 +37,13 @@ export const accumulatorCases: StageCases = {
       results: [{ _id: 2014, items: ['abc', 'jkl', 'xyz'] }],
     },
     {
-      name: 'equal numbers of different types are one value, of which the first stays',
+      name: 'equal numbers of different types are one value; the first stays',
       pipeline: all({ $addToSet: '$v' }),
       documents: numbers(1, long(1), double(1), decimal('1.0'), 2),
       results: one([1, 2]),
     },
     {
-      name: 'nothing is added where the field is missing, but null is',
+      name: 'null is added, a missing value is not',
       pipeline: all({ $addToSet: '$v' }),
       documents: [{ v: null }, {}, { v: [1, 2] }, { v: [1, 2] }],
       results: one([null, [1, 2]]),
@@ -52,7 +52,7 @@ export const accumulatorCases: StageCases = {
   ],
   $avg: [
     {
-      name: 'of what is a number',
+      name: 'only numbers count',
       pipeline: all({ $avg: '$v' }),
       documents: numbers(1, 'x', 2, null, long(6)),
       results: one(double(3)),
@@ -80,7 +80,7 @@ export const accumulatorCases: StageCases = {
   ],
   $bottom: [
     {
-      name: 'the last in an order',
+      name: 'the last in sort order',
       pipeline: [
         { $match: { gameId: 'G1' } },
         { $group: { _id: '$gameId', p: { $bottom: { output: ['$playerId', '$score'], sortBy: { score: -1 } } } } },
@@ -98,7 +98,7 @@ export const accumulatorCases: StageCases = {
   ],
   $bottomN: [
     {
-      name: 'the last in an order, in that order',
+      name: 'the last in sort order, sorted',
       pipeline: [
         {
           $group: { _id: '$gameId', p: { $bottomN: { output: ['$playerId', '$score'], sortBy: { score: -1 }, n: 3 } } },
@@ -208,13 +208,17 @@ export const accumulatorCases: StageCases = {
   ],
   $lastN: [
     {
-      name: 'in the order in which they came',
+      name: 'in order of arrival',
       pipeline: all({ $lastN: { input: '$v', n: 2 } }),
       documents: numbers(1, 2, 3, 4, 5),
       results: one([4, 5]),
     },
     { name: 'fewer', pipeline: all({ $lastN: { input: '$v', n: 9 } }), documents: numbers(1, 2), results: one([1, 2]) },
-    { name: 'knows its arguments', pipeline: all({ $lastN: { input: '$v', n: 1, x: 1 } }), error: fails(5787901) },
+    {
+      name: 'refuses unknown arguments',
+      pipeline: all({ $lastN: { input: '$v', n: 1, x: 1 } }),
+      error: fails(5787901),
+    },
   ],
   $max: [
     {
@@ -225,7 +229,7 @@ export const accumulatorCases: StageCases = {
     },
     { name: 'of nothing is null', pipeline: all({ $max: '$v' }), documents: [{}, { v: null }], results: one(null) },
     {
-      name: 'of equal numbers the first',
+      name: 'the first of equal numbers',
       pipeline: all({ $max: '$v' }),
       documents: numbers(2, double(2)),
       results: one(2),
@@ -233,7 +237,7 @@ export const accumulatorCases: StageCases = {
   ],
   $maxN: [
     {
-      name: 'the greatest first',
+      name: 'the largest first',
       pipeline: all({ $maxN: { input: '$v', n: 2 } }),
       documents: numbers(5, 9, null, 7, 1),
       results: one([9, 7]),
@@ -284,7 +288,7 @@ export const accumulatorCases: StageCases = {
   ],
   $minN: [
     {
-      name: 'the least first',
+      name: 'the smallest first',
       pipeline: all({ $minN: { input: '$v', n: 2 } }),
       documents: numbers(5, 9, null, 7, 1),
       results: one([1, 5]),
@@ -327,7 +331,7 @@ export const accumulatorCases: StageCases = {
       ],
     },
     {
-      name: 'null is pushed, what is missing is not',
+      name: 'null is pushed, a missing value is not',
       pipeline: all({ $push: '$v' }),
       documents: [{ v: null }, {}, { v: 1 }],
       results: one([null, 1]),
@@ -410,7 +414,7 @@ export const accumulatorCases: StageCases = {
       results: one(double(2 ** 63)),
     },
     {
-      name: 'doubles do not lose what is small',
+      name: 'doubles keep small addends',
       pipeline: all({ $sum: '$v' }),
       documents: numbers(0.1, 0.2, 0.3, -0.3, -0.2, -0.1),
       results: one(double(0)),
@@ -430,7 +434,7 @@ export const accumulatorCases: StageCases = {
   ],
   $top: [
     {
-      name: 'the first in an order',
+      name: 'the first in sort order',
       pipeline: [
         { $group: { _id: '$gameId', p: { $top: { output: ['$playerId', '$score'], sortBy: { score: -1 } } } } },
         { $sort: { _id: 1 } },
@@ -442,20 +446,20 @@ export const accumulatorCases: StageCases = {
       ],
     },
     {
-      name: 'of equal ones the first that came',
+      name: 'of equal ones the first to arrive',
       pipeline: all({ $top: { output: '$_id', sortBy: { v: 1 } } }),
       documents: numbers(1, 1, 2),
       results: one(0),
     },
     {
-      name: 'knows its arguments',
+      name: 'refuses unknown arguments',
       pipeline: all({ $top: { output: 1, sortBy: { v: 1 }, n: 1 } }),
       error: fails(5788002),
     },
   ],
   $topN: [
     {
-      name: 'the first in an order, in that order',
+      name: 'the first in sort order, sorted',
       pipeline: [
         { $match: { gameId: 'G1' } },
         { $group: { _id: '$gameId', p: { $topN: { output: ['$playerId', '$score'], sortBy: { score: -1 }, n: 3 } } } },

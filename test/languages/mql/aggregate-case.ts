@@ -1,11 +1,11 @@
 /**
- * What cases of the aggregation language are. They name nothing of ours, so that a driver can run them as
- * well.
+ * The form of the cases of the aggregation language. They do not depend on Mayfly, so a driver can run them,
+ * too.
  */
 
 import { Decimal128, type Document, Double, Long } from 'bson'
 
-/** A refusal with a code. */
+/** An error with a code. */
 export class Failure {
   readonly code: number
 
@@ -16,42 +16,42 @@ export class Failure {
 
 export const fails = (code: number): Failure => new Failure(code)
 
-/** No value at all. */
+/** Stands for a missing value. */
 export const missing = Symbol('missing')
 
-/** What an expression is, of a document or of none in particular. */
+/** An expression, its value, and the document it is evaluated for. */
 export type ExpressionCase = readonly [expression: unknown, is: unknown, document?: Document]
 
-/** By operator. */
+/** Cases by operator. */
 export type ExpressionCases = Readonly<Record<string, readonly ExpressionCase[]>>
 
 export interface StageCase {
   readonly name: string
   readonly pipeline: readonly Document[]
-  /** Of the collection that the pipeline runs on. */
+  /** Documents of the collection that the pipeline runs on. */
   readonly documents?: readonly Document[]
   /** Other collections of the same database. */
   readonly others?: Readonly<Record<string, readonly Document[]>>
   readonly let?: Document
   readonly results?: readonly Document[]
-  /** The order of the results is not promised. */
+  /** The order of the results is undefined. */
   readonly isUnordered?: true
-  /** Other collections afterwards, for stages that write. */
+  /** Expected content of other collections, for stages that write. */
   readonly writes?: Readonly<Record<string, readonly Document[]>>
   readonly error?: Failure
 }
 
-/** By stage or accumulator. */
+/** Cases by stage or accumulator. */
 export type StageCases = Readonly<Record<string, readonly StageCase[]>>
 
 export const long = (value: number | string): Long => Long.fromString(String(value))
 export const decimal = (text: string): Decimal128 => Decimal128.fromString(text)
-/** A double even where it has no fraction. */
+/** A double, even without a fraction. */
 export const double = (value: number): Double => new Double(value)
 export const date = (text: string): Date => new Date(text)
 
-/** What `$$NOW` is in all cases. */
+/** The value of `$$NOW` in all cases. */
 export const caseNow = new Date(1_700_000_000_000)
 
-/** A name that an object literal should not have, since promises have it. */
+/** An object literal with this name would look like a promise. */
 export const thenName = 'then'

@@ -1,6 +1,6 @@
 /**
- * Cases of arithmetic, trigonometry and bits. Sources: the manual's pages of the operators, and MongoDB's own
- * unit tests.
+ * Cases of arithmetic, trigonometry and bits. Sources: the manual's operator pages, and MongoDB's own unit
+ * tests.
  */
 
 import { Timestamp } from 'bson'

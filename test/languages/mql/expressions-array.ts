@@ -1,6 +1,5 @@
 /**
- * Cases of arrays, sets and documents. Sources: the manual's pages of the operators, and MongoDB's own unit
- * tests.
+ * Cases of arrays, sets and documents. Sources: the manual's operator pages, and MongoDB's own unit tests.
  */
 
 import { decimal, double, type ExpressionCases, fails, long, missing } from './aggregate-case.ts'

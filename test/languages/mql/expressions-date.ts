@@ -1,7 +1,4 @@
-/**
- * Cases of dates and of conversions. Sources: the manual's pages of the operators, and MongoDB's own unit
- * tests.
- */
+/** Cases of dates and conversions. Sources: the manual's operator pages, and MongoDB's own unit tests. */
 
 import { Binary, BSONRegExp, MinKey, ObjectId, Timestamp } from 'bson'
 import { date, decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'
@@ -391,7 +388,7 @@ export const conversionCases: ExpressionCases = {
   ],
 }
 
-/** Kept out of the families: what is known and refused. */
+/** Operators that are known but not supported; they belong to no family. */
 export const unsupportedCases: ExpressionCases = {
   $function: [[{ $function: { body: 'x', args: [], lang: 'js' } }, fails(238)]],
   $toHashedIndexKey: [[{ $toHashedIndexKey: 1 }, fails(238)]],

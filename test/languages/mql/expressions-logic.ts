@@ -1,6 +1,6 @@
 /**
- * Cases of conditions, comparisons, variables and of what fits nowhere else. Sources: the manual, and
- * MongoDB's unit tests.
+ * Cases of conditions, comparisons, variables and the rest. Sources: the manual, and MongoDB's own unit
+ * tests.
  */
 
 import { Binary, MaxKey, MinKey } from 'bson'

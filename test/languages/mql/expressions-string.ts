@@ -1,6 +1,6 @@
 /**
- * Cases of strings and regular expressions. Sources: the manual's pages of the operators, and MongoDB's own
- * unit tests.
+ * Cases of strings and regular expressions. Sources: the manual's operator pages, and MongoDB's own unit
+ * tests.
  */
 
 import { BSONRegExp, Timestamp } from 'bson'

@@ -1,6 +1,6 @@
 /**
- * All cases of updates, expressions and stages, by family; `../mql-driver.test.ts` runs them through a driver
- * as well.
+ * All cases of updates, expressions and stages, by family. `../mql-driver.test.ts` also runs them through a
+ * driver.
  */
 
 import { accumulatorCases } from './accumulators.ts'

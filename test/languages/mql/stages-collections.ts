@@ -1,6 +1,6 @@
 /**
- * Cases of the stages that read and write other collections. Sources: the manual's pages of the stages, and
- * MongoDB's own tests.
+ * Cases of stages that read and write other collections. Sources: the manual's stage pages, and MongoDB's own
+ * tests.
  */
 
 import { fails, long, type StageCases } from './aggregate-case.ts'
@@ -54,7 +54,7 @@ const lookup = (spec: object) => [{ $lookup: { from: 'others', as: 'found', ...s
 export const collectionStageCases: StageCases = {
   $lookup: [
     {
-      name: 'by equality; what is missing finds null and what is missing',
+      name: 'by equality; a missing value finds null and missing values',
       pipeline: [{ $lookup: { from: 'inventory', localField: 'item', foreignField: 'sku', as: 'inventory_docs' } }],
       documents: orders,
       others: { inventory },
@@ -233,14 +233,14 @@ export const collectionStageCases: StageCases = {
   ],
   $unionWith: [
     {
-      name: 'behind the documents of the collection',
+      name: 'after the documents of the collection',
       pipeline: [{ $unionWith: { coll: 'others', pipeline: [{ $project: { _id: 0 } }] } }, { $sort: { a: 1 } }],
       documents: [{ a: 1 }, { a: 3 }],
       others: { others: [{ _id: 9, a: 2 }] },
       results: [{ a: 1 }, { a: 2 }, { a: 3 }],
     },
     {
-      name: 'in short',
+      name: 'in the short form',
       pipeline: [{ $unionWith: 'others' }],
       documents: [{ a: 1 }],
       others: { others: [{ b: 1 }] },
@@ -336,7 +336,7 @@ export const collectionStageCases: StageCases = {
       results: [{ _id: 1, names: ['JFK', 'ORD'] }],
     },
     {
-      name: 'null finds null, but not what is missing',
+      name: 'null finds null, but not missing values',
       pipeline: [
         { $graphLookup: { from: 'others', startWith: null, connectFromField: 'x', connectToField: 'b', as: 'found' } },
       ],
@@ -354,7 +354,7 @@ export const collectionStageCases: StageCases = {
       error: fails(40100),
     },
     {
-      name: 'a filter that is none',
+      name: 'an invalid filter',
       pipeline: [{ $graphLookup: { from: 'a', restrictSearchWithMatch: 1 } }],
       error: fails(40185),
     },
@@ -396,7 +396,7 @@ export const collectionStageCases: StageCases = {
   ],
   $merge: [
     {
-      name: 'sets the fields of documents that are there and inserts the others',
+      name: 'sets the fields of existing documents and inserts the others',
       pipeline: [{ $merge: { into: 'target' } }],
       documents: [
         { _id: 1, a: 2, c: 3 },
@@ -423,7 +423,7 @@ export const collectionStageCases: StageCases = {
       writes: { target: [{ _id: 1, k: 'x', a: 2 }] },
     },
     {
-      name: 'keeps what is there',
+      name: 'keeps existing documents',
       pipeline: [{ $merge: { into: 'target', whenMatched: 'keepExisting' } }],
       documents: [
         { _id: 1, a: 2 },
@@ -455,7 +455,7 @@ export const collectionStageCases: StageCases = {
       writes: { totals: [{ _id: 'a', votes: 121 }] },
     },
     {
-      name: 'in short',
+      name: 'in the short form',
       pipeline: [{ $merge: 'target' }],
       documents: [{ _id: 1 }],
       results: [],

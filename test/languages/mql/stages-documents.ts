@@ -1,6 +1,6 @@
 /**
- * Cases of the stages that work on one document after the other. Sources: the manual's pages of the stages,
- * and MongoDB's own tests.
+ * Cases of stages that process one document at a time. Sources: the manual's stage pages, and MongoDB's own
+ * tests.
  */
 
 import { decimal, double, fails, long, type StageCases, thenName } from './aggregate-case.ts'
@@ -86,7 +86,7 @@ export const documentStageCases: StageCases = {
       results: [{ _id: 1, a: 2, b: 2 }],
     },
     {
-      name: 'every document in an array, and what is none becomes one',
+      name: 'every element of an array; one that is no document becomes one',
       pipeline: [{ $addFields: { 'a.x': 1 } }],
       documents: [{ a: [{ y: 1 }, 5, [{ z: 1 }]] }],
       results: [{ a: [{ y: 1, x: 1 }, { x: 1 }, [{ z: 1, x: 1 }]] }],
@@ -104,7 +104,7 @@ export const documentStageCases: StageCases = {
       results: [{ _id: 1, a: {} }],
     },
     {
-      name: 'a document is a description of fields that are added to the one that is there',
+      name: 'a document lists fields to add to the existing document',
       pipeline: [{ $addFields: { a: { b: 1 } } }],
       documents: [{ a: { c: 2 } }],
       results: [{ a: { c: 2, b: 1 } }],
@@ -152,7 +152,7 @@ export const documentStageCases: StageCases = {
       results: [{ _id: 1, title: 'abc123', isbn: '0001122223334', author: { last: 'zzz' }, copies: 5 }],
     },
     {
-      name: 'computed fields come behind the others, in their order',
+      name: 'computed fields come after the others, in their order',
       pipeline: [
         {
           $project: {
@@ -231,7 +231,7 @@ export const documentStageCases: StageCases = {
     { name: 'a path within itself', pipeline: [{ $project: { 'a.b': 1, a: 1 } }], error: fails(31250) },
     { name: 'an empty document', pipeline: [{ $project: { a: {} } }], error: fails(51270) },
     { name: 'an unknown operator', pipeline: [{ $project: { a: { $nothing: 1 } } }], error: fails(31325) },
-    { name: 'what only find has', pipeline: [{ $project: { 'a.$': 1 } }], error: fails(31324) },
+    { name: 'an operator that only find has', pipeline: [{ $project: { 'a.$': 1 } }], error: fails(31324) },
   ],
   $unset: [
     {
@@ -262,7 +262,7 @@ export const documentStageCases: StageCases = {
       ],
       results: [{ _id: 1, title: 'abc123', author: { last: 'zzz' }, copies: [{ qty: 5 }, { qty: 15 }] }],
     },
-    { name: 'what is not there', pipeline: [{ $unset: 'x' }], documents: [{ _id: 1 }], results: [{ _id: 1 }] },
+    { name: 'a missing field', pipeline: [{ $unset: 'x' }], documents: [{ _id: 1 }], results: [{ _id: 1 }] },
     { name: 'must be strings', pipeline: [{ $unset: [1] }], error: fails(31120) },
     { name: 'must be something', pipeline: [{ $unset: [] }], error: fails(31119) },
     { name: 'must be a string or an array', pipeline: [{ $unset: { a: 1 } }], error: fails(31002) },
@@ -279,7 +279,7 @@ export const documentStageCases: StageCases = {
       ],
     },
     {
-      name: 'what is no array is one element, and what is empty, null or missing is none',
+      name: 'a scalar is one element; empty, null and missing give none',
       pipeline: [{ $unwind: { path: '$sizes' } }, { $match: { _id: { $ne: 1 } } }],
       documents: clothing,
       results: [{ _id: 3, item: 'Hat', sizes: 'M' }],
@@ -375,7 +375,7 @@ export const documentStageCases: StageCases = {
       results: [{ b: 1 }],
     },
     {
-      name: 'merged with what there is',
+      name: 'merged with the existing document',
       pipeline: [{ $replaceWith: { $mergeObjects: [{ _id: '', name: '' }, '$$ROOT'] } }],
       documents: [{ _id: 1, x: 1 }],
       results: [{ _id: 1, name: '', x: 1 }],
@@ -384,7 +384,7 @@ export const documentStageCases: StageCases = {
   ],
   $redact: [
     {
-      name: 'every level is asked',
+      name: 'every level is evaluated',
       pipeline: [
         {
           $redact: {
@@ -400,13 +400,13 @@ export const documentStageCases: StageCases = {
       results: [{ ...forecast, subsections: forecast.subsections.slice(0, 2) }],
     },
     {
-      name: 'what is pruned goes with all that it holds',
+      name: 'a pruned document is dropped with its content',
       pipeline: [{ $redact: { $cond: { if: { $eq: ['$level', 5] }, [thenName]: '$$PRUNE', else: '$$DESCEND' } } }],
       documents: [account],
       results: [{ _id: 1, level: 1, acct_id: 'xyz123', status: 'A' }],
     },
     {
-      name: 'what is kept is kept whole',
+      name: 'a kept document is kept whole',
       pipeline: [{ $redact: { $cond: [{ $eq: ['$level', 1] }, '$$KEEP', '$$PRUNE'] } }],
       documents: [account, { ...account, _id: 2, level: 2 }],
       results: [account],
@@ -434,7 +434,7 @@ export const documentStageCases: StageCases = {
       ],
     },
     {
-      name: 'behind other stages',
+      name: 'after other stages',
       pipeline: [{ $addFields: { b: { $multiply: ['$a', 2] } } }, { $match: { b: { $gt: 2 } } }],
       documents: [{ a: 1 }, { a: 2 }],
       results: [{ a: 2, b: 4 }],
@@ -463,7 +463,7 @@ export const documentStageCases: StageCases = {
     { name: 'must be a document', pipeline: [{ $match: 1 }], error: fails(15959) },
     { name: 'an unknown operator', pipeline: [{ $match: { a: { $nothing: 1 } } }], error: fails(2) },
     {
-      name: 'a wrong filter behind other stages',
+      name: 'a wrong filter after other stages',
       pipeline: [{ $limit: 1 }, { $match: { $nothing: 1 } }],
       error: fails(2),
     },
@@ -478,7 +478,7 @@ export const documentStageCases: StageCases = {
     },
     { name: 'more than there are', pipeline: [{ $limit: long(5) }], documents: [{ a: 1 }], results: [{ a: 1 }] },
     {
-      name: 'behind a stage',
+      name: 'after a stage',
       pipeline: [{ $unwind: '$a' }, { $limit: double(3) }],
       documents: [{ a: [1, 2, 3, 4] }],
       results: [{ a: 1 }, { a: 2 }, { a: 3 }],
@@ -492,7 +492,7 @@ export const documentStageCases: StageCases = {
     { name: 'the first', pipeline: [{ $skip: 2 }], documents: [{ a: 1 }, { a: 2 }, { a: 3 }], results: [{ a: 3 }] },
     { name: 'none', pipeline: [{ $skip: 0 }], documents: [{ a: 1 }], results: [{ a: 1 }] },
     {
-      name: 'behind a limit',
+      name: 'after a limit',
       pipeline: [{ $limit: 3 }, { $skip: 1 }],
       documents: [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }],
       results: [{ a: 2 }, { a: 3 }],
@@ -504,7 +504,7 @@ export const documentStageCases: StageCases = {
       results: [],
     },
     {
-      name: 'behind a stage',
+      name: 'after a stage',
       pipeline: [{ $unwind: '$a' }, { $skip: 3 }],
       documents: [{ a: [1, 2, 3, 4] }],
       results: [{ a: 4 }],
@@ -531,7 +531,7 @@ export const documentStageCases: StageCases = {
     { name: 'an empty stage', pipeline: [{}], error: fails(40323) },
     { name: 'a stage that is known and not supported', pipeline: [{ $setWindowFields: {} }], error: fails(238) },
     {
-      name: 'a find with all that it can have',
+      name: 'a find with all its options',
       pipeline: [
         { $match: { a: { $gt: 0 } } },
         { $sort: { a: -1 } },

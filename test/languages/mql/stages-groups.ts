@@ -1,6 +1,5 @@
 /**
- * Cases of the stages that must see all documents. Sources: the manual's pages of the stages, and MongoDB's
- * own tests.
+ * Cases of stages that must see all documents. Sources: the manual's stage pages, and MongoDB's own tests.
  */
 
 import { BSONRegExp, MaxKey, MinKey } from 'bson'
@@ -63,7 +62,7 @@ export const groupStageCases: StageCases = {
       results: [{ _id: null, total: 3 }],
     },
     {
-      name: 'by a field; what is missing is null',
+      name: 'by a field; missing counts as null',
       pipeline: [{ $group: { _id: '$a' } }],
       documents: [{ a: 1 }, {}, { a: null }, { a: 1 }],
       results: [{ _id: 1 }, { _id: null }],
@@ -150,13 +149,13 @@ export const groupStageCases: StageCases = {
       ],
     },
     {
-      name: 'of an array the least counts, or descending the greatest',
+      name: 'of an array the smallest element counts, or descending the largest',
       pipeline: [{ $addFields: {} }, { $sort: { a: -1 } }],
       documents: [{ a: [1, 9] }, { a: 5 }, { a: [] }],
       results: [{ a: [1, 9] }, { a: 5 }, { a: [] }],
     },
     {
-      name: 'with a limit behind it',
+      name: 'with a limit after it',
       pipeline: [{ $addFields: {} }, { $sort: { _id: -1 } }, { $skip: 1 }, { $limit: 2 }],
       documents: range(1, 50),
       results: [{ _id: 49 }, { _id: 48 }],
@@ -233,7 +232,7 @@ export const groupStageCases: StageCases = {
       ],
     },
     {
-      name: 'what fits nowhere goes to the default',
+      name: 'values outside all ranges go to the default',
       pipeline: [{ $bucket: { groupBy: '$a', boundaries: [0, 10], default: 'Other' } }],
       documents: [{ a: 0 }, { a: 9.5 }, { a: 10 }, { a: -1 }, { a: 'x' }, {}],
       results: [
@@ -243,7 +242,7 @@ export const groupStageCases: StageCases = {
     },
     { name: 'nothing', pipeline: [{ $bucket: { groupBy: '$a', boundaries: [0, 10] } }], results: [] },
     {
-      name: 'what fits nowhere without a default',
+      name: 'a value outside all ranges without a default',
       pipeline: [{ $bucket: { groupBy: '$a', boundaries: [0, 10] } }],
       documents: [{ a: 11 }],
       error: fails(40066),
@@ -355,7 +354,7 @@ export const groupStageCases: StageCases = {
       error: fails(40257),
     },
     {
-      name: 'a series of what is no number',
+      name: 'a series of values that are not numbers',
       pipeline: [{ $bucketAuto: { groupBy: '$a', buckets: 2, granularity: 'R5' } }],
       documents: [{ a: 'x' }],
       error: fails(40258),
@@ -399,7 +398,7 @@ export const groupStageCases: StageCases = {
     },
     { name: 'of nothing', pipeline: [{ $facet: { a: [] } }], results: [{ a: [] }] },
     {
-      name: 'behind and before other stages',
+      name: 'after and before other stages',
       pipeline: [
         { $match: { _id: { $lt: 300 } } },
         { $facet: { a: [{ $count: 'n' }], b: [{ $skip: 298 }] } },
@@ -443,7 +442,7 @@ export const groupStageCases: StageCases = {
   ],
   $geoNear: [
     {
-      name: 'at most so far',
+      name: 'up to a maximum distance',
       pipeline: [
         {
           $geoNear: {
@@ -483,7 +482,7 @@ export const groupStageCases: StageCases = {
       ],
     },
     {
-      name: 'in the plane, with a factor and a limit behind it',
+      name: 'in the plane, with a factor and a limit after it',
       pipeline: [
         { $geoNear: { near: [0, 0], key: 'p', distanceField: 'd', distanceMultiplier: 10, minDistance: 2 } },
         { $limit: 1 },

@@ -1,4 +1,4 @@
-/** Cases of the operators that change arrays. Sources: the manual's pages of the operators. */
+/** Cases of operators that change arrays. Source: the manual's operator pages. */
 
 import { BSONRegExp, Decimal128, Double, Long } from 'bson'
 import type { UpdateCase } from './update-case.ts'
@@ -10,7 +10,7 @@ export const arrayCases: readonly UpdateCase[] = [
   // $addToSet
   { name: '$addToSet adds a value', before: { a: ['x'] }, update: { $addToSet: { a: 'y' } }, after: { a: ['x', 'y'] } },
   {
-    name: '$addToSet does not add what is there',
+    name: '$addToSet does not add an existing value',
     before: { a: ['x', 'y'] },
     update: { $addToSet: { a: 'y' } },
     isUnchanged: true,
@@ -41,7 +41,7 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: [] },
   },
   {
-    name: '$addToSet with $each on a missing field drops what is given twice',
+    name: '$addToSet with $each on a missing field drops duplicates',
     before: {},
     update: { $addToSet: { a: { $each: [1, long(1), 2] } } },
     after: { a: [1, 2] },
@@ -53,7 +53,7 @@ export const arrayCases: readonly UpdateCase[] = [
     isUnchanged: true,
   },
   {
-    name: '$addToSet leaves what was there twice',
+    name: '$addToSet leaves existing duplicates',
     before: { a: [1, 1] },
     update: { $addToSet: { a: 2 } },
     after: { a: [1, 1, 2] },
@@ -119,7 +119,7 @@ export const arrayCases: readonly UpdateCase[] = [
   },
   { name: '$pop of an empty array', before: { a: [] }, update: { $pop: { a: 1 } }, isUnchanged: true },
   { name: '$pop of a missing field', before: {}, update: { $pop: { a: 1 } }, isUnchanged: true },
-  { name: '$pop behind an array', before: { a: [] }, update: { $pop: { 'a.3': 1 } }, isUnchanged: true },
+  { name: '$pop beyond the end of an array', before: { a: [] }, update: { $pop: { 'a.3': 1 } }, isUnchanged: true },
   {
     name: '$pop of a string',
     before: { a: 'x' },
@@ -196,7 +196,7 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: [{ y: 2 }] },
   },
   {
-    name: '$pull with a document leaves what is no document',
+    name: '$pull with a document leaves other elements',
     before: { a: [1, 'x', { b: 1 }] },
     update: { $pull: { a: { b: { $exists: false } } } },
     isUnchanged: true,
@@ -214,13 +214,13 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: ['pear', 5] },
   },
   {
-    name: '$pull of an array wants the same elements',
+    name: '$pull of an array needs the same elements',
     before: { a: [[1, 2], [2, 1], 1] },
     update: { $pull: { a: [1, 2] } },
     after: { a: [[2, 1], 1] },
   },
   { name: '$pull of null', before: { a: [null, 1, null] }, update: { $pull: { a: null } }, after: { a: [1] } },
-  { name: '$pull of what is not there', before: { a: [1] }, update: { $pull: { a: 5 } }, isUnchanged: true },
+  { name: '$pull of a missing value', before: { a: [1] }, update: { $pull: { a: 5 } }, isUnchanged: true },
   { name: '$pull of a missing field', before: {}, update: { $pull: { a: 5, 'b.c': 1 } }, isUnchanged: true },
   {
     name: '$pull inside of elements',
@@ -255,7 +255,7 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: [2, 1] },
   },
   {
-    name: '$pullAll wants documents to be the same',
+    name: '$pullAll needs equal documents',
     before: { a: [{ x: 1, y: 1 }, { x: 1 }] },
     update: { $pullAll: { a: [{ x: 1 }] } },
     after: { a: [{ x: 1, y: 1 }] },
@@ -333,7 +333,7 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: [3, 1, 2] },
   },
   {
-    name: '$push far behind the end',
+    name: '$push far beyond the end',
     before: { a: [1, 2] },
     update: { $push: { a: { $each: [3], $position: long(9) } } },
     after: { a: [1, 2, 3] },
@@ -375,13 +375,13 @@ export const arrayCases: readonly UpdateCase[] = [
     after: { a: [40, 50, 60, 70, 89, 89] },
   },
   {
-    name: '$push with $sort down',
+    name: '$push with descending $sort',
     before: { a: [89, 70, 100, 20] },
     update: { $push: { a: { $each: [], $sort: -1 } } },
     after: { a: [100, 89, 70, 20] },
   },
   {
-    name: '$push with $sort of what is sorted',
+    name: '$push with $sort of a sorted array',
     before: { a: [1, 2] },
     update: { $push: { a: { $each: [], $sort: 1 } } },
     isUnchanged: true,

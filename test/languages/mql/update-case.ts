@@ -1,5 +1,5 @@
 /**
- * What a case of the update language is. Cases name nothing of ours, so that a driver can run them as well.
+ * The form of a case of the update language. Cases do not depend on Mayfly, so a driver can run them, too.
  */
 
 import type { Document } from 'bson'
@@ -7,24 +7,24 @@ import type { Document } from 'bson'
 export interface UpdateCase {
   readonly name: string
   /**
-   * The document that is there, to which `_id: 1` is added in front when it has none. Without it the update
-   * is an upsert.
+   * The existing document. `_id: 1` is added in front if it has none. Without `before` the update is an
+   * upsert.
    */
   readonly before?: Document
-  /** Finds the document; without it, all. */
+  /** Finds the document. Without it, all documents match. */
   readonly filter?: Document
   readonly update: Document | readonly Document[]
   readonly arrayFilters?: readonly Document[]
-  /** The document afterwards, to the last byte; again `_id: 1` is added when it has none. */
+  /** The document afterwards, to the last byte. `_id: 1` is added if it has none. */
   readonly after?: Document
   /** Nothing changes. */
   readonly isUnchanged?: true
-  /** The code of the refusal, and a part of its message. */
+  /** The code of the error, and a part of its message. */
   readonly error?: readonly [code: number, message: string]
 }
 
-/** When all cases happen. */
+/** The time of all cases. */
 export const caseMs = 1_700_000_000_000
 
-/** The `_id` that an upsert gets when it is told none. */
+/** The `_id` of an upsert when none is given. */
 export const caseObjectId = '65537f5c0000000000000001'

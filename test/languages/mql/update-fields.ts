@@ -1,7 +1,4 @@
-/**
- * Cases of the operators that set, count, rename and remove fields. Sources: the manual's pages of the
- * operators.
- */
+/** Cases of operators that set, compute, rename and remove fields. Source: the manual's operator pages. */
 
 import { BSONRegExp, Decimal128, Double, Int32, Long, MaxKey, MinKey, Timestamp, UUID } from 'bson'
 import { caseMs, type UpdateCase } from './update-case.ts'
@@ -43,7 +40,7 @@ export const fieldCases: readonly UpdateCase[] = [
     after: { a: { b: 5, c: 2 } },
   },
   {
-    name: '$set makes documents on the way',
+    name: '$set creates missing parent documents',
     before: {},
     update: { $set: { 'a.b.c': 1 } },
     after: { a: { b: { c: 1 } } },
@@ -55,7 +52,7 @@ export const fieldCases: readonly UpdateCase[] = [
     after: { a: { b: 2, c: 1 } },
   },
   {
-    name: '$set by a number makes a document, no array',
+    name: '$set by a number creates a document, not an array',
     before: {},
     update: { $set: { 'a.0': 1 } },
     after: { a: { 0: 1 } },
@@ -72,33 +69,38 @@ export const fieldCases: readonly UpdateCase[] = [
     update: { $set: { 'a.1.b': 5, 'a.0.c': 6 } },
     after: { a: [{ b: 1, c: 6 }, { b: 5 }] },
   },
-  { name: '$set right behind an array', before: { a: [1] }, update: { $set: { 'a.1': 2 } }, after: { a: [1, 2] } },
   {
-    name: '$set far behind an array fills with nulls',
+    name: '$set directly after the end of an array',
+    before: { a: [1] },
+    update: { $set: { 'a.1': 2 } },
+    after: { a: [1, 2] },
+  },
+  {
+    name: '$set far beyond the end of an array fills the gap with nulls',
     before: { a: [1] },
     update: { $set: { 'a.4': 2 } },
     after: { a: [1, null, null, null, 2] },
   },
   {
-    name: 'places behind an array are filled in the order of numbers',
+    name: 'indexes beyond the end of an array are filled in numeric order',
     before: { a: [] },
     update: { $set: { 'a.10': 'x', 'a.9': 'y' } },
     after: { a: [null, null, null, null, null, null, null, null, null, 'y', 'x'] },
   },
   {
-    name: '$set behind an array makes documents',
+    name: '$set beyond the end of an array creates documents',
     before: { a: [] },
     update: { $set: { 'a.1.b.c': 1, 'a.1.b.d': 2 } },
     after: { a: [null, { b: { c: 1, d: 2 } }] },
   },
   {
-    name: '$set adds fields that are numbers in the order of numbers',
+    name: '$set adds fields with numeric names in numeric order',
     before: { a: {} },
     update: { $set: { 'a.10': 'x', 'a.9': 'y', 'a.100': 'z' } },
     after: { a: { 9: 'y', 10: 'x', 100: 'z' } },
   },
   {
-    name: '$set with a zero before the number of an element',
+    name: '$set with a leading zero in the index of an element',
     before: { a: [1, 2] },
     update: { $set: { 'a.01': 5 } },
     after: { a: [1, 5] },
@@ -224,7 +226,7 @@ export const fieldCases: readonly UpdateCase[] = [
   },
   { name: '$set of a path that ends in a dot', before: {}, update: { $set: { 'a.': 1 } }, error: [56, "'a.'"] },
   {
-    name: '$set too far behind an array',
+    name: '$set too far beyond the end of an array',
     before: { a: [] },
     update: { $set: { 'a.1500001': 1 } },
     error: [34, "can't backfill more than 1500000 elements"],
@@ -279,15 +281,15 @@ export const fieldCases: readonly UpdateCase[] = [
     after: { a: [{ c: 2 }] },
   },
   { name: '$unset of a missing field', before: { a: 1 }, update: { $unset: { b: 1, 'c.d': 1 } }, isUnchanged: true },
-  { name: '$unset in a number is nothing', before: { a: 1 }, update: { $unset: { 'a.b': 1 } }, isUnchanged: true },
+  { name: '$unset in a number does nothing', before: { a: 1 }, update: { $unset: { 'a.b': 1 } }, isUnchanged: true },
   {
-    name: '$unset of a name in an array is nothing',
+    name: '$unset of a name in an array does nothing',
     before: { a: [1] },
     update: { $unset: { 'a.b': 1 } },
     isUnchanged: true,
   },
   {
-    name: '$unset behind an array is nothing',
+    name: '$unset beyond the end of an array does nothing',
     before: { a: [1] },
     update: { $unset: { 'a.5': 1 } },
     isUnchanged: true,
@@ -522,7 +524,7 @@ export const fieldCases: readonly UpdateCase[] = [
   },
   { name: '$rename of a missing field', before: { a: 1 }, update: { $rename: { b: 'c' } }, isUnchanged: true },
   {
-    name: '$rename of a missing field does not make the way to the new one',
+    name: '$rename of a missing field does not create the path to the new name',
     before: { a: 1 },
     update: { $rename: { b: 'a.c.d' } },
     isUnchanged: true,
@@ -610,13 +612,13 @@ export const fieldCases: readonly UpdateCase[] = [
 
   // $setOnInsert
   {
-    name: '$setOnInsert does nothing to a document that is there',
+    name: '$setOnInsert does nothing to an existing document',
     before: { a: 1 },
     update: { $setOnInsert: { a: 2, b: 3 } },
     isUnchanged: true,
   },
   {
-    name: '$setOnInsert of a path that cannot be made does nothing',
+    name: '$setOnInsert of a path that cannot be created does nothing',
     before: { a: 1 },
     update: { $setOnInsert: { 'a.b': 2 } },
     isUnchanged: true,

@@ -1,6 +1,5 @@
 /**
- * Cases of paths: the positional operators, array filters, conflicts, and updates that are refused as a
- * whole.
+ * Cases of paths: positional operators, array filters, conflicts, and updates that are refused as a whole.
  */
 
 import type { UpdateCase } from './update-case.ts'
@@ -14,7 +13,7 @@ const grades = [
 export const pathCases: readonly UpdateCase[] = [
   // $
   {
-    name: '$ is the element that the filter found',
+    name: '$ is the element that the filter matched',
     before: { grades: [85, 80, 80] },
     filter: { grades: 80 },
     update: { $set: { 'grades.$': 82 } },
@@ -249,7 +248,7 @@ export const pathCases: readonly UpdateCase[] = [
     error: [40, "Update created a conflict at 'a.0.p'"],
   },
   {
-    name: 'two filters that find different elements do not meet',
+    name: 'two filters that find different elements do not conflict',
     before: { a: [1, 2] },
     update: { $set: { 'a.$[i]': 5, 'a.$[j]': 6 } },
     arrayFilters: [{ i: 1 }, { j: 2 }],
@@ -358,7 +357,7 @@ export const pathCases: readonly UpdateCase[] = [
     ],
   },
   {
-    name: 'an operator with another name of an object',
+    name: 'an operator named like a property of every object',
     before: {},
     update: { $constructor: { a: 1 } },
     error: [9, 'Unknown modifier: $constructor'],
@@ -395,7 +394,7 @@ export const pathCases: readonly UpdateCase[] = [
     after: { a: 2, b: [1, 2], c: 3, z: 1 },
   },
   {
-    name: 'names of the parts of objects are names like others',
+    name: 'names of built-in object properties are ordinary names',
     before: {},
     update: { $set: { constructor: 1, toString: 2, 'a.hasOwnProperty': 3 } },
     after: { a: { hasOwnProperty: 3 }, constructor: 1, toString: 2 },

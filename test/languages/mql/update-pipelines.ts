@@ -1,4 +1,4 @@
-/** Cases of updates by a pipeline. Sources: the manual's page of updates with aggregation pipelines. */
+/** Cases of updates with a pipeline. Source: the manual's page on updates with aggregation pipelines. */
 
 import { Double, ObjectId } from 'bson'
 import { caseObjectId, type UpdateCase } from './update-case.ts'
@@ -23,13 +23,13 @@ export const pipelineCases: readonly UpdateCase[] = [
     after: { a: 1, c: { e: 4 } },
   },
   {
-    name: '$project keeps what it names and the _id',
+    name: '$project keeps the named fields and the _id',
     before: { _id: 7, a: 1, b: 2 },
     update: [{ $project: { b: 1 } }],
     after: { _id: 7, b: 2 },
   },
   {
-    name: '$project without the _id keeps it all the same',
+    name: '$project without the _id keeps it anyway',
     before: { _id: 7, a: 1, b: 2 },
     update: [{ $project: { _id: 0, b: 1 } }],
     after: { _id: 7, b: 2 },
@@ -61,7 +61,7 @@ export const pipelineCases: readonly UpdateCase[] = [
     after: { $b: 1 },
   },
   {
-    name: 'an upsert by a pipeline begins with what the filter says',
+    name: 'an upsert by a pipeline begins with the equalities of the filter',
     filter: { _id: 3, x: 1 },
     update: [{ $set: { y: { $add: ['$x', 1] } } }],
     after: { _id: 3, x: 1, y: 2 },

@@ -1,6 +1,5 @@
 /**
- * Cases of replacements and upserts. Sources: the manual's page of update, and the tests of the server for
- * upserts.
+ * Cases of replacements and upserts. Sources: the manual's page on update, and the server's tests of upserts.
  */
 
 import { BSONRegExp, Double, ObjectId, Timestamp } from 'bson'
@@ -111,7 +110,7 @@ export const upsertCases: readonly UpdateCase[] = [
     after: { _id: newId, a: 1, c: 3 },
   },
   {
-    name: 'an upsert makes documents of paths',
+    name: 'an upsert creates documents for paths',
     filter: { 'a.c': 1, 'a.b': 2 },
     update: { $set: { 'a.d': 3 } },
     after: { _id: newId, a: { b: 2, c: 1, d: 3 } },
@@ -142,13 +141,13 @@ export const upsertCases: readonly UpdateCase[] = [
     after: { _id: newId, z: 1 },
   },
   {
-    name: 'an upsert applies operators to what the filter says',
+    name: 'an upsert applies operators to the equalities of the filter',
     filter: { _id: 1, n: 5 },
     update: { $inc: { n: 2, m: 3 } },
     after: { _id: 1, n: 7, m: 3 },
   },
   {
-    name: 'an upsert may unset what the filter says',
+    name: 'an upsert may unset a field of the filter',
     filter: { _id: 1, n: 5 },
     update: { $unset: { n: 1 } },
     after: { _id: 1 },
@@ -251,7 +250,7 @@ export const upsertCases: readonly UpdateCase[] = [
     error: [52, "_id fields may not contain '$'-prefixed fields"],
   },
   {
-    name: 'an upsert that cannot make a path',
+    name: 'an upsert that cannot create a path',
     filter: { a: 1 },
     update: { $set: { 'a.b': 1 } },
     error: [28, "Cannot create field 'b' in element {a: 1}"],

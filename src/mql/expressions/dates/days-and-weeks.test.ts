@@ -17,7 +17,7 @@ function* moments(): Generator<number> {
   }
 }
 
-test('parts of a date are those of JavaScript', () => {
+test('the parts of a date equal those of JavaScript', () => {
   for (const ms of moments()) {
     const date = new Date(ms)
     const parts = partsOf(BigInt(ms))
@@ -40,7 +40,7 @@ test('parts of a date are those of JavaScript', () => {
   }
 })
 
-test('days and dates are two ways to say the same, as far as BSON reaches', () => {
+test('days convert to dates and back over the whole range of BSON', () => {
   for (const days of [0, -1, 1, 59, 60, 365, -719_468, 106_751_991_167, -106_751_991_168, 2_932_896, -25_567]) {
     const { year, month, day } = civilFromDays(days)
     assert.equal(daysFromCivil(year, month, day), days)
@@ -51,7 +51,7 @@ test('days and dates are two ways to say the same, as far as BSON reaches', () =
   assert.equal(joinDays(106_751_991_167, 25_975_807), 2n ** 63n - 1n)
 })
 
-test('months and days outside their ranges carry over', () => {
+test('months and days outside their range carry over', () => {
   assert.equal(daysFromCivil(2017, 14, 1), daysFromCivil(2018, 2, 1))
   assert.equal(daysFromCivil(2017, 0, 1), daysFromCivil(2016, 12, 1))
   assert.equal(daysFromCivil(2017, -11, 1), daysFromCivil(2016, 1, 1))
@@ -61,7 +61,7 @@ test('months and days outside their ranges carry over', () => {
 describe('time zones', () => {
   const at = (text: string) => BigInt(Date.parse(text))
 
-  test('clocks show the time of their zone', () => {
+  test('a moment converts to local time', () => {
     const summer = at('2021-07-01T12:00:00Z')
     assert.equal(formatDate(summer, '%H:%M %z', timeZoneNamed('Europe/Paris')), '14:00 +0200')
     assert.equal(formatDate(summer, '%H:%M %z', timeZoneNamed('Asia/Kathmandu')), '17:45 +0545')
@@ -69,13 +69,13 @@ describe('time zones', () => {
     assert.equal(formatDate(summer, '%H:%M %z', utc), '12:00 +0000')
   })
 
-  test('a time that clocks skip is as far behind the gap', () => {
+  test('a local time in a skipped hour moves forward by the length of the gap', () => {
     const local = at('2021-03-14T02:30:00Z')
     assert.equal(utcMsOf(local, timeZoneNamed('America/New_York')), at('2021-03-14T07:30:00Z'))
     assert.equal(utcMsOf(at('2021-03-28T02:30:00Z'), timeZoneNamed('Europe/Paris')), at('2021-03-28T01:30:00Z'))
   })
 
-  test('every time that clocks show once has one moment, on days of change as well', () => {
+  test('every unambiguous local time converts back to its moment, also on days of clock changes', () => {
     for (const name of ['America/New_York', 'Europe/Paris', 'Australia/Lord_Howe', 'America/St_Johns', 'Asia/Tokyo']) {
       const zone = timeZoneNamed(name)
       for (let hour = 0; hour < 24 * 365 * 2; hour += 7) {
@@ -87,7 +87,7 @@ describe('time zones', () => {
     }
   })
 
-  test('zones that nobody knows are refused', () => {
+  test('unknown zones are refused', () => {
     for (const name of ['Nowhere/City', '', '+5', '+05:3', 'UTC+1 ', '5']) {
       assert.throws(() => timeZoneNamed(name), /unrecognized time zone identifier/, name)
     }

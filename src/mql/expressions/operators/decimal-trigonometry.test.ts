@@ -35,7 +35,7 @@ function isNear(left: Decimal, right: Decimal, units = 4): boolean {
   return difference <= units * 1e-33 * size || difference === 0
 }
 
-test('doubles agree as far as they go', () => {
+test('results agree with those of doubles, within their precision', () => {
   const bounds: Partial<Record<string, (x: number) => boolean>> = {
     asin: x => Math.abs(x) <= 1,
     acos: x => Math.abs(x) <= 1,
@@ -57,7 +57,7 @@ test('doubles agree as far as they go', () => {
   }
 })
 
-test('the square of the sine and that of the cosine are one together', () => {
+test('the squares of sine and cosine add up to one', () => {
   for (const text of samples) {
     const [sine, cosine] = [decimalFunctions.sin(decimal(text)), decimalFunctions.cos(decimal(text))]
     const sum = addDecimals(multiplyDecimals(sine, sine), multiplyDecimals(cosine, cosine))
@@ -79,7 +79,7 @@ test('inverse functions undo their functions', () => {
   assert.ok(isNear(decimalFunctions.cosh(decimalFunctions.acosh(decimal('5'))), decimal('5'), 20))
 })
 
-test('angles of points lie in their quarters', () => {
+test('the angle of a point lies in its quadrant', () => {
   const angle = (y: string, x: string) =>
     decimalToDouble(arctangentOf(decimal(y) as FiniteDecimal, decimal(x) as FiniteDecimal))
   for (const [y, x] of [
@@ -95,7 +95,7 @@ test('angles of points lie in their quarters', () => {
   }
 })
 
-test('what is no finite number has its own answers', () => {
+test('NaN and infinities have their own results', () => {
   const printed = (name: keyof typeof decimalFunctions, text: string) =>
     printDecimal(decimalFunctions[name](decimal(text)))
   assert.equal(printed('tanh', '-Infinity'), '-1')
