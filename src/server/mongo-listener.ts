@@ -11,8 +11,8 @@ import { machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import type { Certificate } from './certificate.ts'
-import { readCopies } from './http/shared-read-buffer.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
+import { readCopies } from './sockets/shared-read-buffer.ts'
 
 export interface MongoListenerOptions {
   readonly host: string

@@ -17,9 +17,11 @@ import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
-import { type Listener, listen } from './listener.ts'
+import { listenHttp } from './http-listener.ts'
+import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { QueryThread } from './query-thread/query-thread.ts'
+import { enableSharedReading } from './sockets/shared-read-probe.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
@@ -130,7 +132,7 @@ export async function startServer(
   try {
     const fastLane = { nosql, isProtocolPath }
     const common = { host, certificate, log, holdsProcess }
-    const web = await listen({ ...common, port: config.port, handler, fastLane })
+    const web = await listenHttp({ ...common, port: config.port, handler, fastLane })
     listeners.push(web)
     const wire =
       config.mongoPort === undefined
@@ -142,6 +144,8 @@ export async function startServer(
             isNeeded: await hasCollections(store),
           })
     if (wire !== undefined) listeners.push(wire)
+    // Not awaited, because a start must not wait for it: connections that come earlier do not share.
+    enableSharedReading(log)
     const name = host.includes(':') ? `[${host}]` : host
     return {
       endpoint: `http://${name}:${web.port}`,

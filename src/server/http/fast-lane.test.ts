@@ -6,7 +6,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import test from 'node:test'
+import { before, describe, test } from 'node:test'
+import { silentLog } from '../../base/log.ts'
+import { enableSharedReading } from '../sockets/shared-read-probe.ts'
 import { FastLane } from './fast-lane.ts'
 
 /** Answers a request with its body, after a few turns of the event loop. */
@@ -64,36 +66,42 @@ async function answersOf(client: Socket, count: number): Promise<string[]> {
   }
 }
 
-test('Requests that arrive meanwhile do not reach into one that is not answered yet', async () => {
-  await using echo = await startEcho()
-  const clients = await Promise.all(Array.from({ length: 8 }, echo.open))
-  const answers = clients.map(client => answersOf(client, 1))
-  for (const [at, client] of clients.entries()) client.write(requestTo('/', `of ${at}`))
-  assert.deepEqual(
-    await Promise.all(answers),
-    clients.map((_, at) => [`of ${at}`]),
-  )
-})
+for (const way of ['each on its own', 'into a shared buffer']) {
+  describe(`Connections that are read ${way}`, () => {
+    if (way === 'into a shared buffer') before(async () => assert.equal(await enableSharedReading(silentLog), true))
 
-test('A request that waits for the one before it stays as it was', async () => {
-  await using echo = await startEcho()
-  const [hasty, other] = [await echo.open(), await echo.open()]
-  const answers = answersOf(hasty, 2)
-  hasty.write(requestTo('/', 'one'))
-  await turns(2)
-  hasty.write(requestTo('/', 'two'))
-  await turns(1)
-  other.write(requestTo('/', 'otherwise'))
-  assert.deepEqual(await answers, ['one', 'two'])
-})
+    test('Requests that arrive meanwhile do not reach into one that is not answered yet', async () => {
+      await using echo = await startEcho()
+      const clients = await Promise.all(Array.from({ length: 8 }, echo.open))
+      const answers = clients.map(client => answersOf(client, 1))
+      for (const [at, client] of clients.entries()) client.write(requestTo('/', `of ${at}`))
+      assert.deepEqual(
+        await Promise.all(answers),
+        clients.map((_, at) => [`of ${at}`]),
+      )
+    })
 
-test('A request that leaves the lane is read elsewhere as it was', async () => {
-  await using echo = await startEcho()
-  const [leaving, other] = [await echo.open(), await echo.open()]
-  const odd = requestTo('/left', 'x'.repeat(1000))
-  leaving.write(odd)
-  while (echo.left.length === 0) await turns(1)
-  other.write(requestTo('/', 'y'.repeat(2000)))
-  await answersOf(other, 1)
-  assert.equal(String(Buffer.concat(echo.left)), odd)
-})
+    test('A request that waits for the one before it stays as it was', async () => {
+      await using echo = await startEcho()
+      const [hasty, other] = [await echo.open(), await echo.open()]
+      const answers = answersOf(hasty, 2)
+      hasty.write(requestTo('/', 'one'))
+      await turns(2)
+      hasty.write(requestTo('/', 'two'))
+      await turns(1)
+      other.write(requestTo('/', 'otherwise'))
+      assert.deepEqual(await answers, ['one', 'two'])
+    })
+
+    test('A request that leaves the lane is read elsewhere as it was', async () => {
+      await using echo = await startEcho()
+      const [leaving, other] = [await echo.open(), await echo.open()]
+      const odd = requestTo('/left', 'x'.repeat(1000))
+      leaving.write(odd)
+      while (echo.left.length === 0) await turns(1)
+      other.write(requestTo('/', 'y'.repeat(2000)))
+      await answersOf(other, 1)
+      assert.equal(String(Buffer.concat(echo.left)), odd)
+    })
+  })
+}

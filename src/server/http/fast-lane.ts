@@ -13,8 +13,8 @@ import { machine } from '../../base/clock.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { HttpAnswer } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
+import { readInPlace } from '../sockets/shared-read-buffer.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
-import { readInPlace } from './shared-read-buffer.ts'
 
 /** A body that has not arrived by then is left to node:http, which watches over slow connections. */
 export const bodyArrivalMsMax = 1000

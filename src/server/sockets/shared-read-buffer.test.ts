@@ -7,7 +7,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import test from 'node:test'
+import { silentLog } from '../../base/log.ts'
 import { readCopies, readInPlace } from './shared-read-buffer.ts'
+import { enableSharedReading } from './shared-read-probe.ts'
 
 async function pair(allowHalfOpen = true): Promise<{ client: Socket; accepted: Socket } & AsyncDisposable> {
   const server = createServer({ allowHalfOpen, pauseOnConnect: true }).listen(0, '127.0.0.1')
@@ -25,6 +27,17 @@ async function pair(allowHalfOpen = true): Promise<{ client: Socket; accepted: S
     },
   }
 }
+
+test('Until the probe has passed, a connection is read the ordinary way', async () => {
+  await using connection = await pair()
+  const { client, accepted } = connection
+  const { promise, resolve } = Promise.withResolvers<string>()
+  assert.equal(readInPlace(accepted, bytes => resolve(String(bytes))).socket, accepted)
+  accepted.resume()
+  client.write('hello')
+  assert.equal(await promise, 'hello')
+  assert.equal(await enableSharedReading(silentLog), true)
+})
 
 test('Bytes of all connections lie in the same place', async () => {
   await using one = await pair()
