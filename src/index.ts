@@ -1,15 +1,16 @@
 /** The library: a whole Mayfly in this process, for tests. */
 
+import { requireContainer } from './admin/named-resource.ts'
 import { ManualClock } from './base/clock.ts'
 import { parseDuration } from './base/duration.ts'
 import { RequestError } from './base/error.ts'
 import { silentLog } from './base/log.ts'
 import { parsePartitionKeyHeader } from './document/partition-key.ts'
-import type { ContainerStatus } from './engine/engine.ts'
 import { wholeItemKey } from './engine/item-key.ts'
+import type { ContainerStatus } from './engine/reports.ts'
 import { parseConfig, settings } from './server/config.ts'
 import { startServer } from './server/start.ts'
-import { type Explanation, explain, type Forecast, forecast, type Preview, preview } from './ttl/report.ts'
+import type { Explanation, Forecast, Preview } from './ttl/report.ts'
 
 export interface MayflyOptions {
   /** `manual`: time moves only with `db.clock`. */
@@ -91,16 +92,11 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
   )
   const server = await startServer(config, silentLog, { holdsProcess: false })
   const { engine, clock, endpoint, mongoUri } = server
-  const { store, purger } = engine
+  const { catalog, purger, reports } = engine
 
   function manualClock(): ManualClock {
     if (clock instanceof ManualClock) return clock
     throw new RequestError('precondition_failed', "Only a manual clock can be moved: mayfly({ clock: 'manual' }).")
-  }
-
-  async function allContainers() {
-    const lists = await Promise.all((await store.databases()).map(database => store.containers(database)))
-    return lists.flat()
   }
 
   let closing: Promise<void> | undefined
@@ -116,33 +112,30 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
     clock: {
       now: () => clock.now(),
       advance: async duration => {
-        await store.moment()
+        await engine.moment()
         return manualClock().advance(parseDuration(duration))
       },
       set: async epochSeconds => manualClock().set(epochSeconds),
     },
-    purge: async () => ({ removed: await purger.purgeNow(await allContainers()) }),
-    reset: async () => {
-      for (const database of await store.databases()) await engine.deleteDatabase(database)
-    },
+    purge: async () => ({ removed: await purger.purgeNow(await catalog.everyContainer()) }),
+    reset: () => catalog.reset(),
     ttl: {
-      status: async (database, container) =>
-        engine.ttlStatus(await engine.requireContainer(database, container, 'any')),
+      status: async (database, container) => reports.ttlStatus(await requireContainer(engine, database, container)),
       explain: async (database, id, item) => {
-        const container = await engine.requireContainer(database, id)
+        const container = await requireContainer(engine, database, id, 'json')
         const values = Array.isArray(item.partitionKey) ? item.partitionKey : [item.partitionKey]
         const components = parsePartitionKeyHeader(
           JSON.stringify(values.map(value => (value === undefined ? {} : value))),
         )
-        return explain(store, container, wholeItemKey(container, components, item.id))
+        return reports.explain(container, wholeItemKey(container, components, item.id))
       },
       forecast: async (database, id, { window = '24h', buckets = 24 } = {}) =>
-        forecast(store, await engine.requireContainer(database, id, 'any'), {
+        reports.forecast(await requireContainer(engine, database, id), {
           windowSeconds: parseDuration(window),
           bucketCount: buckets,
         }),
       preview: async (database, id, defaultTtl) =>
-        preview(store, await engine.requireContainer(database, id, 'any'), defaultTtl),
+        reports.preview(await requireContainer(engine, database, id), defaultTtl),
     },
     close,
     [Symbol.asyncDispose]: close,

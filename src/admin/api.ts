@@ -11,7 +11,7 @@ import type { Engine } from '../engine/engine.ts'
 import { wholeItemKey } from '../engine/item-key.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey } from '../store/item.ts'
-import { explain, forecast, preview } from '../ttl/report.ts'
+import { requireContainer, requireDatabase } from './named-resource.ts'
 
 export interface AdminContext {
   readonly engine: Engine
@@ -57,14 +57,14 @@ const rootCalls: Readonly<Record<string, Call>> = {
 
 /** Behind `/_mayfly/ttl/{database}/{container}`. */
 const ttlCalls: Readonly<Record<string, Call>> = {
-  'GET ': async (context, call) => context.engine.ttlStatus(await containerOf(context, call)),
+  'GET ': async (context, call) => context.engine.reports.ttlStatus(await containerOf(context, call)),
   'GET forecast': forecastDeaths,
   'GET explain': explainItem,
   'POST preview': previewChange,
 }
 
 async function clockState(engine: Engine, clock: Clock) {
-  return { now: await engine.store.moment(), mode: clock.mode }
+  return { now: await engine.moment(), mode: clock.mode }
 }
 
 async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
@@ -78,7 +78,7 @@ async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
   const manual = clock as ManualClock
   // Where several servers share a store, others may have moved its time; the clock follows when it is asked
   // for.
-  await engine.store.moment()
+  await engine.moment()
   if (advance !== undefined) manual.advance(parseDuration(advance))
   else manual.set(typeof set === 'number' ? set : Number.NaN)
   return clockState(engine, clock)
@@ -116,7 +116,7 @@ async function switchMongo({ mongoSettings }: AdminContext, { body }: AdminCall)
 /** A container that was deleted meanwhile has none. */
 async function backlogOf(engine: Engine, container: ContainerRecord): Promise<number> {
   try {
-    return (await engine.ttlStatus(container)).backlog
+    return (await engine.reports.ttlStatus(container)).backlog
   } catch (error) {
     if (error instanceof RequestError && error.kind === 'namespace_not_found') return 0
     throw error
@@ -125,24 +125,25 @@ async function backlogOf(engine: Engine, container: ContainerRecord): Promise<nu
 
 async function selectContainers(engine: Engine, db: unknown, container: unknown): Promise<ContainerRecord[]> {
   if (db === undefined && container === undefined) {
-    const all = await Promise.all((await engine.databases()).map(database => engine.store.containers(database)))
+    const databases = await engine.catalog.databases()
+    const all = await Promise.all(databases.map(database => engine.catalog.containers(database)))
     return all.flat()
   }
   if (typeof db !== 'string' || (container !== undefined && typeof container !== 'string')) {
     throw new RequestError('malformed', 'Name a database in "db", and a container of it in "container" if you like.')
   }
-  if (container !== undefined) return [await engine.requireContainer(db, container, 'any')]
-  return [...(await engine.store.containers(await engine.requireDatabase(db)))]
+  if (container !== undefined) return [await requireContainer(engine, db, container)]
+  return [...(await engine.catalog.containers(await requireDatabase(engine, db)))]
 }
 
 async function containerOf({ engine }: AdminContext, { path }: AdminCall): Promise<ContainerRecord> {
-  return engine.requireContainer(path[1]!, path[2]!, 'any')
+  return requireContainer(engine, path[1]!, path[2]!)
 }
 
 async function forecastDeaths(context: AdminContext, call: AdminCall) {
   const windowSeconds = parseDuration(call.query.get('window') ?? '24h')
   const bucketCount = Number(call.query.get('buckets') ?? 24)
-  return forecast(context.engine.store, await containerOf(context, call), { windowSeconds, bucketCount })
+  return context.engine.reports.forecast(await containerOf(context, call), { windowSeconds, bucketCount })
 }
 
 async function explainItem(context: AdminContext, call: AdminCall) {
@@ -154,15 +155,15 @@ async function explainItem(context: AdminContext, call: AdminCall) {
     throw new RequestError('malformed', 'Name the item: ?id=…&partitionKey=["…"].')
   }
   if (isDocument) {
-    return explain(context.engine.store, container, await context.documentKey(container, id, partitionKey))
+    return context.engine.reports.explain(container, await context.documentKey(container, id, partitionKey))
   }
   const components = parsePartitionKeyHeader(partitionKey!)
-  return explain(context.engine.store, container, wholeItemKey(container, components, id))
+  return context.engine.reports.explain(container, wholeItemKey(container, components, id))
 }
 
 async function previewChange(context: AdminContext, call: AdminCall) {
   const { defaultTtl = null } = bodyFields(call.body)
-  return preview(context.engine.store, await containerOf(context, call), defaultTtl as number | null)
+  return context.engine.reports.preview(await containerOf(context, call), defaultTtl as number | null)
 }
 
 function bodyFields(body: unknown): Readonly<Record<string, unknown>> {

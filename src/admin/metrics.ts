@@ -1,6 +1,7 @@
 /** `/metrics` in the Prometheus text format, and the counters behind it. */
 
-import type { ContainerStatus, Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { ContainerStatus } from '../engine/reports.ts'
 
 export class RequestCounters {
   readonly #requests = new Map<number, number>()
@@ -29,10 +30,10 @@ interface Metric {
 
 export async function metricsText(engine: Engine, counters: RequestCounters): Promise<string> {
   const containers: { labels: Record<string, string>; status: ContainerStatus }[] = []
-  for (const database of await engine.databases()) {
-    for (const container of await engine.store.containers(database)) {
+  for (const database of await engine.catalog.databases()) {
+    for (const container of await engine.catalog.containers(database)) {
       const labels = { database: database.id, container: container.id }
-      containers.push({ labels, status: await engine.ttlStatus(container) })
+      containers.push({ labels, status: await engine.reports.ttlStatus(container) })
     }
   }
   const perContainer = (pick: (status: ContainerStatus) => number) =>

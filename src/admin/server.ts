@@ -34,7 +34,7 @@ const pages: Readonly<Record<string, Page>> = {
   '/alive': async () => json({ alive: true }),
   '/ready': async ({ engine }) => {
     // A store that is away fails here, with 503.
-    await engine.store.moment()
+    await engine.moment()
     return json({ ready: true })
   },
   '/status': async (options, req) => {
@@ -118,12 +118,12 @@ async function readBody(req: IncomingMessage): Promise<unknown> {
 
 async function status({ engine, clock, counters, version, storeName, uptimeMs }: AdminOptions): Promise<object> {
   const databases = []
-  for (const database of await engine.databases()) {
+  for (const database of await engine.catalog.databases()) {
     const containers = []
-    for (const container of await engine.store.containers(database)) {
+    for (const container of await engine.catalog.containers(database)) {
       containers.push({
         id: container.id,
-        ...(await engine.ttlStatus(container)),
+        ...(await engine.reports.ttlStatus(container)),
         indexes: container.indexes.map(showIndex),
       })
     }
@@ -132,9 +132,9 @@ async function status({ engine, clock, counters, version, storeName, uptimeMs }:
   return {
     version,
     uptimeSeconds: Math.floor(uptimeMs() / 1000),
-    clock: { now: await engine.store.moment(), mode: clock.mode },
+    clock: { now: await engine.moment(), mode: clock.mode },
     store: storeName,
-    rateLimit: engine.ledger.isEnforced,
+    rateLimit: engine.isRateLimited,
     purger: { paused: engine.purger.isPaused },
     requests: Object.fromEntries(counters.requests),
     requestUnits: counters.chargeRu,

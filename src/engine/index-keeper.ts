@@ -15,7 +15,7 @@ import { indexBuildRowsMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
 import { anyElement, type IndexComponent } from '../document/index-definition.ts'
 import { ascendingFirst, describeIndex } from '../query/choose-index.ts'
-import type { ContainerRecord } from '../store/catalog.ts'
+import type { ContainerRecord, IndexDraft } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { LargePartitions } from './large-partitions.ts'
 
@@ -151,6 +151,28 @@ export class IndexKeeper implements AsyncDisposable {
       await this.#store.createIndex(container, { components, isDeclared: true })
     }
     if (normal.size > 0) this.wake()
+  }
+
+  /**
+   * Begins an index that somebody asked for, and answers its number. Every write keeps it up from now on.
+   * undefined: the container is gone.
+   */
+  async create(container: ContainerRecord, draft: IndexDraft): Promise<number | undefined> {
+    const before = new Set(container.indexes.map(({ definition }) => definition.number))
+    const extended = await this.#store.createIndex(container, draft)
+    return extended?.indexes.find(({ definition }) => !before.has(definition.number))?.definition.number
+  }
+
+  /** Brings into a new index what was there before it. Others get their turns between the steps. */
+  async complete(container: ContainerRecord, number: number, afterStep: () => void): Promise<void> {
+    while (!(await this.#store.buildIndex(container, number, indexBuildRowsMax))) {
+      afterStep()
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+    }
+  }
+
+  async drop(container: ContainerRecord, number: number): Promise<void> {
+    await this.#store.dropIndex(container, number)
   }
 
   /**

@@ -141,7 +141,7 @@ export async function startServer(
             ...common,
             port: config.mongoPort,
             load: loadMongo,
-            isNeeded: await hasCollections(store),
+            isNeeded: await hasCollections(engine),
           })
     if (wire !== undefined) listeners.push(wire)
     // Not awaited, because a start must not wait for it: connections that come earlier do not share.
@@ -162,11 +162,8 @@ export async function startServer(
   }
 }
 
-async function hasCollections(store: Store): Promise<boolean> {
-  for (const database of await store.databases()) {
-    if ((await store.containers(database)).some(({ encoding }) => encoding === 'bson')) return true
-  }
-  return false
+async function hasCollections({ catalog }: Engine): Promise<boolean> {
+  return (await catalog.everyContainer()).some(({ encoding }) => encoding === 'bson')
 }
 
 /** Only a file can be read over a second connection. */

@@ -1,5 +1,6 @@
 /** An engine, a container in it, and queries over it page by page, for tests that need no socket. */
 
+import assert from 'node:assert/strict'
 import type { Worker } from 'node:worker_threads'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
@@ -26,6 +27,7 @@ import { createProgram } from '../../src/sql/program.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { ContainerRecord } from '../../src/store/catalog.ts'
+import type { Store } from '../../src/store/port.ts'
 import type { ScanRange } from '../../src/store/reading.ts'
 
 export const start = 1_000_000
@@ -53,6 +55,8 @@ export interface QueryOptions {
 export class QueryWorld implements AsyncDisposable {
   readonly clock: ManualClock
   readonly engine: Engine
+  /** What the engine stands on. */
+  readonly store: Store
   /** Only on disk. */
   readonly thread: QueryThread | undefined
   /** What makes the pages; without it they are made here. */
@@ -60,8 +64,9 @@ export class QueryWorld implements AsyncDisposable {
   /** Pages that were made elsewhere. */
   remotePages = 0
 
-  private constructor(engine: Engine, clock: ManualClock, thread: QueryThread | undefined) {
+  private constructor(engine: Engine, store: Store, clock: ManualClock, thread: QueryThread | undefined) {
     this.engine = engine
+    this.store = store
     this.clock = clock
     this.thread = thread
     this.runner = thread
@@ -100,19 +105,19 @@ export class QueryWorld implements AsyncDisposable {
       pageRunner: thread,
     })
     engine.purger.isPaused = true
-    await engine.createContainer(await engine.createDatabase('d', null), {
+    await engine.catalog.createContainer((await engine.catalog.createDatabase('d', null))!, {
       id: 'c',
       partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
       definition: {},
       throughput: null,
       defaultTtl,
     })
-    return new QueryWorld(engine, clock, thread)
+    return new QueryWorld(engine, store, clock, thread)
   }
 
   /** The present record: indexes come and go. */
   async container(): Promise<ContainerRecord> {
-    return this.engine.requireContainer('d', 'c')
+    return (await this.engine.catalog.findContainer('d', 'c')) ?? assert.fail('the container is gone')
   }
 
   /** The physical partitions. */
@@ -129,8 +134,8 @@ export class QueryWorld implements AsyncDisposable {
 
   async put(...items: readonly Item[]): Promise<void> {
     const container = await this.container()
-    const put = (item: Item) =>
-      this.engine.writeItem(
+    const put = async (item: Item) => {
+      const { outcome } = await this.engine.writeItem(
         container,
         {
           kind: 'upsert',
@@ -140,16 +145,19 @@ export class QueryWorld implements AsyncDisposable {
         },
         0,
       )
+      assert.ok(outcome === 'created' || outcome === 'replaced', outcome)
+    }
     await Promise.all(items.map(put))
   }
 
   async delete({ id, pk }: Pick<Item, 'id' | 'pk'>): Promise<void> {
     const container = await this.container()
-    await this.engine.writeItem(container, { kind: 'delete', key: itemKey(container, [pk], id) }, 0)
+    const write = { kind: 'delete', key: itemKey(container, [pk], id) } as const
+    assert.equal((await this.engine.writeItem(container, write, 0)).outcome, 'deleted')
   }
 
   async sweep(rowsMax = 1000): Promise<number> {
-    return (await this.engine.store.sweep(await this.container(), rowsMax)).removed
+    return (await this.store.sweep(await this.container(), rowsMax)).removed
   }
 
   /** Makes an index and brings in everything that is there. */
@@ -160,12 +168,12 @@ export class QueryWorld implements AsyncDisposable {
   }
 
   async beginIndex(components: Components): Promise<number> {
-    const record = await this.engine.store.createIndex(await this.container(), { components, isDeclared: false })
+    const record = await this.store.createIndex(await this.container(), { components, isDeclared: false })
     return record!.indexes.at(-1)!.definition.number
   }
 
   async buildStep(number: number, rowsMax: number): Promise<boolean> {
-    return this.engine.store.buildIndex(await this.container(), number, rowsMax)
+    return this.store.buildIndex(await this.container(), number, rowsMax)
   }
 
   /**
@@ -182,7 +190,7 @@ export class QueryWorld implements AsyncDisposable {
   }
 
   async dropIndex(number: number): Promise<void> {
-    await this.engine.store.dropIndex(await this.container(), number)
+    await this.store.dropIndex(await this.container(), number)
   }
 
   /** One page; the position is taken through JSON, as in a continuation token. */
@@ -192,7 +200,8 @@ export class QueryWorld implements AsyncDisposable {
     { parameters = new Map(), range = everything, rowsMax = 1000, bytesMax = pageBytesMax }: QueryOptions = {},
   ): Promise<QueriedPage> {
     const prepared = typeof query === 'string' ? prepareQuery(query) : query
-    const { store, indexes: keeper } = this.engine
+    const { store } = this
+    const { indexes: keeper } = this.engine
     const runner = this.runner && { run: (task: RemotePageTask) => this.#runRemotely(task) }
     return queryPage(
       { store, keeper, runner, isLong: () => true },

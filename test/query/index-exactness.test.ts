@@ -21,7 +21,7 @@ const page = { itemsMax: 100_000, bytesMax: 1e9 }
 /** Item and key of every entry of a living item, in the order of the index. */
 async function entriesOf(world: QueryWorld, { definition }: IndexRecord, isReverse = false): Promise<string[]> {
   const range = { index: definition.number, keys: allKeys, isReverse, within: everything }
-  const { items } = await world.engine.store.scanIndex(await world.container(), range, page)
+  const { items } = await world.store.scanIndex(await world.container(), range, page)
   return items.map(({ key, indexKey }) => `${Buffer.from(indexKey).toString('hex')} ${key.id}`)
 }
 
@@ -106,7 +106,7 @@ test('every index has the entries of the living and no others, after every step 
       await world.sweep()
       const container = await world.container()
       for (const index of container.indexes) {
-        const count = await world.engine.store.countEntries(container, {
+        const count = await world.store.countEntries(container, {
           index: index.definition.number,
           keys: allKeys,
         })
@@ -250,7 +250,7 @@ describe('a walk whose index is gone', () => {
     const query = 'SELECT VALUE c.a FROM c WHERE c.a >= 0 AND c.b >= 0'
     const { world, number, first } = await twoOfThree([ascending('a')], query)
     await world.dropIndex(number)
-    while (await world.engine.store.reclaim(100)) {}
+    while (await world.store.reclaim(100)) {}
     assert.equal(await world.index([ascending('b')]), number, 'numbers are given again')
     await assert.rejects(world.page(query, first.next), /^RequestError: Invalid Continuation Token/)
     await world.index([ascending('a')])

@@ -52,7 +52,7 @@ async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly I
 }
 
 async function itemsWithin(world: QueryWorld, all: readonly Item[], range: ScanRange): Promise<Item[]> {
-  const answer = await world.engine.store.scan(await world.container(), range, { itemsMax: 1000, bytesMax: 1e9 })
+  const answer = await world.store.scan(await world.container(), range, { itemsMax: 1000, bytesMax: 1e9 })
   const ids = new Set(answer.items.map(({ key }) => key.id))
   return all.filter(({ id }) => ids.has(id))
 }

@@ -25,7 +25,7 @@ const wholePage = { itemsMax: 100_000, bytesMax: 1e9 }
 /** Every entry there is against every item there is, once the dead are gone. */
 async function assertExact(world: QueryWorld, number: number): Promise<void> {
   while ((await world.sweep()) > 0) {}
-  const { store } = world.engine
+  const { store } = world
   const container = await world.container()
   const { definition, isReady } = container.indexes.find(index => index.definition.number === number)!
   assert.equal(isReady, true)
@@ -81,7 +81,7 @@ async function disturb(world: QueryWorld, items: number, random: Random, isOver:
 async function refuse(world: QueryWorld, item: Item, keyOf: (item: Item) => ReturnType<typeof itemKey>): Promise<void> {
   const container = await world.container()
   const draft = { texts: [JSON.stringify({ ...item, s: 'taken back' })], stamps: [] }
-  const { refusal } = await world.engine.store.transact([
+  const { refusal } = await world.store.transact([
     { container, key: keyOf(item), decide: () => ({ kind: 'upsert', draft, ttl: undefined }) },
     {
       container,
@@ -155,7 +155,7 @@ describe('an index built from sorted ranges, beside everything else', () => {
     assert.equal(await world.buildStep(first, 100), false, `${indexBuildEntriesMax} brought in`)
     await world.dropIndex(first)
     assert.equal(await world.buildStep(first, 100), true, 'gone')
-    while (await world.engine.store.reclaim(1000)) {}
+    while (await world.store.reclaim(1000)) {}
     const second = await world.index(indexes['few values, some of them cut']!)
     assert.equal(second, first, 'under the same number')
     await assertExact(world, second)

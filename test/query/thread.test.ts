@@ -88,7 +88,7 @@ describe('a page of the query thread', () => {
       world.clock.advance(5)
       const text = 'SELECT VALUE c.id FROM c WHERE c.k = 1'
       world.runner = whileOnItsWay(world, async () => {
-        await setDefault(world.engine.store, await world.container(), 10)
+        await setDefault(world.store, await world.container(), 10)
         world.clock.advance(5)
         assert.equal(await world.sweep(), 0, 'a sweep waits for the page')
       })
@@ -122,7 +122,7 @@ describe('a page of the query thread', () => {
     assert.deepEqual((await world.query(text)).sort(), ['a', 'long'])
     world.runner = whileOnItsWay(world, async () => {
       await world.dropIndex(number)
-      while (await world.engine.store.reclaim(100)) {}
+      while (await world.store.reclaim(100)) {}
     })
     assert.deepEqual((await world.query(text)).sort(), ['a', 'long'])
     await world[Symbol.asyncDispose]()
@@ -135,11 +135,17 @@ describe('a page of the query thread', () => {
       const { engine } = world
       const container = await world.container()
       world.runner = whileOnItsWay(world, async () => {
-        await engine.deleteContainer(container)
-        while (await engine.store.reclaim(1000)) {}
+        await engine.catalog.deleteContainer(container)
+        while (await world.store.reclaim(1000)) {}
         if (!isMadeAnew) return
         const { id, partitionKey, definition, throughput } = container
-        await engine.createContainer(container.database, { id, partitionKey, definition, throughput, defaultTtl: null })
+        await engine.catalog.createContainer(container.database, {
+          id,
+          partitionKey,
+          definition,
+          throughput,
+          defaultTtl: null,
+        })
       })
       await assert.rejects(world.query('SELECT VALUE c.id FROM c WHERE c.n > 1'), { kind: 'namespace_not_found' })
       await world[Symbol.asyncDispose]()

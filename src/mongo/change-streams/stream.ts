@@ -65,7 +65,7 @@ class ChangeStream implements CursorSource {
     for (const { container } of started) {
       this.#seen.set(container.number, namespaceOf(container))
       if (options.start.kind !== 'now') continue
-      this.#positions.set(container.number, await this.#engine.store.logNow(container))
+      this.#positions.set(container.number, await this.#engine.logNow(container))
     }
     if (scope.kind === 'collection' && options.start.kind === 'after') this.#checkSame(started)
   }
@@ -84,7 +84,7 @@ class ChangeStream implements CursorSource {
   async #begin(collection: Collection): Promise<Collection> {
     if (collection.container.logSeconds !== null) return collection
     const { start } = this.#request.options
-    if (start.kind === 'since' && start.seconds < (await this.#engine.store.moment())) {
+    if (start.kind === 'since' && start.seconds < (await this.#engine.moment())) {
       throw new CommandError('ChangeStreamHistoryLost', 'Nobody watched at that time, so nothing is remembered of it.')
     }
     return keepLog(this.#engine, collection.container)
@@ -98,11 +98,11 @@ class ChangeStream implements CursorSource {
         return found === undefined ? [] : [found]
       }
       case 'database': {
-        const database = await this.#engine.store.findDatabase(scope.database)
+        const database = await this.#engine.catalog.findDatabase(scope.database)
         return database === undefined ? [] : collectionsOf(this.#engine, database)
       }
       case 'cluster': {
-        const databases = await this.#engine.databases()
+        const databases = await this.#engine.catalog.databases()
         return (await Promise.all(databases.map(database => collectionsOf(this.#engine, database)))).flat()
       }
     }
@@ -158,7 +158,7 @@ class ChangeStream implements CursorSource {
       options: this.#request.options,
       isReplacement: this.#call.service.replacements.has(container.number, entry.version),
       lookUp: async ({ key }) => {
-        const { item } = await this.#engine.store.read(container, key)
+        const { item } = await this.#engine.uncharged.read(container, key)
         return item?.body as Uint8Array | undefined
       },
     })
@@ -167,7 +167,7 @@ class ChangeStream implements CursorSource {
   /** Events for collections that were dropped or renamed. */
   async #catalogEvents(collections: readonly Collection[]): Promise<Uint8Array[]> {
     const { scope } = this.#request
-    const seconds = await this.#engine.store.moment()
+    const seconds = await this.#engine.moment()
     const events: Uint8Array[] = []
     for (const [number, namespace] of [...this.#seen]) {
       if (collections.some(({ container }) => container.number === number)) continue
@@ -185,7 +185,7 @@ class ChangeStream implements CursorSource {
       )
     }
     const isDatabaseGone =
-      scope.kind === 'database' && (await this.#engine.store.findDatabase(scope.database)) === undefined
+      scope.kind === 'database' && (await this.#engine.catalog.findDatabase(scope.database)) === undefined
     if (isDatabaseGone) {
       const namespace = { database: scope.database, collection: '' }
       events.push(catalogEvent('dropDatabase', { token: this.#token(), seconds, namespace }))
@@ -198,8 +198,8 @@ class ChangeStream implements CursorSource {
   }
 
   async #renamed(number: number, { database }: Namespace): Promise<Namespace | undefined> {
-    const record = await this.#engine.store.findDatabase(database)
-    const containers = record === undefined ? [] : await this.#engine.store.containers(record)
+    const record = await this.#engine.catalog.findDatabase(database)
+    const containers = record === undefined ? [] : await this.#engine.catalog.containers(record)
     const found = containers.find(container => container.number === number)
     return found === undefined ? undefined : namespaceOf(found)
   }

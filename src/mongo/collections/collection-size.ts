@@ -1,11 +1,8 @@
 /** How many documents a collection has (exact), and how large they are (estimated). */
 
-import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import { scanBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
-import { hasDead } from '../../ttl/any-dead.ts'
-import { livingAt } from '../../ttl/living.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from './collections.ts'
 
@@ -20,42 +17,13 @@ export interface Measure {
 }
 
 export async function measure(engine: Engine, collection: Collection): Promise<Measure> {
-  const count = await countLiving(engine, collection)
-  const { items } = await engine.store.scan(collection.container, wholeRange, {
+  const count = await engine.reports.countLiving(collection.container)
+  const { items } = await engine.uncharged.scan(collection.container, wholeRange, {
     itemsMax: mongoSizeSampleMax,
     bytesMax: scanBytesMax,
   })
   const sampled = items.reduce((sum, { body }) => sum + body.length, 0)
   return { count, bytes: items.length === 0 ? 0 : Math.round((sampled / items.length) * count) }
-}
-
-/**
- * Counts living documents. If nobody is dead, the row count is the answer. Otherwise it is rows minus dead.
- * A sweep between these two reads makes them inconsistent; then the documents are counted one by one.
- */
-export async function countLiving(engine: Engine, collection: Collection): Promise<number> {
-  const { container } = collection
-  const now = livingAt(container.policy, await engine.store.moment())
-  const before = await engine.store.census(container)
-  if (!hasDead(before, now)) return before.rows
-  const { living } = await engine.ttlStatus(container)
-  const { rows, version } = await engine.store.census(container)
-  return rows === before.rows && version === before.version ? living : countOneByOne(engine, collection)
-}
-
-async function countOneByOne(engine: Engine, { container }: Collection): Promise<number> {
-  let count = 0
-  let after: ItemKey | undefined
-  do {
-    const page = await engine.store.scan(
-      container,
-      { ...wholeRange, after },
-      { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
-    )
-    count += page.items.length
-    after = page.last
-  } while (after !== undefined)
-  return count
 }
 
 /** How large a collection is, as `collStats` and its stage show it. */

@@ -2,13 +2,13 @@
  * Collections: containers whose items are BSON. Mongo clients do not see NoSQL containers, and vice versa.
  */
 
-import { RequestError } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
+import type { ContainerEdit } from '../../engine/catalog.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
+import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
@@ -85,27 +85,27 @@ export function findCollection(
   engine: Engine,
   { database, collection }: Namespace,
 ): MaybePromise<Collection | undefined> {
-  return andThen(engine.store.findContainer(database, collection), found =>
+  return andThen(engine.catalog.findContainer(database, collection), found =>
     found?.encoding === 'bson' ? collectionOf(found) : undefined,
   )
 }
 
 export function requireCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
   return andThen(findCollection(engine, namespace), found => {
-    if (found === undefined) throw new CommandError('NamespaceNotFound', `ns does not exist: ${nameOf(namespace)}`)
+    if (found === undefined) throw namespaceNotFound(nameOf(namespace))
     return found
   })
 }
 
 /** Sorted by name. */
 export async function listCollections(engine: Engine, database: string): Promise<Collection[]> {
-  const record = await engine.store.findDatabase(database)
+  const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return []
   return collectionsOf(engine, record)
 }
 
 export async function collectionsOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
-  const containers = await engine.store.containers(database)
+  const containers = await engine.catalog.containers(database)
   return containers
     .filter(({ encoding }) => encoding === 'bson')
     .map(collectionOf)
@@ -145,47 +145,79 @@ export async function createCollection(
   { options, shardKey, throughput = null }: CollectionDraft,
 ): Promise<Collection> {
   const database = await findOrCreateDatabase(engine, namespace.database)
-  try {
-    const container = await engine.createContainer(database, {
-      id: namespace.collection,
-      partitionKey: shardKey === undefined ? unshardedDefinition : shardedDefinition(shardKey),
-      definition: newDefinition(options, shardKey),
-      throughput,
-      defaultTtl: null,
-      encoding: 'bson',
-    })
-    return (await isWatched(engine, namespace)) ? await keepLog(engine, container) : collectionOf(container)
-  } catch (error) {
-    if (!(error instanceof RequestError) || error.kind !== 'already_exists') throw error
-    const isOther = (await findCollection(engine, namespace)) === undefined
-    throw new CommandError(
-      'NamespaceExists',
-      isOther
-        ? `The name ${nameOf(namespace)} is taken by a container of the NoSQL API.`
-        : `Collection ${nameOf(namespace)} already exists.`,
-    )
-  }
+  const container = await engine.catalog.createContainer(database, {
+    id: namespace.collection,
+    partitionKey: shardKey === undefined ? unshardedDefinition : shardedDefinition(shardKey),
+    definition: newDefinition(options, shardKey),
+    throughput,
+    defaultTtl: null,
+    encoding: 'bson',
+  })
+  if (container === undefined) throw await nameTaken(engine, namespace)
+  return (await isWatched(engine, namespace)) ? keepLog(engine, container) : collectionOf(container)
+}
+
+async function nameTaken(engine: Engine, namespace: Namespace): Promise<CommandError> {
+  const isOther = (await findCollection(engine, namespace)) === undefined
+  return new CommandError(
+    'NamespaceExists',
+    isOther
+      ? `The name ${nameOf(namespace)} is taken by a container of the NoSQL API.`
+      : `Collection ${nameOf(namespace)} already exists.`,
+  )
+}
+
+/** The edit is made from the present definition, in the transaction that stores the new one. */
+export async function changeCollection(
+  engine: Engine,
+  { container, name }: Collection,
+  edit: (current: ContainerRecord) => ContainerEdit,
+): Promise<Collection> {
+  const changed = await engine.catalog.changeContainer(container, edit)
+  if (changed === undefined) throw namespaceNotFound(name)
+  return collectionOf(changed)
+}
+
+export async function changeCollectionThroughput(
+  engine: Engine,
+  { container, name }: Collection,
+  throughput: Throughput,
+): Promise<void> {
+  if (!(await engine.catalog.changeThroughput(container, throughput))) throw namespaceNotFound(name)
+}
+
+export async function deleteCollection(engine: Engine, { container, name }: Collection): Promise<void> {
+  if (!(await engine.catalog.deleteContainer(container))) throw namespaceNotFound(name)
+}
+
+function namespaceNotFound(name: string): CommandError {
+  return new CommandError('NamespaceNotFound', `ns does not exist: ${name}`)
 }
 
 /** Turns on the change log of a collection, for change streams. */
 export async function keepLog(engine: Engine, container: ContainerRecord): Promise<Collection> {
-  const logging = await engine.store.updateContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
+  const logging = await engine.catalog.changeContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
   if (logging === undefined) return collectionOf(container)
-  const logStart = await engine.store.logNow(logging)
-  const started = await engine.store.updateContainer(logging, ({ definition }) => ({
+  const logStart = await engine.logNow(logging)
+  const started = await engine.catalog.changeContainer(logging, ({ definition }) => ({
     definition: { ...storedDefinition(definition), logStart },
   }))
   return collectionOf(started ?? logging)
 }
 
 export async function findOrCreateDatabase(engine: Engine, id: string): Promise<DatabaseRecord> {
-  const found = await engine.store.findDatabase(id)
-  if (found !== undefined) return found
-  try {
-    return await engine.createDatabase(id, null)
-  } catch (error) {
-    const other = await engine.store.findDatabase(id)
-    if (other !== undefined) return other
-    throw error
-  }
+  const { catalog } = engine
+  const found = (await catalog.findDatabase(id)) ?? (await catalog.createDatabase(id, null))
+  // Another client may have created it first.
+  const database = found ?? (await catalog.findDatabase(id))
+  if (database === undefined) throw databaseExists(id)
+  return database
+}
+
+export function databaseExists(id: string): CommandError {
+  return new CommandError('NamespaceExists', `Database ${id} already exists.`)
+}
+
+export function databaseNotFound(id: string): CommandError {
+  return new CommandError('NamespaceNotFound', `Database ${id} does not exist.`)
 }

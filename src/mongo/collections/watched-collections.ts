@@ -29,9 +29,9 @@ function markOf(scope: WatchScope): string {
 }
 
 export async function mark(engine: Engine, scope: WatchScope): Promise<void> {
-  const container = await engine.systemContainer('mongo-watched', null)
+  const container = await engine.systemItems.container('mongo-watched', null)
   const id = markOf(scope)
-  await engine.store.write(container, {
+  await engine.systemItems.write(container, {
     kind: 'upsert',
     key: itemKey(container, [id], id),
     draft: { texts: [JSON.stringify({ id, owner: id })], stamps: [] },
@@ -41,7 +41,7 @@ export async function mark(engine: Engine, scope: WatchScope): Promise<void> {
 
 /** Whether a new collection of this name must keep a change log. */
 export async function isWatched(engine: Engine, namespace: Namespace): Promise<boolean> {
-  const container = await engine.systemContainer('mongo-watched', null)
+  const container = await engine.systemItems.container('mongo-watched', null)
   const scopes: WatchScope[] = [
     { kind: 'cluster' },
     { kind: 'database', database: namespace.database },
@@ -49,7 +49,7 @@ export async function isWatched(engine: Engine, namespace: Namespace): Promise<b
   ]
   for (const scope of scopes) {
     const id = markOf(scope)
-    const { item } = await engine.store.read(container, itemKey(container, [id], id))
+    const item = await engine.systemItems.find(container, itemKey(container, [id], id))
     if (item !== undefined) return true
   }
   return false

@@ -11,6 +11,7 @@ import { measure, storageStats } from '../collections/collection-size.ts'
 import {
   type Collection,
   createCollection,
+  deleteCollection,
   findCollection,
   listCollections,
   requireCollection,
@@ -76,7 +77,7 @@ async function drop(call: CommandCall): Promise<Fields> {
   const collection = await findCollection(engine, namespace)
   if (collection === undefined) return {}
   cursors.closeOfContainer(collection.container.number)
-  await engine.deleteContainer(collection.container)
+  await deleteCollection(engine, collection)
   call.service.changes.notify()
   return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
 }
@@ -100,10 +101,10 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
   if (target !== undefined) {
     if (!args.flag('dropTarget')) throw new CommandError('NamespaceExists', 'target namespace exists')
     cursors.closeOfContainer(target.container.number)
-    await engine.deleteContainer(target.container)
+    await deleteCollection(engine, target)
   }
   cursors.closeOfContainer(collection.container.number)
-  const renamed = await engine.store.updateContainer(collection.container, () => ({ id: to.collection }))
+  const renamed = await engine.catalog.changeContainer(collection.container, () => ({ id: to.collection }))
   service.changes.notify()
   if (renamed === undefined) throw new CommandError('NamespaceExists', 'target namespace exists')
   return {}

@@ -5,7 +5,6 @@ import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
-import { countLiving } from '../collections/collection-size.ts'
 import { findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import { distinctValues } from '../find/distinct-values.ts'
@@ -29,7 +28,9 @@ async function count(call: CommandCall): Promise<Fields> {
   const limit = Math.abs(args.number('limit') ?? 0)
   if (collection === undefined) return { n: 0 }
   const isAll = query.isEmpty && !isInTransaction
-  const all = isAll ? await countLiving(service.engine, collection) : await countDocuments(call, collection, matcher)
+  const all = isAll
+    ? await service.engine.reports.countLiving(collection.container)
+    : await countDocuments(call, collection, matcher)
   const behind = Math.max(0, all - skip)
   return { n: limit === 0 ? behind : Math.min(limit, behind) }
 }

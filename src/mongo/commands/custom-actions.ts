@@ -18,7 +18,11 @@ import { measure } from '../collections/collection-size.ts'
 import {
   type Collection,
   type CollectionIndex,
+  changeCollectionThroughput,
   createCollection,
+  databaseExists,
+  databaseNotFound,
+  deleteCollection,
   findCollection,
   keepLog,
   requireCollection,
@@ -53,17 +57,18 @@ async function customAction(call: CommandCall): Promise<Fields> {
 
 async function createDatabase({ service, database, args }: CommandCall): Promise<Fields> {
   checkDatabaseName(database)
-  if ((await service.engine.store.findDatabase(database)) !== undefined) {
-    throw new CommandError('NamespaceExists', `Database ${database} already exists.`)
-  }
-  await service.engine.createDatabase(database, throughputOf(args) ?? null)
+  const { catalog } = service.engine
+  if ((await catalog.findDatabase(database)) !== undefined) throw databaseExists(database)
+  const made = await catalog.createDatabase(database, throughputOf(args) ?? null)
+  if (made === undefined) throw databaseExists(database)
   return {}
 }
 
 async function updateDatabase(call: CommandCall): Promise<Fields> {
   const database = await requireDatabase(call)
   const throughput = throughputOf(call.args)
-  if (throughput !== undefined) await call.service.engine.changeThroughput(database, throughput)
+  if (throughput === undefined) return {}
+  if (!(await call.service.engine.catalog.changeThroughput(database, throughput))) throw databaseNotFound(database.id)
   return {}
 }
 
@@ -94,7 +99,7 @@ async function updateCollection(call: CommandCall): Promise<Fields> {
   const collection = await requireCollection(service.engine, namespace)
   const throughput = throughputOf(args)
   const indexes = args.documents('indexes')?.map(parseIndexSpec)
-  if (throughput !== undefined) await service.engine.changeThroughput(collection.container, throughput)
+  if (throughput !== undefined) await changeCollectionThroughput(service.engine, collection, throughput)
   if (indexes !== undefined) await replaceIndexes(call, await requireCollection(service.engine, namespace), indexes)
   return {}
 }
@@ -118,7 +123,7 @@ async function getChangeStreamTokens(call: CommandCall): Promise<Fields> {
   const { container } = await requireCollection(engine, namespace)
   await mark(engine, { kind: 'collection', namespace })
   const logging = container.logSeconds === null ? (await keepLog(engine, container)).container : container
-  const positions = new Map([[container.number, await engine.store.logNow(logging)]])
+  const positions = new Map([[container.number, await engine.logNow(logging)]])
   return { resumeAfterTokens: [tokenOf({ positions, isInvalidate: false })] }
 }
 
@@ -152,15 +157,15 @@ async function shardCollection({ service, args }: CommandCall): Promise<Fields> 
         `${found.name} cannot be sharded: it is sharded already, or not empty.`,
       )
     }
-    await service.engine.deleteContainer(found.container)
+    await deleteCollection(service.engine, found)
   }
   await createCollection(service.engine, namespace, { options: emptyDocument, shardKey })
   return { collectionsharded: `${namespace.database}.${namespace.collection}` }
 }
 
 async function requireDatabase({ service, database }: CommandCall): Promise<DatabaseRecord> {
-  const found = await service.engine.store.findDatabase(database)
-  if (found === undefined) throw new CommandError('NamespaceNotFound', `Database ${database} does not exist.`)
+  const found = await service.engine.catalog.findDatabase(database)
+  if (found === undefined) throw databaseNotFound(database)
   return found
 }
 

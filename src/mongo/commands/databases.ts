@@ -5,7 +5,7 @@ import { compileFilter } from '../../mql/filter/match.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { measure } from '../collections/collection-size.ts'
-import { collectionsOf, listCollections } from '../collections/collections.ts'
+import { collectionsOf, databaseNotFound, deleteCollection, listCollections } from '../collections/collections.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
@@ -15,7 +15,7 @@ async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   const isNameOnly = args.flag('nameOnly')
   const databases: Uint8Array[] = []
   let total = 0
-  const all = [...(await service.engine.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const all = [...(await service.engine.catalog.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
   for (const database of all) {
     const collections = await collectionsOf(service.engine, database)
     // A database without collections does not exist for Mongo. NoSQL containers do not count.
@@ -40,14 +40,15 @@ async function dropDatabase({ service, database }: CommandCall): Promise<Fields>
     throw new CommandError('IllegalOperation', `Dropping the '${database}' database is prohibited.`)
   }
   const { engine, cursors } = service
-  const record = await engine.store.findDatabase(database)
+  const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return {}
-  const containers = await engine.store.containers(record)
-  for (const { container } of await collectionsOf(engine, record)) {
-    cursors.closeOfContainer(container.number)
-    await engine.deleteContainer(container)
+  const containers = await engine.catalog.containers(record)
+  for (const collection of await collectionsOf(engine, record)) {
+    cursors.closeOfContainer(collection.container.number)
+    await deleteCollection(engine, collection)
   }
-  if (containers.every(({ encoding }) => encoding === 'bson')) await engine.deleteDatabase(record)
+  const isOnlyMongo = containers.every(({ encoding }) => encoding === 'bson')
+  if (isOnlyMongo && !(await engine.catalog.deleteDatabase(record))) throw databaseNotFound(database)
   return { dropped: database }
 }
 

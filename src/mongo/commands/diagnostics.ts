@@ -134,9 +134,7 @@ async function serverStatus({ service, client }: CommandCall): Promise<Fields> {
   const { engine, cursors, sessions } = service
   const { heapUsed, rss } = process.memoryUsage()
   let deleted = 0
-  for (const database of await engine.store.databases()) {
-    for (const container of await engine.store.containers(database)) deleted += engine.purger.purged(container)
-  }
+  for (const container of await engine.catalog.everyContainer()) deleted += engine.purger.purged(container)
   const uptimeMs = service.uptimeMs()
   return {
     host: client.serverAddress,

@@ -1,6 +1,5 @@
 /** find: returns the documents that match a filter, as a cursor. */
 
-import { RequestError } from '../../base/error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { andThen } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
@@ -58,27 +57,11 @@ function pointId({ shardKey }: Collection, filter: BsonDocument): string | undef
 
 /** Sends the stored bytes unchanged. */
 function readPoint(call: CommandCall, { container, name }: Collection, id: string): MaybePromise<Fields> {
-  const answer = (documents: readonly Uint8Array[]): Fields => ({
-    cursor: { firstBatch: new Documents(documents), id: 0n, ns: name },
+  return andThen(call.service.engine.findItem(container, { ...unshardedPartition, id }), ({ item, chargeRu }) => {
+    call.chargeRu += chargeRu
+    const firstBatch = new Documents(item === undefined ? [] : [item.body as Uint8Array])
+    return { cursor: { firstBatch, id: 0n, ns: name } }
   })
-  try {
-    const found = call.service.engine.readItem(container, { ...unshardedPartition, id })
-    if (found instanceof Promise)
-      return found.then(({ item, chargeRu }) => {
-        call.chargeRu += chargeRu
-        return answer([item.body as Uint8Array])
-      }, missing)
-    call.chargeRu += found.chargeRu
-    return answer([found.item.body as Uint8Array])
-  } catch (error) {
-    return missing(error)
-  }
-
-  function missing(error: unknown): Fields {
-    if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
-    call.chargeRu += error.chargeRu
-    return answer([])
-  }
 }
 
 function search(call: CommandCall, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {

@@ -5,7 +5,6 @@
  * Within a transaction what it has written stands in the place of what is stored.
  */
 
-import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import type { ItemQuery } from '../../engine/query.ts'
@@ -173,16 +172,11 @@ async function readDocument(call: CommandCall, collection: Collection, key: Item
   const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
   const pending = overlay?.find(key)
   if (pending !== undefined) return pending.document
-  try {
-    const { item, chargeRu } = await call.service.engine.readItem(collection.container, key)
-    call.chargeRu += chargeRu
-    call.documentsRead += 1
-    return item.body as Uint8Array
-  } catch (error) {
-    if (!(error instanceof RequestError) || error.kind !== 'not_found') throw error
-    call.chargeRu += error.chargeRu
-    return undefined
-  }
+  const { item, chargeRu } = await call.service.engine.findItem(collection.container, key)
+  call.chargeRu += chargeRu
+  if (item === undefined) return undefined
+  call.documentsRead += 1
+  return item.body as Uint8Array
 }
 
 /** How many documents a filter lets through. */

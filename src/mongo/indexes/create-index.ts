@@ -1,7 +1,6 @@
 /** Creates one index of a collection. The index is ready when the command is answered. */
 
-import { machine } from '../../base/clock.ts'
-import { indexBuildRowsMax, scanBytesMax, scanItemsMax } from '../../base/limits.ts'
+import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
 import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
@@ -42,27 +41,22 @@ export function isIdIndex({ parts }: IndexSpec): boolean {
 async function buildStoreIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<number> {
   const { engine } = call.service
   const { container } = collection
-  const before = new Set(container.indexes.map(({ definition }) => definition.number))
   const options: BsonIndexOptions = {
     isSparse: spec.isSparse,
     ...(spec.partialFilter !== undefined && { partialFilter: toBase64(asBytes(spec.partialFilter)) }),
   }
-  const extended = await engine.store.createIndex(container, {
+  const number = await engine.indexes.create(container, {
     components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
     uniqueness: spec.isUnique ? 'container' : 'none',
     options,
     isDeclared: true,
   })
-  const number = extended?.indexes.find(({ definition }) => !before.has(definition.number))?.definition.number
   if (number === undefined) throw new CommandError('NamespaceNotFound', `ns does not exist: ${collection.name}`)
   try {
-    while (!(await engine.store.buildIndex(container, number, indexBuildRowsMax))) {
-      call.operation.check()
-      await new Promise<void>(resolve => machine.setImmediate(resolve))
-    }
+    await engine.indexes.complete(container, number, () => call.operation.check())
     if (spec.isUnique) await refuseDuplicates(call, collection, spec, number)
   } catch (error) {
-    await engine.store.dropIndex(container, number)
+    await engine.indexes.drop(container, number)
     throw error
   }
   return number
@@ -86,7 +80,7 @@ async function refuseDuplicates(
   let after: IndexPosition | undefined
   let last: { readonly key: Uint8Array; readonly sequence: number } | undefined
   do {
-    const page = await engine.store.scanIndex(
+    const page = await engine.uncharged.scanIndex(
       collection.container,
       { index, keys: [everything], isReverse: false, after, within: wholeRange },
       { itemsMax: scanItemsMax, bytesMax: scanBytesMax },

@@ -18,7 +18,13 @@ import { wholeRange } from '../../store/reading.ts'
 import type { Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { StoredDefinition, StoredIndex } from '../collections/collection-definition.ts'
-import { type Collection, type CollectionIndex, collectionOf, isLifespanRule } from '../collections/collections.ts'
+import {
+  type Collection,
+  type CollectionIndex,
+  changeCollection,
+  collectionOf,
+  isLifespanRule,
+} from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { encodeSpec, type IndexSpec, modifiedField } from '../index-specs/index-spec.ts'
 import type { MongoSettings } from '../service/service.ts'
@@ -49,7 +55,7 @@ export async function changeIndexes(
   change: (present: readonly CollectionIndex[]) => readonly IndexWithNumber[],
 ): Promise<Collection> {
   let mustRewrite = false
-  const container = await engine.changeContainer(collection.container, current => {
+  const changed = await changeCollection(engine, collection, current => {
     const present = collectionOf(current)
     const wanted = change(present.indexes)
     const rules = wanted.map(({ spec }) => spec).filter(({ expireAfterSeconds }) => expireAfterSeconds !== undefined)
@@ -70,7 +76,6 @@ export async function changeIndexes(
     const defaultTtl = mustRewrite || rules.length === 0 ? null : (lifespan?.expireAfterSeconds ?? -1)
     return { definition, defaultTtl }
   })
-  const changed = collectionOf(container)
   return mustRewrite ? rewriteLives(engine, changed, settings) : changed
 }
 
@@ -89,7 +94,7 @@ export async function removeIndexes(
       .map(index => ({ spec: index, number: index.number })),
   )
   for (const { number } of doomed) {
-    if (number !== undefined) await engine.store.dropIndex(collection.container, number)
+    if (number !== undefined) await engine.indexes.drop(collection.container, number)
   }
   return changed
 }
@@ -118,16 +123,16 @@ export async function rewriteLives(
   const { container } = collection
   let after: ItemKey | undefined
   do {
-    const page = await engine.store.scan(
+    const page = await engine.uncharged.scan(
       container,
       { ...wholeRange, after },
       { itemsMax: mongoRewriteBatchMax, bytesMax: scanBytesMax },
     )
     if (page.items.length > 0)
-      await engine.store.transact(page.items.map(item => rewriteStep(collection, item, settings)))
+      await engine.uncharged.transact(page.items.map(item => rewriteStep(collection, item, settings)))
     after = page.last
   } while (after !== undefined)
-  const changed = await engine.changeContainer(container, current => {
+  return changeCollection(engine, collection, current => {
     const { definition, lifespanRule, dateRules } = collectionOf(current)
     const hasRules = lifespanRule !== undefined || dateRules.length > 0
     return {
@@ -135,7 +140,6 @@ export async function rewriteLives(
       defaultTtl: hasRules ? (lifespanRule?.expireAfterSeconds ?? -1) : null,
     }
   })
-  return collectionOf(changed)
 }
 
 function rewriteStep(collection: Collection, { key }: ScannedItem, settings: MongoSettings): Step {

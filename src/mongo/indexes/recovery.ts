@@ -6,7 +6,7 @@ import type { MongoSettings } from '../service/service.ts'
 import { rewriteLives } from './index-changes.ts'
 
 async function allCollections(engine: Engine): Promise<Collection[]> {
-  const databases = await engine.databases()
+  const databases = await engine.catalog.databases()
   return (await Promise.all(databases.map(database => collectionsOf(engine, database)))).flat()
 }
 
@@ -15,7 +15,7 @@ export async function dropForgottenIndexes(engine: Engine): Promise<void> {
   for (const { container, definition } of await allCollections(engine)) {
     const known = new Set(definition.indexes.map(({ number }) => number))
     for (const { definition: index, isDeclared } of container.indexes) {
-      if (isDeclared && !known.has(index.number)) await engine.store.dropIndex(container, index.number)
+      if (isDeclared && !known.has(index.number)) await engine.indexes.drop(container, index.number)
     }
   }
 }

@@ -14,6 +14,7 @@ import { emptyDocument } from '../answers/fields.ts'
 import {
   type Collection,
   createCollection,
+  deleteCollection,
   findCollection,
   findOrCreateCollection,
 } from '../collections/collections.ts'
@@ -57,11 +58,11 @@ async function replace(call: CommandCall, target: Namespace, documents: ByteStre
     for await (const batch of documents) await insertAll(call, filled, batch)
     if (present !== undefined) {
       cursors.closeOfContainer(present.container.number)
-      await engine.deleteContainer(present.container)
+      await deleteCollection(engine, present)
     }
-    await engine.store.updateContainer(filled.container, () => ({ id: target.collection }))
+    await engine.catalog.changeContainer(filled.container, () => ({ id: target.collection }))
   } catch (error) {
-    await engine.deleteContainer(filled.container)
+    await deleteCollection(engine, filled)
     throw error
   }
 }

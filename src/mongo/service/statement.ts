@@ -16,7 +16,7 @@ export async function requireOverlay(call: CommandCall, collection: Collection):
   const transaction = call.session!.transaction!
   const found = transaction.overlay(collection)
   if (found !== undefined) return found
-  const { version } = await call.service.engine.store.census(collection.container)
+  const version = await call.service.engine.reports.newestVersion(collection.container)
   return transaction.overlay(collection) ?? transaction.begin(collection, version)
 }
 

@@ -98,7 +98,7 @@ export class RetryRecord {
 }
 
 function recordContainer(engine: Engine): Promise<ContainerRecord> {
-  return engine.systemContainer('mongo-sessions', mongoSessionMinutes * 60)
+  return engine.systemItems.container('mongo-sessions', mongoSessionMinutes * 60)
 }
 
 function recordKey(container: ContainerRecord, session: string): ItemKey {
@@ -108,7 +108,7 @@ function recordKey(container: ContainerRecord, session: string): ItemKey {
 /** Reads the stored record of a session, if there is one. */
 export async function readRecord(engine: Engine, session: string): Promise<RetryRecord | undefined> {
   const container = await recordContainer(engine)
-  const { item } = await engine.store.read(container, recordKey(container, session))
+  const item = await engine.systemItems.find(container, recordKey(container, session))
   return item === undefined ? undefined : RetryRecord.of(JSON.parse(item.body as string))
 }
 

@@ -55,7 +55,7 @@ export async function writeDocuments(
   if (writes.length === 0 && results === undefined) return undefined
   // The collection may have changed since the command began.
   const { database, id, number } = collection.container
-  const found = await call.service.engine.store.findContainer(database.id, id)
+  const found = await call.service.engine.catalog.findContainer(database.id, id)
   const current = found?.number === number ? collectionOf(found) : collection
   return call.isInTransaction ? writeToTransaction(call, current, writes) : writeToStore(call, current, writes, results)
 }
@@ -176,11 +176,12 @@ async function putInto(
   collection: Collection,
   writes: readonly DocumentWrite[],
 ): Promise<Refusal | undefined> {
-  const { store } = call.service.engine
-  const moment = await store.moment()
+  const { engine } = call.service
+  const moment = await engine.moment()
   for (const [index, write] of writes.entries()) {
     const pending = overlay.find(write.key)
-    const stored = pending === undefined ? (await store.read(collection.container, write.key)).item : undefined
+    const stored =
+      pending === undefined ? (await engine.uncharged.read(collection.container, write.key)).item : undefined
     // Check even if nothing would change: the transaction may have read an older version.
     if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
     const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
@@ -196,7 +197,7 @@ async function putInto(
     if (change === undefined) continue
     const document = change.kind === 'put' ? change.document : undefined
     if (isTaken) return { index, error: takenIdError(collection, document!) }
-    const error = document && (await conflictInTransaction(call.service.engine, overlay, write.key, document))
+    const error = document && (await conflictInTransaction(engine, overlay, write.key, document))
     if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
     // Later writes of the same batch see this one.

@@ -36,7 +36,7 @@ async function isTaken(
   const [made] = bsonIndexKeys([definition], document)
   for (const range of made!.keys.map(onlyKey)) {
     const entries = { index: definition.number, keys: [range] }
-    if ((await engine.store.countEntries(collection.container, entries)) > 0) return true
+    if ((await engine.uncharged.countEntries(collection.container, entries)) > 0) return true
   }
   return false
 }
@@ -80,7 +80,7 @@ async function isStored(
     const range = { index, keys: [onlyKey(each)], isReverse: false, within: wholeRange }
     // The index is unique, so at most one living document has this key.
     const page = { itemsMax: 1, bytesMax: scanBytesMax }
-    const { items } = await engine.store.scanIndex(overlay.collection.container, range, page)
+    const { items } = await engine.uncharged.scanIndex(overlay.collection.container, range, page)
     if (items.some(item => !isSameKey(item.key, key) && overlay.find(item.key) === undefined)) return true
   }
   return false

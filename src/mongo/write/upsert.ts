@@ -33,7 +33,7 @@ export async function insertUpserted(
   const ownId = objectId(newObjectId())
   const made = (moment: EpochSeconds): Inserted =>
     upsertDocument(filter, update, updateContext(moment, undefined, true).now, () => ownId)
-  let inserted = made(await call.service.engine.store.moment())
+  let inserted = made(await call.service.engine.moment())
   const { bytes, start } = bytesOf(inserted.id)
   let isTaken = false
   const write = {

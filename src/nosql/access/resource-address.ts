@@ -27,7 +27,7 @@ export function resolveAddress(engine: Engine, url: string): MaybePromise<Addres
   if (path[4] === 'operations') return { path, signedLink: path.slice(0, 4).join('/'), signedType: 'colls' }
   const byName = { path, signedLink: nameLink(url, path) }
   if (path[0] !== 'dbs' || path[1] === undefined || !isRid(path[1], databaseRidChars)) return byName
-  return andThen(engine.store.findDatabase(path[1]), named =>
+  return andThen(engine.catalog.findDatabase(path[1]), named =>
     named === undefined ? byRid(engine, path, byName) : byName,
   )
 }
@@ -51,12 +51,12 @@ function isRid(text: string, chars: number): boolean {
 }
 
 async function byRid(engine: Engine, path: readonly string[], byName: Address): Promise<Address> {
-  const database = (await engine.store.databases()).find(candidate => databaseRid(candidate) === path[1])
+  const database = (await engine.catalog.databases()).find(candidate => databaseRid(candidate) === path[1])
   if (database === undefined) return byName
   const resolved = [...path]
   resolved[1] = database.id
   if (path[3] !== undefined && isRid(path[3], containerRidChars)) {
-    const container = (await engine.store.containers(database)).find(candidate => viewOf(candidate).rid === path[3])
+    const container = (await engine.catalog.containers(database)).find(candidate => viewOf(candidate).rid === path[3])
     if (container !== undefined) resolved[3] = container.id
   }
   const owner = path[path.length % 2 === 1 ? path.length - 2 : path.length - 1]

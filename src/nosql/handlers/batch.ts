@@ -33,6 +33,7 @@ import {
   sessionHeader,
   viewOf,
 } from '../http/container-view.ts'
+import { refusalError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
@@ -46,7 +47,6 @@ import {
   stepOf,
   writeOperation,
 } from '../items/item-operation.ts'
-import { refusalError } from '../items/outcome-error.ts'
 import { readPatch } from '../items/patch.ts'
 import { missingBody } from '../json/parse-json.ts'
 import { physicalRange } from './item-feed.ts'

@@ -23,6 +23,7 @@ import { type ContainerView, sessionHeader, viewOf } from '../http/container-vie
 import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
+import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { printLogEntry } from '../items/change-entry.ts'
@@ -59,7 +60,7 @@ export async function changeFeed(request: NosqlRequest): Promise<NosqlResponse> 
   const mode = modes[headerOf(request, 'a-im')!.trim().toLowerCase()]
   // INFERRED.
   if (mode === undefined) malformed("The value specified for the header 'A-IM' is invalid.")
-  const container = await request.service.engine.requireContainer(request.path[1]!, request.path[3]!)
+  const container = await requireContainer(request)
   const view = viewOf(container)
   const feed: Feed = { request, view, mode, range: rangeOf(request, view) }
   const begin = await beginning(feed)
@@ -73,14 +74,14 @@ function scopeOf({ view, mode, range }: Feed): string {
 
 async function beginning(feed: Feed): Promise<Bookmark> {
   const { request, view, mode } = feed
-  const { store } = request.service.engine
+  const { engine } = request.service
   const { record } = view
   if (mode === 'all' && record.logSeconds === null) {
     // INFERRED text. That it needs a retention is the service's rule.
     malformed('The container has no change feed policy with a retention: all versions and deletes are not kept.')
   }
   const etag = headerOf(request, 'if-none-match')
-  if (etag === '*') return { position: await (mode === 'latest' ? store.changesNow(record) : store.logNow(record)) }
+  if (etag === '*') return { position: await (mode === 'latest' ? engine.changesNow(record) : engine.logNow(record)) }
   if (etag !== undefined) {
     const token = etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag
     return decodeContinuation(request.service.key, scopeOf(feed), token) as Bookmark
@@ -88,7 +89,7 @@ async function beginning(feed: Feed): Promise<Bookmark> {
   if (mode === 'all') throw outsideRetention()
   const since = parseSince(headerOf(request, 'if-modified-since'))
   if (since === undefined) return { position: '0' }
-  return { position: await store.changesSince(record, toEpochSeconds(since)), since }
+  return { position: await engine.changesSince(record, toEpochSeconds(since)), since }
 }
 
 function parseSince(header: string | undefined): number | undefined {

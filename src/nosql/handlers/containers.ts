@@ -13,6 +13,8 @@ import { uniqueIndexes } from '../definitions/indexed-paths.ts'
 import { toPartitionKeyDefinition } from '../definitions/partition-key-policy.ts'
 import { viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
+import { requireContainer, requireOwner } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
@@ -38,8 +40,8 @@ export function containerResource(container: ContainerRecord): object {
 
 async function containersOf(request: NosqlRequest) {
   const { engine } = request.service
-  const database = await engine.requireOwner(request.path[1]!)
-  const all = (await engine.store.containers(database)).filter(({ encoding }) => encoding === 'json')
+  const database = await requireOwner(request)
+  const all = (await engine.catalog.containers(database)).filter(({ encoding }) => encoding === 'json')
   const resources = all.map(container => ({ number: container.number, resource: containerResource(container) }))
   return { database, resources }
 }
@@ -60,9 +62,9 @@ export async function postContainer(request: NosqlRequest): Promise<NosqlRespons
     )
   }
   const { engine } = request.service
-  const database = await engine.requireOwner(request.path[1]!)
+  const database = await requireOwner(request)
   const definition = parseContainerDefinition(jsonBody(request), definitionContext(request))
-  const container = await engine.createContainer(database, {
+  const container = await engine.catalog.createContainer(database, {
     id: definition.id,
     definition,
     partitionKey: toPartitionKeyDefinition(definition.partitionKey),
@@ -71,6 +73,7 @@ export async function postContainer(request: NosqlRequest): Promise<NosqlRespons
     logSeconds: logSeconds(definition),
     declaredIndexes: uniqueIndexes(definition),
   })
+  if (container === undefined) throw outcomeError('nameTaken')
   await engine.indexes.declare(container)
   return answer(request, 201, container, catalogWriteRu)
 }
@@ -82,7 +85,7 @@ export async function readContainer(request: NosqlRequest): Promise<NosqlRespons
 export async function replaceContainer(request: NosqlRequest): Promise<NosqlResponse> {
   const input = jsonBody(request)
   const container = await requireContainer(request)
-  const changed = await request.service.engine.changeContainer(container, current => {
+  const changed = await request.service.engine.catalog.changeContainer(container, current => {
     checkIfMatch(request, current)
     const definition = replaceContainerDefinition(
       current.definition as ContainerDefinition,
@@ -91,6 +94,7 @@ export async function replaceContainer(request: NosqlRequest): Promise<NosqlResp
     )
     return { definition, defaultTtl: definition.defaultTtl ?? null, logSeconds: logSeconds(definition) }
   })
+  if (changed === undefined) throw outcomeError('missing')
   await request.service.engine.indexes.declare(changed)
   return answer(request, 200, changed, catalogWriteRu)
 }
@@ -99,13 +103,9 @@ export async function deleteContainer(request: NosqlRequest): Promise<NosqlRespo
   const container = await requireContainer(request)
   checkIfMatch(request, container)
   const { engine } = request.service
-  await engine.deleteContainer(container)
+  if (!(await engine.catalog.deleteContainer(container))) throw outcomeError('missing')
   await deleteScripts(engine, viewOf(container))
   return { status: 204, chargeRu: catalogWriteRu }
-}
-
-async function requireContainer({ service, path }: NosqlRequest): Promise<ContainerRecord> {
-  return service.engine.requireContainer(path[1]!, path[3]!)
 }
 
 function checkIfMatch(request: NosqlRequest, container: ContainerRecord): void {
@@ -138,7 +138,7 @@ async function answer(
 
 /** Sizes are in KB. The limits are those of a 10 GB container, which clients' tests expect. */
 async function quotaHeaders(request: NosqlRequest, container: ContainerRecord): Promise<string> {
-  const { living } = await request.service.engine.ttlStatus(container)
+  const { living } = await request.service.engine.reports.ttlStatus(container)
   return (
     header(
       'x-ms-resource-quota',

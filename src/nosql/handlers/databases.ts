@@ -7,6 +7,8 @@ import { parseResourceId } from '../definitions/resource-name.ts'
 import { parseThroughput } from '../definitions/throughput.ts'
 import { viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
+import { requireDatabase } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
@@ -28,7 +30,7 @@ export function databaseResource(database: DatabaseRecord): object {
 }
 
 async function databases(request: NosqlRequest) {
-  const all = await request.service.engine.databases()
+  const all = await request.service.engine.catalog.databases()
   return all.map(database => ({ number: database.number, resource: databaseResource(database) }))
 }
 
@@ -41,19 +43,21 @@ export async function postDatabase(request: NosqlRequest): Promise<NosqlResponse
     return definitionFeed(request, 'Databases', '', await queryDefinitions(request, await databases(request)))
   }
   const id = parseResourceId(readObject(jsonBody(request), 'database').id)
-  const database = await request.service.engine.createDatabase(id, requestedThroughput(request) ?? null)
+  const { catalog } = request.service.engine
+  const database = await catalog.createDatabase(id, requestedThroughput(request) ?? null)
+  if (database === undefined) throw outcomeError('nameTaken')
   return answer(201, database, catalogWriteRu)
 }
 
 export async function readDatabase(request: NosqlRequest): Promise<NosqlResponse> {
-  return answer(200, await request.service.engine.requireDatabase(request.path[1]!), catalogReadRu)
+  return answer(200, await requireDatabase(request), catalogReadRu)
 }
 
 export async function deleteDatabase(request: NosqlRequest): Promise<NosqlResponse> {
   const { engine } = request.service
-  const database = await engine.requireDatabase(request.path[1]!)
-  const containers = await engine.store.containers(database)
-  await engine.deleteDatabase(database)
+  const database = await requireDatabase(request)
+  const containers = await engine.catalog.containers(database)
+  if (!(await engine.catalog.deleteDatabase(database))) throw outcomeError('missing')
   for (const container of containers) await deleteScripts(engine, viewOf(container))
   await deleteUsers(engine, database)
   return { status: 204, chargeRu: catalogWriteRu }

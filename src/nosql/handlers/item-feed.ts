@@ -19,13 +19,12 @@ import {
 import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
+import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 
 export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container =>
-    feedOfItems(request, container),
-  )
+  return andThen(requireContainer(request), container => feedOfItems(request, container))
 }
 
 /** Joins the bodies as they are stored. */

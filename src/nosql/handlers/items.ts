@@ -14,29 +14,27 @@ import {
   sessionHeader,
   viewOf,
 } from '../http/container-view.ts'
+import { requireContainer } from '../http/named-resource.ts'
+import { checkWritten, outcomeError, refusalError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { itemDraft } from '../items/item-body.ts'
 import { parseItem } from '../items/item-bytes.ts'
 import { patchOperation, stepOf } from '../items/item-operation.ts'
-import { refusalError } from '../items/outcome-error.ts'
 import { parsePatch } from '../items/patch.ts'
 import { decodeJson } from '../json/parse-json.ts'
 import { postBatch } from './batch.ts'
 import { planQuery, queryItems } from './query.ts'
 import { hasTriggers, writeWithTriggers } from './triggered-write.ts'
 
-function containerOf({ service, path }: NosqlRequest): MaybePromise<ContainerRecord> {
-  return service.engine.requireContainer(path[1]!, path[3]!)
-}
-
 export function readItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(containerOf(request), container => {
+  return andThen(requireContainer(request), container => {
     const view = viewOf(container)
     const { headers } = request
     const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
-    return andThen(request.service.engine.readItem(container, key), ({ item, chargeRu, version }) => {
+    return andThen(request.service.engine.findItem(container, key), ({ item, chargeRu, version }) => {
+      if (item === undefined) throw outcomeError('missing', chargeRu)
       const etag = `"${etagOf(container.rid, item.version)}"`
       const common = itemHeaders(view, key, version, etag)
       const known = headers['if-none-match']
@@ -48,16 +46,16 @@ export function readItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
 
 export function postItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   if (hasFlag(request, 'x-ms-cosmos-is-query-plan-request')) return planQuery(request)
-  if (isQuery(request)) return andThen(containerOf(request), container => queryItems(request, container))
+  if (isQuery(request)) return andThen(requireContainer(request), container => queryItems(request, container))
   if (hasFlag(request, 'x-ms-cosmos-is-batch-request')) {
-    return andThen(containerOf(request), container => postBatch(request, container))
+    return andThen(requireContainer(request), container => postBatch(request, container))
   }
   const kind = hasFlag(request, 'x-ms-documentdb-is-upsert') ? 'upsert' : 'create'
-  return andThen(containerOf(request), container => writeItem(request, container, kind))
+  return andThen(requireContainer(request), container => writeItem(request, container, kind))
 }
 
 export function replaceItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(containerOf(request), container => writeItem(request, container, 'replace'))
+  return andThen(requireContainer(request), container => writeItem(request, container, 'replace'))
 }
 
 async function writeItem(
@@ -81,9 +79,10 @@ async function writeItem(
     { kind, key, ifVersion, draft: itemDraft(view, body), ttl: body.ttl },
     body.bytes,
   )
+  checkWritten(written.outcome, written.chargeRu)
   const item = written.item!
   return {
-    status: written.isNew ? 201 : 200,
+    status: written.outcome === 'created' ? 201 : 200,
     body: wantsNothing(request) ? undefined : textOf(item.body),
     chargeRu: written.chargeRu,
     headers: itemHeaders(view, key, written.version, `"${etagOf(container.rid, item.version)}"`),
@@ -91,7 +90,7 @@ async function writeItem(
 }
 
 export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(containerOf(request), async container => {
+  return andThen(requireContainer(request), async container => {
     const { engine, strict } = request.service
     if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
     const view = viewOf(container)
@@ -113,12 +112,13 @@ export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
 }
 
 export function deleteItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  return andThen(containerOf(request), async container => {
+  return andThen(requireContainer(request), async container => {
     if (hasTriggers(request)) return writeWithTriggers(request, container, 'delete')
     const view = viewOf(container)
     const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
     const write = { kind: 'delete', key, ifVersion: expectedVersion(request, container) } as const
-    const { chargeRu, version } = await request.service.engine.writeItem(container, write, 0)
+    const { outcome, chargeRu, version } = await request.service.engine.writeItem(container, write, 0)
+    checkWritten(outcome, chargeRu)
     return { status: 204, chargeRu, headers: itemHeaders(view, key, version) }
   })
 }

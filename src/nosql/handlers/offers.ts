@@ -1,6 +1,5 @@
 /** /offers: provisioned throughput, manual and autoscale. */
 
-import { RequestError } from '../../base/error.ts'
 import { throughputMin } from '../../base/limits.ts'
 import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
@@ -9,6 +8,7 @@ import { readObject } from '../definitions/definition-input.ts'
 import { autoscaleThroughput, checkThroughput } from '../definitions/throughput.ts'
 import { viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf, offerRid } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
@@ -45,14 +45,14 @@ function contentOf(throughput: Throughput): object {
 }
 
 async function owners(request: NosqlRequest): Promise<Owner[]> {
-  const { store } = request.service.engine
+  const { catalog } = request.service.engine
   const found: Owner[] = []
   const add = (owner: DatabaseRecord | ContainerRecord) => {
     if (owner.throughput !== null) found.push(owner as Owner)
   }
-  for (const database of await store.databases()) {
+  for (const database of await catalog.databases()) {
     add(database)
-    for (const container of await store.containers(database)) add(container)
+    for (const container of await catalog.containers(database)) add(container)
   }
   return found
 }
@@ -75,15 +75,15 @@ export async function readOffer(request: NosqlRequest): Promise<NosqlResponse> {
 
 export async function replaceOffer(request: NosqlRequest): Promise<NosqlResponse> {
   const throughput = parseOffer(jsonBody(request))
-  await request.service.engine.changeThroughput(await requireOwner(request), throughput)
+  const isChanged = await request.service.engine.catalog.changeThroughput(await requireOwner(request), throughput)
+  if (!isChanged) throw outcomeError('missing')
   return answer(await requireOwner(request), catalogWriteRu)
 }
 
 async function requireOwner(request: NosqlRequest): Promise<Owner> {
   const wanted = request.path[1]!
   const owner = (await owners(request)).find(candidate => offerRid(candidate) === wanted)
-  if (owner === undefined)
-    throw new RequestError('not_found', 'Entity with the specified id does not exist in the system.')
+  if (owner === undefined) throw outcomeError('missing')
   return owner
 }
 

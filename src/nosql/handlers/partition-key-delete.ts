@@ -15,6 +15,7 @@ import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Step } from '../../store/writing.ts'
 import { deleteRu } from '../../units/cost.ts'
 import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
+import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 
@@ -29,7 +30,7 @@ export async function postOperation(request: NosqlRequest): Promise<NosqlRespons
     throw new RequestError('not_found', 'The requested resource does not exist: no such operation.')
   }
   const { engine } = request.service
-  const container = await engine.requireContainer(request.path[1]!, request.path[3]!)
+  const container = await requireContainer(request)
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   const range = {
@@ -41,7 +42,7 @@ export async function postOperation(request: NosqlRequest): Promise<NosqlRespons
   let chargeRu = 0
   let version: number
   do {
-    const found = await engine.store.scan(container, { ...range, after }, page)
+    const found = await engine.uncharged.scan(container, { ...range, after }, page)
     const steps = found.items.map(item => deletion(container, item))
     const deletesRu = steps.length * deleteRu
     chargeRu += deletesRu

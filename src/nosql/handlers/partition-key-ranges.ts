@@ -3,13 +3,13 @@
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { catalogReadRu } from '../../units/cost.ts'
 import { viewOf } from '../http/container-view.ts'
+import { requireContainer } from '../http/named-resource.ts'
 import type { NosqlRequest } from '../http/request.ts'
 import { etagOf } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 
 export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  const [, database, , id] = request.path
-  return andThen(request.service.engine.requireContainer(database!, id!), container => {
+  return andThen(requireContainer(request), container => {
     const view = viewOf(container)
     // The ranges never change after creation, so neither does their etag.
     const etag = `"${etagOf(container.rid, 1)}"`

@@ -33,6 +33,7 @@ import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
 import { CrossPartitionError } from '../http/error-map.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
+import { requireContainer } from '../http/named-resource.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { withFunctions } from '../scripts/query-functions.ts'
@@ -56,7 +57,7 @@ function parseQueryRequest(request: NosqlRequest): QueryRequest {
 /** Definitions are few and in memory. Rows keep their order and get new numbers for the pages of the feed. */
 export async function queryDefinitions(request: NosqlRequest, definitions: Definitions): Promise<Definitions> {
   const { prepared, parameters } = parseQueryRequest(request)
-  const momentMs = (await request.service.engine.store.moment()) * 1000
+  const momentMs = (await request.service.engine.moment()) * 1000
   const items = definitions.map(({ resource }) => resource as SqlValue)
   const rows = runQueryOver(prepared, { parameters, momentMs }, items)
   return rows.map((row, number) => ({ number, resource: row as object }))
@@ -64,7 +65,7 @@ export async function queryDefinitions(request: NosqlRequest, definitions: Defin
 
 export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   const query = parseQueryRequest(request)
-  return andThen(request.service.engine.requireContainer(request.path[1]!, request.path[3]!), container => {
+  return andThen(requireContainer(request), container => {
     const view = viewOf(container)
     checkSupportedFeatures(request, query)
     checkOrder(query, container)

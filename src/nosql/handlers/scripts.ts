@@ -5,10 +5,11 @@ import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { parseScript, type ScriptKind, scriptKinds } from '../definitions/script-definition.ts'
 import { type ContainerView, viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
+import { requireContainer } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
 import { versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { outcomeError } from '../items/outcome-error.ts'
 import { openScripts } from '../scripts/script-store.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
 import { queryDefinitions } from './query.ts'
@@ -19,9 +20,10 @@ interface Opened {
   readonly scripts: SystemResources
 }
 
-async function open({ service, path }: NosqlRequest): Promise<Opened> {
+async function open(request: NosqlRequest): Promise<Opened> {
+  const { service, path } = request
   const kind = path[4] as ScriptKind
-  const view = viewOf(await service.engine.requireContainer(path[1]!, path[3]!))
+  const view = viewOf(await requireContainer(request))
   return { view, kind, scripts: await openScripts(service.engine, view, kind) }
 }
 

@@ -4,9 +4,10 @@ import { requestBytesMax } from '../../base/limits.ts'
 import { catalogReadRu } from '../../units/cost.ts'
 import { invalidInput } from '../definitions/definition-input.ts'
 import { requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
+import { requireContainer } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, logHeader, type NosqlResponse } from '../http/response.ts'
-import { outcomeError } from '../items/outcome-error.ts'
 import { decodeJson, parseJson } from '../json/parse-json.ts'
 import { inTransaction, scriptRun } from '../scripts/script-run.ts'
 import { findScript } from '../scripts/script-store.ts'
@@ -14,7 +15,7 @@ import { findScript } from '../scripts/script-store.ts'
 export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
   const { service, path } = request
   const { engine, scripts: runner } = service
-  const container = await engine.requireContainer(path[1]!, path[3]!)
+  const container = await requireContainer(request)
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   const args = parseArguments(request)

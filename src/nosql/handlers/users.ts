@@ -8,10 +8,11 @@ import { issueToken } from '../access/resource-token.ts'
 import { fieldOf, invalidInput, malformed, readObject, readString } from '../definitions/definition-input.ts'
 import { parseResourceId } from '../definitions/resource-name.ts'
 import { definitionFeed } from '../http/feed.ts'
+import { requireOwner } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest, parsePath } from '../http/request.ts'
 import { databaseRid, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { outcomeError } from '../items/outcome-error.ts'
 import type { StoredResource, SystemResources } from '../scripts/system-resources.ts'
 import { openPermissions, openUsers, type User } from '../scripts/user-store.ts'
 import { queryDefinitions } from './query.ts'
@@ -39,9 +40,9 @@ interface Kind {
   afterDelete(request: NosqlRequest, deleted: StoredResource): Promise<void>
 }
 
-async function openUsersOf({ service, path }: NosqlRequest) {
-  const database = await service.engine.requireOwner(path[1]!)
-  return { resources: await openUsers(service.engine, database), ownerRid: databaseRid(database) }
+async function openUsersOf(request: NosqlRequest) {
+  const database = await requireOwner(request)
+  return { resources: await openUsers(request.service.engine, database), ownerRid: databaseRid(database) }
 }
 
 const users: Kind = {

@@ -7,9 +7,9 @@ import { canonicalPartitionKey, extractPartitionKey } from '../../document/parti
 import type { ItemKey } from '../../store/item.ts'
 import { parseItemTtl } from '../../ttl/lifespan.ts'
 import { type ContainerView, partitionKeyMismatch } from '../http/container-view.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { JsonTree } from '../json/json-tree.ts'
 import { type ItemBody, systemProperties } from './item-body.ts'
-import { outcomeError } from './outcome-error.ts'
 import { applyPatch, type Patch } from './patch.ts'
 import { meetsCondition, prepareCondition } from './patch-condition.ts'
 

@@ -46,7 +46,7 @@ export async function withFunctions<T>(
     }
     bodies.set(name, found.body)
   }
-  const moment = await service.engine.store.moment()
+  const moment = await service.engine.moment()
   using session = await service.functions.open({ bodies, epochMs: moment * 1000 })
   return await run((name, values) => session.call(name, values as never) as SqlValue)
 }

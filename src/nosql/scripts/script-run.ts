@@ -26,7 +26,7 @@ export async function inTransaction<T>(
   work: (transaction: ScriptTransaction) => Promise<T>,
 ): Promise<Committed<T>> {
   for (let attempt = 1; attempt <= scriptAttemptsMax; attempt++) {
-    using at = await engine.store.view(view.record)
+    using at = await engine.view(view.record)
     const transaction = new ScriptTransaction(engine, view, components, at)
     const result = await work(transaction)
     try {

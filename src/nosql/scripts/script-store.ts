@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { type Script, type ScriptKind, scriptKinds } from '../definitions/script-definition.ts'
 import type { ContainerView } from '../http/container-view.ts'
 import { scriptRid } from '../http/resource-id.ts'
-import { hasSystemResources, SystemResources } from './system-resources.ts'
+import { SystemResources } from './system-resources.ts'
 
 export function openScripts(engine: Engine, view: ContainerView, kind: ScriptKind): Promise<SystemResources> {
   const { rid, self, record } = view
@@ -28,6 +28,6 @@ export async function findScript(
 
 /** Deletes the scripts of a deleted container. */
 export async function deleteScripts(engine: Engine, view: ContainerView): Promise<void> {
-  if (!(await hasSystemResources(engine))) return
+  if (!(await engine.systemItems.hasContainers())) return
   for (const kind of Object.keys(scriptKinds) as ScriptKind[]) await (await openScripts(engine, view, kind)).deleteAll()
 }

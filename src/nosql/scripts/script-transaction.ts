@@ -25,9 +25,9 @@ import type { ScanRange } from '../../store/reading.ts'
 import type { ItemChange, Step } from '../../store/writing.ts'
 import { deleteRu, readRu, writeRu } from '../../units/cost.ts'
 import { type ContainerView, checkPartitionKey } from '../http/container-view.ts'
+import { outcomeError, refusalError } from '../http/outcome-error.ts'
 import { etagOf, itemNames, itemRid } from '../http/resource-id.ts'
 import { type ItemBody, itemDraft } from '../items/item-body.ts'
-import { outcomeError, refusalError } from '../items/outcome-error.ts'
 
 /** Most characters of items that one run of a script may write: twice as many as may wait in calls. */
 const scriptWritesCharsMax = 32 * MiB
@@ -159,7 +159,7 @@ export class ScriptTransaction {
     const { record } = this.#view
     const size = { itemsMax, bytesMax: scanBytesMax }
     const range = { ...this.range, after: this.keyOf(after), at: this.#at }
-    const { items, last } = await this.#engine.store.scan(record, range, size)
+    const { items, last } = await this.#engine.uncharged.scan(record, range, size)
     const stored = items.flatMap(({ key, ...item }) => (this.#tracked.has(key.id) ? [] : [this.#stored(key.id, item)]))
     // Includes the script's own writes up to the last id that the store returned.
     const isWithin = (id: string) => compareIds(id, after) > 0 && (last === undefined || compareIds(id, last.id) <= 0)
@@ -202,7 +202,7 @@ export class ScriptTransaction {
     const entries = [...this.#tracked]
     const { record } = this.#view
     if (entries.length === 0) {
-      this.#engine.ledger.charge(record, this.chargeRu)
+      this.#engine.charge(record, this.chargeRu)
       return new Map()
     }
     const steps = entries.map(([id, tracked]): Step => {
@@ -237,7 +237,7 @@ export class ScriptTransaction {
   async #track(id: string): Promise<TrackedItem> {
     const known = this.#tracked.get(id)
     if (known !== undefined) return known
-    const { item } = await this.#engine.store.read(this.#view.record, this.keyOf(id), this.#at)
+    const { item } = await this.#engine.uncharged.read(this.#view.record, this.keyOf(id), this.#at)
     const tracked: TrackedItem = { found: item, now: untouched }
     this.#tracked.set(id, tracked)
     return tracked

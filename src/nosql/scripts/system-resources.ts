@@ -6,16 +6,13 @@
  * never sees leftovers.
  */
 
-import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
-import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
-import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey, StoredItem, TextDraft } from '../../store/item.ts'
+import { checkWritten, outcomeError, refusalError } from '../http/outcome-error.ts'
 import { etagOf } from '../http/resource-id.ts'
-import { outcomeError, refusalError } from '../items/outcome-error.ts'
 
 export interface StoredResource {
   readonly sequence: number
@@ -51,7 +48,7 @@ export class SystemResources {
   }
 
   static async open(engine: Engine, name: string, shape: ResourceShape): Promise<SystemResources> {
-    return new SystemResources(engine, await engine.systemContainer(name, null), shape)
+    return new SystemResources(engine, await engine.systemItems.container(name, null), shape)
   }
 
   /** The number that etags are made of. */
@@ -60,24 +57,12 @@ export class SystemResources {
   }
 
   async list(): Promise<StoredResource[]> {
-    const { owner } = this.#shape
-    const range = {
-      ...effectivePartitionKeyPrefixRange(this.#container.partitionKey, [owner]),
-      pk: canonicalPartitionKey([owner]),
-    }
-    const found: StoredResource[] = []
-    let after: ItemKey | undefined
-    do {
-      const size = { itemsMax: pageItemsMax, bytesMax: pageBytesMax }
-      const page = await this.#engine.store.scan(this.#container, { ...range, after }, size)
-      found.push(...page.items.map(item => this.#stored(item)))
-      after = page.last
-    } while (after !== undefined)
-    return found.sort((one, other) => one.sequence - other.sequence)
+    const items = await this.#engine.systemItems.list(this.#container, this.#shape.owner)
+    return items.map(item => this.#stored(item)).sort((one, other) => one.sequence - other.sequence)
   }
 
   async find(id: string): Promise<StoredResource | undefined> {
-    const { item } = await this.#engine.store.read(this.#container, this.#key(id))
+    const item = await this.#engine.systemItems.find(this.#container, this.#key(id))
     return item === undefined ? undefined : this.#stored(item)
   }
 
@@ -88,8 +73,8 @@ export class SystemResources {
   ): Promise<StoredResource & { readonly isNew: boolean }> {
     const draft = this.#draft(resource)
     const write = { kind, key: this.#key(resource.id), ifVersion, draft, ttl: undefined } as const
-    const { outcome, item } = await this.#engine.store.write(this.#container, write)
-    if (outcome === 'exists' || outcome === 'missing' || outcome === 'changed') throw outcomeError(outcome)
+    const { outcome, item } = await this.#engine.systemItems.write(this.#container, write)
+    checkWritten(outcome)
     return { ...this.#stored(item!), isNew: outcome === 'created' }
   }
 
@@ -99,7 +84,7 @@ export class SystemResources {
     if (found === undefined) throw outcomeError('missing')
     const { _rid } = JSON.parse(found.text) as { _rid: string }
     const container = this.#container
-    const { steps, refusal } = await this.#engine.store.transact([
+    const { steps, refusal } = await this.#engine.systemItems.transact([
       { container, key: this.#key(id), decide: () => ({ kind: 'delete', ifVersion }) },
       {
         container,
@@ -113,8 +98,8 @@ export class SystemResources {
 
   async delete(id: string, ifVersion: number | undefined): Promise<void> {
     const write = { kind: 'delete', key: this.#key(id), ifVersion } as const
-    const { outcome } = await this.#engine.store.write(this.#container, write)
-    if (outcome === 'missing' || outcome === 'changed') throw outcomeError(outcome)
+    const { outcome } = await this.#engine.systemItems.write(this.#container, write)
+    checkWritten(outcome)
   }
 
   /** Called when the owner was deleted. */
@@ -145,9 +130,4 @@ export class SystemResources {
       stamps: [rid, rid, etag, { name: 'ts', print: String }],
     }
   }
-}
-
-/** Whether any system container exists. Avoids creating one just to find it empty. */
-export async function hasSystemResources(engine: Engine): Promise<boolean> {
-  return (await engine.store.databases()).length > (await engine.databases()).length
 }

@@ -3,7 +3,7 @@
 import type { Engine } from '../../engine/engine.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'
 import { databaseRid, permissionRid, userRid } from '../http/resource-id.ts'
-import { hasSystemResources, SystemResources } from './system-resources.ts'
+import { SystemResources } from './system-resources.ts'
 
 export interface User {
   readonly id: string
@@ -31,7 +31,7 @@ export function openPermissions(engine: Engine, { _rid, _self }: User): Promise<
 
 /** What a deleted database leaves behind. */
 export async function deleteUsers(engine: Engine, database: DatabaseRecord): Promise<void> {
-  if (!(await hasSystemResources(engine))) return
+  if (!(await engine.systemItems.hasContainers())) return
   const users = await openUsers(engine, database)
   for (const { text } of await users.list()) await (await openPermissions(engine, JSON.parse(text) as User)).deleteAll()
   await users.deleteAll()

@@ -95,6 +95,8 @@ test('A collection of the Mongo API is not a container, but its name is taken', 
   assert.equal(text, ownerMissing)
   const body = { id: 'c', partitionKey: { paths: ['/pk'], kind: 'Hash' } }
   assert.deepEqual(await refusal({ method: 'POST', path: `/dbs/${id}/colls`, body }, 409), [nameTaken, 0])
+  await assert.rejects(server.db.ttl.explain(id, 'c', { id: '1', partitionKey: 'a' }), { message: ownerMissing })
+  assert.equal((await server.db.ttl.status(id, 'c')).living, 0)
 })
 
 test('The admin API and the library report an unknown database or container with the same text', async () => {

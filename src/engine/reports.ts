@@ -1,0 +1,86 @@
+/** What can be said about a container and the life and death in it, without reading its items. */
+
+import { scanBytesMax, scanItemsMax } from '../base/limits.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey } from '../store/item.ts'
+import type { Store } from '../store/port.ts'
+import { wholeRange } from '../store/reading.ts'
+import { hasDead } from '../ttl/any-dead.ts'
+import { livingAt } from '../ttl/living.ts'
+import type { Purger } from '../ttl/purger.ts'
+import {
+  type Explanation,
+  explain,
+  type Forecast,
+  forecast,
+  type Preview,
+  preview,
+  type TtlStatus,
+  ttlStatus,
+} from '../ttl/report.ts'
+
+export type ContainerStatus = TtlStatus & { readonly purged: number; readonly paused: boolean }
+
+export class Reports {
+  readonly #store: Store
+  readonly #purger: Purger
+
+  constructor(store: Store, purger: Purger) {
+    this.#store = store
+    this.#purger = purger
+  }
+
+  async ttlStatus(container: ContainerRecord): Promise<ContainerStatus> {
+    const status = await ttlStatus(this.#store, container)
+    return { ...status, purged: this.#purger.purged(container), paused: this.#purger.isPaused }
+  }
+
+  /** How many items will die when, in so many buckets of a window from now on. */
+  forecast(
+    container: ContainerRecord,
+    window: { readonly windowSeconds: number; readonly bucketCount: number },
+  ): Promise<Forecast> {
+    return forecast(this.#store, container, window)
+  }
+
+  /** Why an item is alive or dead. */
+  explain(container: ContainerRecord, key: ItemKey): Promise<Explanation> {
+    return explain(this.#store, container, key)
+  }
+
+  /** What another default time to live would do. Nothing is changed. */
+  preview(container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
+    return preview(this.#store, container, defaultTtl)
+  }
+
+  /** The newest version in the container. */
+  newestVersion(container: ContainerRecord): MaybePromise<number> {
+    return andThen(this.#store.census(container), ({ version }) => version)
+  }
+
+  /**
+   * Counts living items. If nobody is dead, the row count is the answer. Otherwise it is rows minus dead. A
+   * sweep or a write between these two reads makes them inconsistent; then the items are counted one by one.
+   */
+  async countLiving(container: ContainerRecord): Promise<number> {
+    const now = livingAt(container.policy, await this.#store.moment())
+    const before = await this.#store.census(container)
+    if (!hasDead(before, now)) return before.rows
+    const { living } = await ttlStatus(this.#store, container)
+    const { rows, version } = await this.#store.census(container)
+    return rows === before.rows && version === before.version ? living : this.#countOneByOne(container)
+  }
+
+  async #countOneByOne(container: ContainerRecord): Promise<number> {
+    const size = { itemsMax: scanItemsMax, bytesMax: scanBytesMax }
+    let count = 0
+    let after: ItemKey | undefined
+    do {
+      const page = await this.#store.scan(container, { ...wholeRange, after }, size)
+      count += page.items.length
+      after = page.last
+    } while (after !== undefined)
+    return count
+  }
+}
