@@ -36,21 +36,31 @@ export interface TextDraft {
 export interface StampGap {
   readonly name: StampName
   readonly print: (value: number) => string
-  /** What `print` does, as data: a store that prints in SQL needs no second round trip then. */
+  /**
+   * What `print` does, as data. A store that knows this form can print the stamp where it stores the item,
+   * and saves a round trip. One that does not know it calls `print`.
+   */
   readonly form?: StampForm
 }
 
-/** The number behind a text that is always the same. */
+/** A text that is always the same, then the number. */
 export interface StampForm {
   readonly before: string
-  /**
-   * Twelve hexadecimal digits or more; `base64` of `bytesBefore` and the number, eight bytes little endian,
-   * `-` for `/`.
-   */
-  readonly number: 'decimal' | 'hexadecimal' | 'base64'
-  /** Two bytes in hexadecimal. */
-  readonly bytesBefore?: string
+  readonly number: NumberForm
 }
+
+/** How a number is printed. */
+export type NumberForm =
+  | 'decimal'
+  /** Lower case, padded with zeros to at least so many digits. */
+  | { readonly kind: 'hexadecimal'; readonly digitsMin: number }
+  /** Base64 of some bytes (given in hexadecimal) and the number as eight bytes, little endian. */
+  | {
+      readonly kind: 'base64'
+      readonly bytesBefore: string
+      /** Stands for each `/`. */
+      readonly slash: string
+    }
 
 export interface StoredItem extends Stamp {
   /** The item's own deadline, `neverDeadline`, or `null` when it inherits. */

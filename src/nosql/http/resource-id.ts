@@ -47,7 +47,7 @@ export function itemRid(container: ContainerRecord, sequence: number): string {
  */
 export function itemRidForm(container: ContainerRecord): StampForm {
   itemRid(container, 0)
-  return { before: encode(6), number: 'base64', bytesBefore: scratch.toString('hex', 6, 8) }
+  return { before: encode(6), number: { kind: 'base64', bytesBefore: scratch.toString('hex', 6, 8), slash: '-' } }
 }
 
 /** Like an item's, with a marker of its kind in the highest byte. */
@@ -92,8 +92,10 @@ let etagRid = -1
 let etagStart = ''
 
 export function etagForm(rid: number): StampForm {
-  return { before: etagOf(rid, 0).slice(0, -12), number: 'hexadecimal' }
+  return { before: etagOf(rid, 0).slice(0, -12), number: etagNumber }
 }
+
+const etagNumber = { kind: 'hexadecimal', digitsMin: 12 } as const
 
 /** Matches everything that looks like the `_rid` or the etag of an item of the container. */
 export function itemNames(container: ContainerRecord): RegExp {

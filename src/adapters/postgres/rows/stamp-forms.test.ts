@@ -21,6 +21,10 @@ test('a draft is taken apart into pieces and forms, or not at all', () => {
     '{"e":"00000001-0000-0000-0000-0000000000ff","t":7}',
   )
   assert.equal(openBody({ ...draft, stamps: [stamps[0]!, { name: 'ts', print: String }] }), undefined)
+  const unknown = { before: '', number: { kind: 'hexadecimal', digitsMin: 4 } } as const
+  assert.equal(openBody({ ...draft, stamps: [stamps[0]!, { ...stamps[1]!, form: unknown }] }), undefined)
+  const otherSlash = { before: '', number: { kind: 'base64', bytesBefore: '0102', slash: '_' } } as const
+  assert.equal(openBody({ ...draft, stamps: [stamps[0]!, { ...stamps[1]!, form: otherSlash }] }), undefined)
   const bytes = Uint8Array.of(1, 2)
   assert.deepEqual(openBody(bytes), { pieces: [null], forms: [], bytes: Buffer.from(bytes) })
 })

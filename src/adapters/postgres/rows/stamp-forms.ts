@@ -1,27 +1,31 @@
 /**
- * Bodies whose gaps PostgreSQL fills when it knows the stamps. In a gap stands a mark, a control character,
- * which no JSON has unescaped. What each mark stands for is told once for all bodies of a call, in letters:
+ * Bodies into which PostgreSQL fills the stamps. In each gap there is a mark: a control character, which JSON
+ * never has unescaped. What the marks mean is sent once for all bodies of a call, as short codes that the SQL
+ * function knows (`sql/write-rows.ts`):
  *
  *   d        decimal digits
- *   x        twelve hexadecimal digits, or as many as it takes
- *   bHHHH    base64 of the two bytes HHHH and the number as eight bytes, little endian, with `-` for `/`
+ *   x        hexadecimal digits, at least twelve
+ *   bHH…     base64 of the bytes HH… and the number as eight bytes, little endian, with `-` for `/`
  *
- * A body with a stamp of any other form, or with marks of its own, is filled by the gateway, which costs one
- * more round trip.
+ * A body with a stamp of any other form, or with such control characters of its own, is filled by the
+ * gateway. That costs one more round trip.
  */
 
 import type { Body } from '../../../document/body.ts'
-import type { Draft, StampForm, StampName } from '../../../store/item.ts'
+import type { Draft, NumberForm, StampName } from '../../../store/item.ts'
 
-function code({ number, bytesBefore = '' }: StampForm): string {
-  return { decimal: 'd', hexadecimal: 'x', base64: `b${bytesBefore}` }[number]
+/** undefined: PostgreSQL cannot print this form. */
+function codeOf(form: NumberForm): string | undefined {
+  if (form === 'decimal') return 'd'
+  if (form.kind === 'hexadecimal') return form.digitsMin === 12 ? 'x' : undefined
+  return form.slash === '-' ? `b${form.bytesBefore}` : undefined
 }
 
 const letters: Record<StampName, string> = { sequence: 's', version: 'v', ts: 't' }
 
 /**
- * A body for PostgreSQL to fill: texts with a stamp between two of them, named by its letter and its form; or
- * bytes.
+ * A body for PostgreSQL to fill: pieces of text with a stamp between each two of them, or bytes. `forms` has
+ * the stamps: the letter of a name, then a code.
  */
 export interface OpenBody {
   readonly pieces: readonly (string | null)[]
@@ -31,26 +35,27 @@ export interface OpenBody {
 
 export const noBody: OpenBody = { pieces: [null], forms: [], bytes: null }
 
-/** Before the tabulator, which JSON may have between its values. */
+/** The characters 2 to 8. The next is the tab, which JSON may have between its values. */
 const marksMax = 7
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are.
 const mark = /[\x01-\x08]/
 
-/** undefined: a stamp is printed in a way of its own, or what would be a mark is in the text. */
+/** undefined: PostgreSQL cannot print a stamp, or the text contains a character that would be a mark. */
 export function openBody(draft: Draft): OpenBody | undefined {
   if (draft instanceof Uint8Array) return closedBody(draft)
   if (draft.texts.some(text => mark.test(text))) return undefined
   const pieces = [...draft.texts]
   const forms: string[] = []
   for (const [index, { name, form }] of draft.stamps.entries()) {
-    if (form === undefined) return undefined
-    pieces[index] += form.before
-    forms.push(letters[name] + code(form))
+    const code = form && codeOf(form.number)
+    if (code === undefined) return undefined
+    pieces[index] += form!.before
+    forms.push(letters[name] + code)
   }
   return { pieces, forms, bytes: null }
 }
 
-/** Whether marks can be given to all gaps: there is one for sequences. */
+/** Whether there are enough marks for all gaps: one for sequences, seven for the rest. */
 export function canBeMarked(bodies: readonly OpenBody[]): boolean {
   const forms = new Set(bodies.flatMap(body => body.forms))
   return forms.size <= marksMax && [...forms].filter(isOfSequence).length <= 1
