@@ -65,6 +65,19 @@ test('imports go down only', () => {
   assert.deepEqual(upward, [])
 })
 
+test('edges reach the store through the engine only', () => {
+  const edges = ['src/nosql/', 'src/mongo/', 'src/admin/', 'src/index.ts', 'src/cli/']
+  const around: string[] = []
+  for (const path of code.filter(each => edges.some(edge => each.startsWith(edge)))) {
+    const targets = importsOf(path).filter(
+      target => target.startsWith('src/adapters/') || target === 'src/store/port.ts',
+    )
+    around.push(...targets.map(target => `${path} imports ${target}`))
+    if (/\bengine\.store\b/.test(sources.get(path)!)) around.push(`${path} mentions engine.store`)
+  }
+  assert.deepEqual(around, [])
+})
+
 test('no import cycles, neither between files nor between folders', () => {
   assert.deepEqual(cyclesIn(code, importsOf), [])
   // A folder is the files that lie directly in it: its sub-folders are folders of their own.
