@@ -18,6 +18,7 @@ import { bulk } from './workloads/bulk.ts'
 import { changeFeed } from './workloads/change-feed.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
+import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
 import { mongoFindIndexed } from './workloads/mongo-find-indexed.ts'
 import { mongoFindOne } from './workloads/mongo-find-one.ts'
 import { mongoInsertMany } from './workloads/mongo-insert-many.ts'
@@ -48,6 +49,7 @@ const WORKLOADS: readonly Workload[] = [
   mongoInsertMany,
   mongoScan,
   mongoFindIndexed,
+  mongoBesideQueries,
 ]
 
 function select(all: readonly Workload[], names: readonly string[]): readonly Workload[] {

@@ -3,7 +3,7 @@
  * do.
  */
 
-import { itemId } from '../../src/mongo/collections/document-key.ts'
+import { itemId } from '../../src/document/bson/document-id.ts'
 import { BareInserts, type BareRow } from '../bare-insert.ts'
 import { DOCUMENT_BYTES, DocumentStamp } from '../mongo-documents.ts'
 import { INSERT_CONNECTIONS, PER_MESSAGE, sampleReply } from '../mongo-fill.ts'

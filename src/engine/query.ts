@@ -19,16 +19,10 @@ import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
 import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
-import {
-  describeIndexes,
-  type MadePage,
-  makePage,
-  type PageRunner,
-  type PageTask,
-  type QueryStatement,
-} from '../query/page-task.ts'
+import { describeIndexes, type MadePage, makePage, type PageRunner, type PageTask } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../query/source.ts'
+import type { QueryStatement } from '../query/statement.ts'
 import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
@@ -51,18 +45,32 @@ export interface ItemQuery {
   readonly demands: Demands
   /** Made for the page's moment, which is all it may know of time. */
   readonly program: (moment: EpochSeconds) => Program
-  /** The same in words; undefined when it can only be run where it was made. */
-  readonly statement?: QueryStatement | undefined
+  /**
+   * The same in words, made when the page goes elsewhere; undefined when it can only be run where it was made.
+   */
+  readonly statement?: (() => QueryStatement) | undefined
+  /** What the range is when it is less than all of a container or of a partition key. */
+  readonly narrowed?: NarrowedRange | undefined
   /** Whether the container's policy lets a path be indexed. */
   readonly mayIndex: (path: IndexPath) => boolean
   /** Whether an index of the path was promised, to be made when the first query misses it. */
   readonly isPromised?: (path: IndexPath) => boolean
 }
 
+/** The page begins in the middle of the range, or the program stops before its end. */
+export interface NarrowedRange {
+  /** Nobody knows how many items are left. */
+  readonly isBounded: boolean
+  /** All of them pass the filter. */
+  readonly isWholeFilter: boolean
+}
+
 export interface QueryPageRequest {
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
+  /** Ends a page that takes long, with the signal's reason. */
+  readonly signal?: () => AbortSignal
 }
 
 export type QueriedPage = Page & {
@@ -122,8 +130,10 @@ async function planAndMake(
   const mayBeSmall = fitting.index !== undefined && !isBound(page.position, program)
   const partition = mayBeSmall ? await smallPartition(parts, container, query.range, at) : undefined
   const chosen = partition === undefined ? fitting : scan
-  const task: PageTask = { ...page, range: query.range, at, plan: { source: chosen.source, count: counted?.count } }
-  const made = await makeSomewhere(parts, container, query, { program, task, partition })
+  const { position, rowsMax, bytesMax } = page
+  const plan = { source: chosen.source, count: counted?.count }
+  const task: PageTask = { position, rowsMax, bytesMax, range: query.range, at, plan }
+  const made = await makeSomewhere(parts, container, query, { program, task, partition, signal: page.signal })
   if (made === 'stale') return 'stale'
 
   const { index, paths } = made.isCounted ? counted! : chosen
@@ -134,32 +144,40 @@ async function planAndMake(
   return { ...made, next, indexUse: { used: paths, wished } }
 }
 
+interface Making {
+  readonly program: Program
+  readonly task: PageTask
+  /** All items of a small partition, already read. */
+  readonly partition: ItemSource | undefined
+  readonly signal: (() => AbortSignal) | undefined
+}
+
 async function makeSomewhere(
   { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
-  { range, demands, statement }: ItemQuery,
-  { program, task, partition }: { program: Program; task: PageTask; partition: ItemSource | undefined },
+  { range, demands, statement, narrowed }: ItemQuery,
+  { program, task, partition, signal }: Making,
 ): Promise<MadePage | 'stale'> {
   const reader = readerOf(store, container)
   if (runner === undefined || statement === undefined || partition !== undefined) {
-    return makePage(reader, program, task, { source: partition })
-  }
-  const elsewhere = () => {
-    const { number, indexes } = container
-    return runner.run({ ...task, container: number, indexes: describeIndexes(indexes), statement })
+    return makePage(reader, program, task, { source: partition, signal })
   }
   const { largePartitions } = keeper
   const rows = () => andThen(store.census(container), census => census.rows)
-  const isLarge = range.pk !== undefined && largePartitions.has(container, range.pk)
-  const known = range.pk === undefined ? undefined : isLarge ? 'large' : 'unknown'
-  if (await isLong({ plan: task.plan, program, demands, rows, partition: known })) return elsewhere()
+  const isKnown = range.pk !== undefined && narrowed?.isBounded !== true && largePartitions.has(container, range.pk)
+  const known = range.pk === undefined ? undefined : isKnown ? 'large' : 'unknown'
+  const isUnfiltered = narrowed?.isWholeFilter
+  const isGone = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
   try {
-    return await makePage(reader, program, task, { slicesMax: inlineSlicesMax })
+    if (!isGone) return await makePage(reader, program, task, { slicesMax: inlineSlicesMax, signal })
   } catch (error) {
     if (!(error instanceof PageTooLong)) throw error
-    if (range.pk !== undefined && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
-    return elsewhere()
+    const isWholePartition = range.pk !== undefined && narrowed?.isBounded !== true
+    if (isWholePartition && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
   }
+  const { number, indexes } = container
+  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: statement() }
+  return runner.run(remote, signal?.())
 }
 
 /** Numbers of indexes are given again, so a position that travels says what its index is about. */

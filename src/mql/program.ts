@@ -1,12 +1,17 @@
 /**
- * Finding and counting as programs that pages can be made of (query/program.ts).
+ * Finding, counting and telling values apart as programs that pages can be made of (query/program.ts).
  *
  *   without a sort    documents in the order in which they are found
  *   with a sort       by sort key: the sort's key, then the document in the direction of the first component
  */
 
+import { isOutOfOrder, storedId } from '../document/bson/document-id.ts'
+import { BsonArray } from '../document/bson/value.ts'
+import { encodeDocument } from '../document/bson/writer.ts'
 import type { Program, SourceItem } from '../query/program.ts'
 import { tieOf } from '../query/sort-key.ts'
+import type { IdOrder } from '../query/statement.ts'
+import { DistinctValues } from './distinct.ts'
 import type { Matcher } from './filter/match.ts'
 import type { Sort } from './paths/sort-order.ts'
 import type { Projection } from './projection/projection.ts'
@@ -22,39 +27,50 @@ export interface FindQuery {
    * unless said.
    */
   readonly isTieReversed?: boolean | undefined
-  /** Whether nothing more is to be found from this document on, in the order of the source. */
-  readonly isBehind?: ((document: Uint8Array) => boolean) | undefined
+  /** Where documents are read in the order of their `_id`. */
+  readonly idOrder?: IdOrder | undefined
 }
 
 export function findProgram(query: FindQuery): Program {
-  const { matcher, sort, skip = 0, limit, projection, isBehind } = query
+  const { matcher, sort, skip = 0, limit, projection, idOrder } = query
   const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
   const row = rowMaker(matcher, projection)
   const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
   const order = sort ?? matcher.order
   if (order === undefined) {
     let isDone = false
+    let hasLostOrder = false
+    const isBehind = idOrder?.end === undefined ? undefined : behind(idOrder.end, idOrder.isReverse)
+    const mustBeOrdered = idOrder?.isWanted === true
     return {
       ...shape,
       order: 'source',
       accept: ({ document }, emit) => {
         const bytes = document as Uint8Array
         isDone = isBehind?.(bytes) === true
+        hasLostOrder = !isDone && mustBeOrdered && isOutOfOrder(bytes)
+        isDone ||= hasLostOrder
         if (!isDone && matcher.matches(bytes)) emit(row(bytes), undefined)
       },
       isDone: () => isDone,
+      hasLostOrder: () => hasLostOrder,
     }
   }
   const isReverse = query.isTieReversed ?? order.components[0]?.isDescending ?? order.isReversed
   return {
     ...shape,
     order: 'sortKey',
+    isOrderFree: true,
     accept: ({ document, sequence }, emit) => {
       const bytes = document as Uint8Array
       if (!matcher.matches(bytes)) return
       emit(row(bytes), Buffer.concat([order.keyOf(bytes), tieOf(sequence, 0, isReverse)]))
     },
   }
+}
+
+function behind(end: string, isReverse: boolean): (document: Uint8Array) => boolean {
+  return document => (isReverse ? storedId(document) <= end : storedId(document) >= end)
 }
 
 function rowMaker(matcher: Matcher, projection: Projection | undefined): (document: Uint8Array) => Uint8Array {
@@ -70,15 +86,20 @@ export interface CountQuery {
   readonly limit?: number
 }
 
+const oneRow = {
+  order: 'sortKey',
+  distinct: undefined,
+  isOrderFree: true,
+  prefersArrival: false,
+  first: 0,
+  end: Number.POSITIVE_INFINITY,
+} as const
+
 /** One row, which is the number. */
 export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINITY }: CountQuery): Program {
   let count = 0
   return {
-    order: 'sortKey',
-    distinct: undefined,
-    prefersArrival: false,
-    first: 0,
-    end: Number.POSITIVE_INFINITY,
+    ...oneRow,
     accept: ({ document }: SourceItem) => {
       if (matcher.matches(document as Uint8Array)) count += 1
     },
@@ -88,6 +109,25 @@ export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINI
     },
     finish: emit => {
       emit(Math.max(0, Math.min(count - skip, limit)), tieOf(0, 0, false))
+    },
+  }
+}
+
+export interface DistinctQuery {
+  readonly matcher: Matcher
+  readonly path: string
+}
+
+/** One row: a document with the values. */
+export function distinctProgram({ matcher, path }: DistinctQuery): Program {
+  const found = new DistinctValues(path)
+  return {
+    ...oneRow,
+    accept: ({ document }: SourceItem) => {
+      if (matcher.matches(document as Uint8Array)) found.add(document as Uint8Array)
+    },
+    finish: emit => {
+      emit(encodeDocument([['values', BsonArray.of(found.values())]]), tieOf(0, 0, false))
     },
   }
 }

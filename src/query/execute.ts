@@ -47,6 +47,8 @@ export interface PageRequest {
   readonly bytesMax: number
   /** A page that needs more slices is given up with `PageTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
+  /** Ends the page early, with the signal's reason. Asked for when a slice is over. */
+  readonly signal?: (() => AbortSignal) | undefined
 }
 
 export class PageTooLong extends Error {}
@@ -57,6 +59,8 @@ export interface Page {
   readonly next: PagePosition | undefined
   readonly version: number
   readonly statistics: PageStatistics
+  /** The rows are void (`Program.hasLostOrder`). */
+  readonly hasLostOrder?: true
 }
 
 export interface PageStatistics {
@@ -233,6 +237,7 @@ class PageUnderWay {
   async #turn(): Promise<void> {
     if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new PageTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
+    this.#request.signal?.().throwIfAborted()
     this.#sliceStartMs = machine.monotonicMs()
   }
 
@@ -241,6 +246,7 @@ class PageUnderWay {
       rows: this.#rows,
       next,
       version: this.#version,
+      ...(this.#request.program.hasLostOrder?.() === true && { hasLostOrder: true }),
       statistics: {
         itemsRead: this.#itemsRead,
         bytesRead: this.#bytesRead,

@@ -11,16 +11,10 @@ import type { ContainerReader, IndexRange, ScanRange } from '../store/reading.ts
 import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
-import { executePage, type Page, type PagePosition } from './execute.ts'
+import { executePage, type Page, type PagePosition, type PageRequest } from './execute.ts'
 import type { Program } from './program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from './source.ts'
-
-/** The text of a query, from which another thread makes the program again. */
-export interface QueryStatement {
-  readonly language: 'sql'
-  readonly text: string
-  readonly parameters: ReadonlyMap<string, unknown>
-}
+import type { QueryStatement } from './statement.ts'
 
 export interface PagePlan {
   readonly source: SourcePlan
@@ -52,8 +46,11 @@ export interface RemotePageTask extends PageTask {
 }
 
 export interface PageRunner {
-  /** `stale`: the container's indexes have changed since the plan was made. */
-  run(task: RemotePageTask): Promise<MadePage | 'stale'>
+  /**
+   * `stale`: the container's indexes are no longer those the plan was made for. The signal ends the work, with
+   * its reason.
+   */
+  run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'>
 }
 
 /** Everything about indexes that a plan depends on. */
@@ -71,7 +68,7 @@ export async function makePage(
   reader: ContainerReader,
   program: Program,
   task: PageTask,
-  { source, slicesMax }: { source?: ItemSource | undefined; slicesMax?: number | undefined } = {},
+  { source, ...limits }: { source?: ItemSource | undefined } & Pick<PageRequest, 'slicesMax' | 'signal'> = {},
 ): Promise<MadePage> {
   const { plan, range } = task
   const counted = plan.count === undefined ? undefined : await countLiving(reader, task.at, plan.count)
@@ -81,7 +78,7 @@ export async function makePage(
     return { ...page, version: counted.version, isCounted: true }
   }
   const items = source ?? sourceOf(plan.source, reader, range, { isOrderFree: program.isOrderFree === true })
-  return { ...(await executePage({ ...task, program, source: items, slicesMax })), isCounted: false }
+  return { ...(await executePage({ ...task, ...limits, program, source: items })), isCounted: false }
 }
 
 const nothing: ItemSource = batchSource({ version: 0, items: [], positionOf: () => [], next: undefined })

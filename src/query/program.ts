@@ -27,6 +27,8 @@ export interface Program {
   accept(item: SourceItem, emit: Emit): void
   /** Whether no further item can change the result. May be true before the first item. */
   isDone?(): boolean
+  /** Whether the items did not come in the order the program counts on: the rows of the page are void. */
+  hasLostOrder?(): boolean
   /** Replaces `count` calls of `accept`. Present if the result depends only on the number of items. */
   countItems?(count: number): void
   /** Emits the rows that needed all items first. */

@@ -210,7 +210,7 @@ export class QueryWorld implements AsyncDisposable {
         range,
         demands: demandsOf(prepared.query, parameters),
         program: moment => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
-        statement: { language: 'sql', text: prepared.text, parameters },
+        statement: () => ({ language: 'sql', text: prepared.text, parameters }),
         mayIndex: () => true,
       },
       { position: position === undefined ? undefined : JSON.parse(JSON.stringify(position)), rowsMax, bytesMax },

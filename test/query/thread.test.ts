@@ -261,7 +261,7 @@ describe('without being told, a page', () => {
       range: everything,
       demands: demandsOf(prepared.query, parameters),
       program: (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000 }),
-      statement: { language: 'sql', text, parameters } as const,
+      statement: () => ({ language: 'sql', text, parameters }) as const,
       mayIndex: () => false,
     }
     const page = await world.engine.queryPage(await world.container(), query, {

@@ -5,12 +5,13 @@
 
 import { EJSON, serialize } from 'bson'
 import { RequestError } from '../../base/error.ts'
+import { itemId } from '../../document/bson/document-id.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { findElement } from '../../document/bson/view.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { StoredDefinition } from './collection-definition.ts'
-import { itemId, partitionOf, unshardedPartition } from './document-key.ts'
+import { partitionOf, unshardedPartition } from './document-key.ts'
 
 /**
  * `id` is `"abc"`, `7` or `{"$oid":"…"}`. Text that is not JSON is taken as a string. `shard` is an array.

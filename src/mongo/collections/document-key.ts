@@ -1,15 +1,11 @@
 /**
- * The key of a document's item, from its `_id` and its shard key.
- *
- * The item id is the ordered key of `_id` in hexadecimal. So 1, 1.0 and NumberLong(1) are the same `_id`, as
- * in MongoDB, and the items of a partition are sorted by `_id`. A long key is cut and ends in a digest.
+ * The key of a document's item, from its id (document/bson/document-id.ts) and its shard key.
  *
  * An unsharded collection is one logical partition with an empty partition key.
  */
 
-import { hash } from 'node:crypto'
 import { exactInteger, isNumeric } from '../../document/bson/number.ts'
-import { encodeFullKey, keyOfValue } from '../../document/bson/ordered-key.ts'
+import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { effectivePartitionKey } from '../../document/effective-partition-key.ts'
@@ -21,16 +17,6 @@ import {
 } from '../../document/partition-key.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
-
-/** An `_id` is part of an index key. A longer one is cut and ends in a digest. */
-export const mongoIdKeyBytesMax = 384
-
-/** The item id of the `_id` at this place in the bytes. */
-export function itemId(bytes: Uint8Array, type: number, start: number): string {
-  const key = encodeFullKey([{ bytes, type, start }]) as Buffer
-  if (key.length <= mongoIdKeyBytesMax) return key.toString('hex')
-  return `${key.toString('hex', 0, mongoIdKeyBytesMax - 32)}${hash('sha256', key, 'hex')}`
-}
 
 export const unshardedPartition = { epk: '00', pk: '' } as const
 

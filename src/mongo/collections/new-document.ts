@@ -1,11 +1,11 @@
 /** Checks a new document from a client and moves its `_id` to the front. */
 
+import { itemId } from '../../document/bson/document-id.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { validateDocument, WantedFields } from '../../document/bson/validate.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter, bsonBytesMax } from '../../document/bson/writer.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { itemId } from './document-key.ts'
 import { newObjectId } from './object-id.ts'
 
 export interface NewDocument {

@@ -22,9 +22,12 @@ export interface Appetite {
   documents: number
 }
 
-export function queryOf({ filter, sort, skip, limit, expression }: FindRequest): FindQuery {
+export function queryOf({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
   return {
-    matcher: compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
+    matcher: {
+      ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
+      words: variables && { filter, variables, allowsNear: false },
+    },
     sort: compileFindSort(sort),
     skip,
     limit: limit ?? Number.POSITIVE_INFINITY,

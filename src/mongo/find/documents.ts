@@ -6,16 +6,21 @@
  */
 
 import { pageBytesMax } from '../../base/limits.ts'
+import type { Body } from '../../document/body.ts'
+import { storedId } from '../../document/bson/document-id.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
 import type { ItemQuery } from '../../engine/query.ts'
 import { demandsOf } from '../../mql/demands.ts'
+import { DistinctValues } from '../../mql/distinct.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
-import { countProgram, type FindQuery, findProgram } from '../../mql/program.ts'
+import { countStatement, distinctStatement, findStatement } from '../../mql/prepare.ts'
+import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
-import type { Program } from '../../query/program.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
@@ -24,7 +29,7 @@ import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
-import { isOutOfOrder, type KeyOrder, keyOrder, storedId } from './id-order-scan.ts'
+import { isIdPath, type KeyOrder, keyOrder } from './id-order-scan.ts'
 import { keysWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
@@ -35,20 +40,13 @@ export function documentSource(call: CommandCall, collection: Collection, query:
   const keys = keysWithin(collection, query.matcher.filter)
   if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
   const { engine } = call.service
-  const isSorted = query.sort !== undefined
   const demands = usableDemands(collection, query.matcher, query.sort)
   const keyed = keyOrder(collection, query, demands)
   const { isTieReversed } = demands
-  let mustSort = keyed === undefined
-  let hasMetOutOfOrder = false
-  const matches = (document: Uint8Array) => {
-    hasMetOutOfOrder ||= isSorted && isOutOfOrder(document)
-    return query.matcher.matches(document)
-  }
   let itemQuery =
     keyed === undefined
-      ? queryOf(collection, query.matcher, query.sort, () => findProgram({ ...query, isTieReversed }))
-      : keyedQuery(collection, keyed, { ...query, matcher: { ...query.matcher, matches }, sort: undefined })
+      ? findItems(collection, { ...query, isTieReversed })
+      : keyedQuery(collection, keyed, { ...query, sort: undefined })
   let position: PagePosition | undefined = keyed?.position
   let given = 0
   let isEnd = false
@@ -62,16 +60,15 @@ export function documentSource(call: CommandCall, collection: Collection, query:
           position,
           rowsMax,
           bytesMax: bytesMax - bytes,
+          signal: () => by.operation.signal,
         })
         by.chargeRu += page.chargeRu
         by.documentsRead += page.statistics.itemsRead
         by.operation.check()
-        if (hasMetOutOfOrder && !mustSort) {
+        if (page.hasLostOrder === true) {
           const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
-          const rest = { ...query, skip: skip + given, limit: limit - given }
-          itemQuery = queryOf(collection, query.matcher, query.sort, () => findProgram({ ...rest, isTieReversed }))
+          itemQuery = findItems(collection, { ...query, isTieReversed, skip: skip + given, limit: limit - given })
           position = undefined
-          mustSort = true
           continue
         }
         for (const row of page.rows) {
@@ -146,18 +143,16 @@ export async function* matchingDocuments(
     overlay === undefined
       ? matcher.matches
       : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
-  const shown = { matcher: { ...matcher, matches: isShown } }
+  const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, words: undefined } }
   const keyed = keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined))
-  const query =
-    keyed === undefined
-      ? queryOf(collection, matcher, undefined, () => findProgram(shown))
-      : keyedQuery(collection, keyed, shown)
+  const query = keyed === undefined ? findItems(collection, shown) : keyedQuery(collection, keyed, shown)
   let position = keyed?.position
   do {
     const page = await call.service.engine.queryPage(collection.container, query, {
       position,
       rowsMax: mongoPageDocumentsMax,
       bytesMax: pageBytesMax,
+      signal: () => call.operation.signal,
     })
     call.chargeRu += page.chargeRu
     call.documentsRead += page.statistics.itemsRead
@@ -181,43 +176,84 @@ async function readDocument(call: CommandCall, collection: Collection, key: Item
 
 /** How many documents a filter lets through. */
 export async function countDocuments(call: CommandCall, collection: Collection, matcher: Matcher): Promise<number> {
-  const isFew =
-    keysWithin(collection, matcher.filter) !== undefined ||
-    keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined
-  if (call.isInTransaction || isFew) {
+  if (call.isInTransaction || isByKey(collection, matcher)) {
     let count = 0
     for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
     return count
   }
-  const named = queryOf(collection, matcher, undefined, () => countProgram({ matcher }))
+  const named: ItemQuery = {
+    ...aboutItems(collection, { matcher }),
+    program: () => countProgram({ matcher }),
+    statement: countStatement(matcher),
+  }
   // What an index knows exactly is counted there, wherever the documents lie.
   const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
-  const query = isCounted ? { ...named, range: wholeRange } : named
-  const page = await call.service.engine.queryPage(collection.container, query, wholePage)
-  call.chargeRu += page.chargeRu
-  call.documentsRead += page.statistics.itemsRead
-  return Number(page.rows[0])
+  const row = await onlyRow(call, collection, isCounted ? { ...named, range: wholeRange } : named)
+  return Number(row)
 }
 
-const wholePage = { position: undefined, rowsMax: 1, bytesMax: pageBytesMax }
+/** The values at a path of the documents that a filter lets through, in their order. */
+export async function distinctValues(
+  call: CommandCall,
+  collection: Collection,
+  query: DistinctQuery,
+): Promise<readonly Value[]> {
+  const { matcher, path } = query
+  if (call.isInTransaction || isByKey(collection, matcher)) {
+    const found = new DistinctValues(path)
+    for await (const batch of matchingDocuments(call, collection, matcher)) for (const each of batch) found.add(each)
+    return found.values()
+  }
+  const row = await onlyRow(call, collection, {
+    ...aboutItems(collection, { matcher }),
+    program: () => distinctProgram(query),
+    statement: distinctStatement(matcher, path),
+  })
+  const values = BsonDocument.view(row as Uint8Array).get('values')
+  return values?.type === bsonType.array ? values.elements : []
+}
 
-function queryOf(collection: Collection, matcher: Matcher, sort: Sort | undefined, program: () => Program): ItemQuery {
+/** Documents are named by their `_id`, or read in its order. */
+function isByKey(collection: Collection, matcher: Matcher): boolean {
+  if (keysWithin(collection, matcher.filter) !== undefined) return true
+  return keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined
+}
+
+/** The row of a query that has one. */
+async function onlyRow(call: CommandCall, { container }: Collection, query: ItemQuery): Promise<Body> {
+  const page = await call.service.engine.queryPage(container, query, {
+    position: undefined,
+    rowsMax: 1,
+    bytesMax: pageBytesMax,
+    signal: () => call.operation.signal,
+  })
+  call.chargeRu += page.chargeRu
+  call.documentsRead += page.statistics.itemsRead
+  call.operation.check()
+  return page.rows[0]!
+}
+
+/** What a query says of its collection. */
+function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, 'matcher' | 'sort'>) {
   return {
     range: rangeWithin(collection, matcher.filter),
     demands: usableDemands(collection, matcher, sort),
-    program,
-    isPromised: path => promising(collection.indexes, path) !== undefined,
-    mayIndex: path => collection.shardKey !== undefined || !isIdPath(path),
+    isPromised: (path: IndexPath) => promising(collection.indexes, path) !== undefined,
+    // Where documents lie in the order of their `_id`, an index of it would serve nobody.
+    mayIndex: (path: IndexPath) => collection.shardKey !== undefined || !isIdPath(path),
   }
 }
 
-function keyedQuery(collection: Collection, { range, isBehind }: KeyOrder, query: FindQuery): ItemQuery {
-  return { ...queryOf(collection, query.matcher, undefined, () => findProgram({ ...query, isBehind })), range }
+function findItems(collection: Collection, query: FindQuery): ItemQuery {
+  return {
+    ...aboutItems(collection, query),
+    program: () => findProgram(query),
+    statement: findStatement(query),
+  }
 }
 
-/** Where documents lie in the order of their `_id`, an index of it would serve nobody. */
-function isIdPath(path: IndexPath): boolean {
-  return path.length === 1 && path[0] === '_id'
+function keyedQuery(collection: Collection, { range, idOrder, narrowed }: KeyOrder, query: FindQuery): ItemQuery {
+  return { ...findItems(collection, { ...query, idOrder }), range, narrowed }
 }
 
 /** Hidden indexes are kept up and serve nobody. */

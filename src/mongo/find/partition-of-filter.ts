@@ -7,11 +7,11 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { termsOf } from '../../mql/demands.ts'
 import type { Condition, Filter } from '../../mql/filter/filter.ts'
+import { namedIds } from '../../mql/named-ids.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { type ScanRange, wholeRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
 import { partitionOf, unshardedPartition } from '../collections/document-key.ts'
-import { namedIds } from './ids-of-filter.ts'
 
 type Partition = Pick<ItemKey, 'epk' | 'pk'>
 

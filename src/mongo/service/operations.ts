@@ -6,6 +6,9 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
 
+/** Longer timers would fire at once. */
+const timerMsMax = 2 ** 31 - 1
+
 export type OperationDetails = Pick<Operation, 'args' | 'database' | 'connectionId'>
 
 export class Operation {
@@ -18,6 +21,8 @@ export class Operation {
   #endMs: number | undefined
   #isKilled = false
   #isAbandoned = false
+  #controller: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(id: number, details: OperationDetails) {
     this.id = id
@@ -32,11 +37,13 @@ export class Operation {
 
   kill(): void {
     this.#isKilled = true
+    this.#abortIfOver()
   }
 
   /** The client has gone: nobody waits for the answer. */
   abandon(): void {
     this.#isAbandoned = true
+    this.#abortIfOver()
   }
 
   get isAbandoned(): boolean {
@@ -45,11 +52,39 @@ export class Operation {
 
   /** Called between slices of long work. Throws if the command must stop. */
   check(): void {
-    if (this.#isKilled) throw new CommandError('Interrupted', 'operation was interrupted')
-    if (this.#isAbandoned) throw new CommandError('Interrupted', 'the client has gone')
-    if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs) {
-      throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+    const refusal = this.#refusal()
+    if (refusal !== undefined) throw refusal
+  }
+
+  /** The same for work that cannot ask: it is aborted with the error. Made when it is first wanted. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      this.#abortIfOver()
+      if (this.#endMs !== undefined) {
+        const leftMs = Math.max(0, this.#endMs - machine.monotonicMs())
+        this.#timer = machine.setTimeout(() => this.#abortIfOver(), Math.min(leftMs + 1, timerMsMax)).unref()
+      }
     }
+    return this.#controller.signal
+  }
+
+  end(): void {
+    machine.clearTimeout(this.#timer)
+  }
+
+  #refusal(): CommandError | undefined {
+    if (this.#isKilled) return new CommandError('Interrupted', 'operation was interrupted')
+    if (this.#isAbandoned) return new CommandError('Interrupted', 'the client has gone')
+    if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs) {
+      return new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+    }
+    return undefined
+  }
+
+  #abortIfOver(): void {
+    const refusal = this.#controller && this.#refusal()
+    if (refusal !== undefined) this.#controller?.abort(refusal)
   }
 
   get elapsedMs(): number {
@@ -69,6 +104,7 @@ export class Operations {
 
   end(operation: Operation): void {
     this.#running.delete(operation.id)
+    operation.end()
   }
 
   /** Stops the commands of a client that has gone. */

@@ -5,13 +5,13 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, int32 } from '../../document/bson/value.ts'
-import type { Constants, VariableScope } from '../../mql/expressions/core/scope.ts'
-import { expressionTest, expressionValue } from '../../mql/expressions/expression.ts'
-import { compileFilter, type Matcher } from '../../mql/filter/match.ts'
+import type { CommandVariables, Constants } from '../../mql/expressions/core/scope.ts'
+import type { Matcher } from '../../mql/filter/match.ts'
 import { compileSort, type Sort } from '../../mql/paths/sort-order.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'
 import { updatePipeline } from '../../mql/pipeline/update-pipeline.ts'
-import { compileProjection, type Projection } from '../../mql/projection/projection.ts'
+import { prepareFilter, prepareProjection } from '../../mql/prepare.ts'
+import type { Projection } from '../../mql/projection/projection.ts'
 import type { CompileUpdatePipeline } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
@@ -24,14 +24,13 @@ export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constant
   return { now: BigInt(seconds) * 1000n, clusterTime: timestampOf(seconds).value, random: Math.random }
 }
 
-/** The variables of a command's expressions: the time it arrived, and its `let`. */
-function scopeOf(call: CommandCall, variables = call.args.document('let')): VariableScope {
-  return commandScope(constantsOf(call), variables)
+/** What expressions of a command can speak of: the time it came, and the variables in its `let`. */
+function variablesOf(call: CommandCall): CommandVariables {
+  return { constants: constantsOf(call), let: call.args.document('let') }
 }
 
 export function compileCallFilter(call: CommandCall, filter: BsonDocument, options = { allowsNear: false }): Matcher {
-  const expression = expressionTest(scopeOf(call))
-  return compileFilter(filter, { expression }, { isWholeDocument: true, ...options })
+  return prepareFilter({ filter, variables: variablesOf(call), ...options })
 }
 
 /** `$natural` order is the order of `_id` here, because documents are stored in that order. */
@@ -44,14 +43,16 @@ export function compileFindSort(spec: BsonDocument | undefined): Sort | undefine
 
 export function compileCallProjection(call: CommandCall, spec: BsonDocument | undefined): Projection | undefined {
   if (spec === undefined || spec.isEmpty) return undefined
-  const scope = scopeOf(call)
-  return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
+  return prepareProjection(spec, variablesOf(call))
 }
 
 /** Each statement of an update has its own variables beside those of the command. */
 export function pipelineUpdate(call: CommandCall, constants: BsonDocument | undefined): CompileUpdatePipeline {
   const fields = [...(call.args.document('let')?.fields ?? []), ...(constants?.fields ?? [])]
-  const scope = scopeOf(call, fields.length === 0 ? undefined : BsonDocument.of(fields))
+  const scope = commandScope({
+    constants: constantsOf(call),
+    let: fields.length === 0 ? undefined : BsonDocument.of(fields),
+  })
   return updatePipeline(scope, namespaceOf(call))
 }
 

@@ -1,8 +1,8 @@
 /** The uncommitted writes of a transaction in one collection. Nobody else sees them. */
 
+import { itemId } from '../../document/bson/document-id.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
-import { itemId } from '../collections/document-key.ts'
 
 export interface Pending {
   readonly key: ItemKey

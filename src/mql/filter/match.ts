@@ -12,6 +12,7 @@ import { BsonDocument, type NumericValue, type Value, valueAt } from '../../docu
 import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 import { badValue } from '../errors/mongo-error.ts'
+import type { CommandVariables } from '../expressions/core/scope.ts'
 import type { Sort } from '../paths/sort-order.ts'
 import {
   type DocumentTest,
@@ -44,6 +45,15 @@ export interface Matcher {
   position(document: Uint8Array): number | undefined
   /** The sort order that `$near` asks for. */
   readonly order: Sort | undefined
+  /** The same in words; undefined when it can only be run where it was made. */
+  readonly words?: FilterWords | undefined
+}
+
+/** A filter as a command brought it. */
+export interface FilterWords {
+  readonly filter: BsonDocument
+  readonly variables: CommandVariables
+  readonly allowsNear: boolean
 }
 
 export function compileFilter(filter: BsonDocument, options: MatchOptions = {}, context?: FilterContext): Matcher {

@@ -169,7 +169,7 @@ test('whoever stops reading ends the reading of the collection', async () => {
 })
 
 test('a pipeline changes a document as an update', () => {
-  const scope = commandScope({ ...constants, now: 86_400_000n }, bsonOf({ by: 2 }))
+  const scope = commandScope({ constants: { ...constants, now: 86_400_000n }, let: bsonOf({ by: 2 }) })
   const stages = bsonOf({ s: [{ $set: { n: { $add: ['$n', '$$by'] }, at: '$$NOW' } }, { $unset: 'x' }] }).get('s')
   const update = updatePipeline(scope, namespace)(stages as BsonArray)
   const updated = BsonDocument.view(update(serialize({ _id: 1, n: 1, x: 1 })))

@@ -10,11 +10,11 @@
  * memory, and long work gives others their turns.
  */
 
-import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
+import type { BsonArray, Value } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { refuse } from '../expressions/core/define-operator.ts'
-import { type Constants, VariableScope } from '../expressions/core/scope.ts'
+import { type CommandVariables, VariableScope } from '../expressions/core/scope.ts'
 import { checkVariableName } from '../expressions/core/variable-name.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import type { Namespace } from '../stages/namespace.ts'
@@ -33,12 +33,9 @@ import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
 import { readStages } from './stage-list.ts'
 
-export interface PipelineOptions {
+export interface PipelineOptions extends CommandVariables {
   /** Where the pipeline runs. Of a pipeline without a collection only the database counts. */
   readonly namespace: Namespace
-  readonly constants: Constants
-  /** The command's own variables. */
-  readonly let?: BsonDocument | undefined
   /** The path of the collection's only geographic index: what `$geoNear` is about if it does not say. */
   readonly geoPath?: string | undefined
 }
@@ -62,7 +59,7 @@ export interface Pipeline {
 }
 
 /** The scope of a command: the system's variables, and those that it brings. */
-export function commandScope(constants: Constants, variables: BsonDocument | undefined): VariableScope {
+export function commandScope({ constants, let: variables }: CommandVariables): VariableScope {
   let scope = VariableScope.outermost(constants)
   for (const [name, spec] of variables?.fields ?? []) {
     checkVariableName(name)
@@ -79,7 +76,7 @@ export function commandScope(constants: Constants, variables: BsonDocument | und
 }
 
 export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pipeline {
-  const scope = commandScope(options.constants, options.let)
+  const scope = commandScope(options)
   const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath })
   const specs = readStages(stages)
   const [first] = specs
@@ -95,7 +92,12 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
     : isCollection
       ? {
           kind: 'collection',
-          find: { ...lead, filter: withEqualityHints(lead.filter, scope), expression: expressionTest(scope) },
+          find: {
+            ...lead,
+            filter: withEqualityHints(lead.filter, scope),
+            expression: expressionTest(scope),
+            variables: options,
+          },
           stageCount: count,
         }
       : { kind: 'pipeline' }

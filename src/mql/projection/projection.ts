@@ -24,12 +24,15 @@ export interface Projection {
   /** Whether the positional operator is used. Then `project` needs the index of the match. */
   readonly isPositional: boolean
   project(document: Uint8Array, position?: number): Uint8Array
+  /** As the command brought it. */
+  readonly spec: BsonDocument
 }
 
 export function compileProjection(spec: BsonDocument, options: ProjectionOptions): Projection {
   const { node, isInclusion, isPositional } = parseProjection(spec, options)
-  if (node.fields.size === 0 && !isInclusion) return { isPositional: false, project: document => document }
+  if (node.fields.size === 0 && !isInclusion) return { spec, isPositional: false, project: document => document }
   return {
+    spec,
     isPositional,
     project: (document, position) => {
       const run: Run = { document, isInclusion, position, writer: new BsonWriter(document.length + 64) }

@@ -9,7 +9,7 @@ import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
+import { type CommandVariables, type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
 import type { Namespace } from './namespace.ts'
 
 /** Most documents in one batch between two stages. */
@@ -31,6 +31,8 @@ export interface Lead {
 export interface FindRequest extends Lead {
   /** The `expression` option of the filter. It knows the variables that the filter may use. */
   readonly expression: (spec: Value) => (document: Uint8Array) => boolean
+  /** The variables of the command, where the filter mentions no others. */
+  readonly variables?: CommandVariables
 }
 
 export interface MergeRequest {

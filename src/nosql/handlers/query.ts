@@ -125,7 +125,7 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
     const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions })
     // User-defined functions are called from this thread, so the query must run in it.
     const statement =
-      callUserDefined === undefined ? ({ language: 'sql', text: prepared.text, parameters } as const) : undefined
+      callUserDefined === undefined ? () => ({ language: 'sql', text: prepared.text, parameters }) as const : undefined
     return answerPage(request, query, view, { range, demands, program, statement, mayIndex })
   })
 }

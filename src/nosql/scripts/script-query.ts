@@ -78,7 +78,7 @@ async function onePage(
     momentMs: moment * 1000,
     ...(hasFunctions ? { callUserDefined } : {}),
   })
-  const statement = { language: 'sql', text: prepared.text, parameters } as const
+  const statement = () => ({ language: 'sql', text: prepared.text, parameters }) as const
   const page = await engine.queryPage(
     record,
     {

@@ -9,7 +9,9 @@ import {
   RequestError,
   type RequestErrorKind,
 } from '../../base/error.ts'
-import type { RemotePageTask } from '../../query/page-task.ts'
+import { MongoError } from '../../mql/errors/mongo-error.ts'
+import type { MadePage, RemotePageTask } from '../../query/page-task.ts'
+import type { PackedRows } from './packed-rows.ts'
 
 export interface Question {
   readonly number: number
@@ -19,14 +21,27 @@ export interface Question {
     | { readonly kind: 'carry over' }
 }
 
+/** Nobody waits for the answer to this question any more. */
+export interface Cancellation {
+  readonly cancel: number
+}
+
 export type WorkerReply = { readonly number: number } & ({ readonly result: unknown } | { readonly error: PlainError })
 
+/** A page whose rows are in one piece, if they are bytes. */
+export interface PackedPage {
+  readonly page: MadePage
+  readonly rows: PackedRows | undefined
+}
+
 type PlainError =
-  | { readonly kind: RequestErrorKind; readonly message: string }
+  /** With MongoDB's code, if the language has given it one. */
+  | { readonly kind: RequestErrorKind; readonly message: string; readonly code?: number }
   | { readonly kind: CapacityErrorKind; readonly message: string; readonly retryAfterMs: number }
   | { readonly kind: 'internal'; readonly message: string; readonly stack: string | undefined }
 
 export function toPlainError(error: unknown): PlainError {
+  if (error instanceof MongoError) return { kind: error.kind, message: error.message, code: error.code }
   if (error instanceof RequestError) return { kind: error.kind, message: error.message }
   if (error instanceof CapacityError) {
     return { kind: error.kind, message: error.message, retryAfterMs: error.retryAfterMs }
@@ -37,6 +52,9 @@ export function toPlainError(error: unknown): PlainError {
 
 export function fromPlainError(plain: PlainError): MayflyError {
   if ('retryAfterMs' in plain) return new CapacityError(plain.kind, plain.message, plain.retryAfterMs)
-  if (plain.kind !== 'internal') return new RequestError(plain.kind, plain.message)
+  if (plain.kind !== 'internal') {
+    if (plain.code !== undefined) return new MongoError(plain.code, plain.message, plain.kind)
+    return new RequestError(plain.kind, plain.message)
+  }
   return new InvariantError(`the query thread failed: ${plain.message}`, { cause: plain.stack })
 }

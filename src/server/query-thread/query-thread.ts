@@ -9,7 +9,14 @@ import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite
 import { CapacityError } from '../../base/error.ts'
 import type { Logger } from '../../base/log.ts'
 import type { MadePage, PageRunner, RemotePageTask } from '../../query/page-task.ts'
-import { fromPlainError, type Question, type WorkerReply } from './query-messages.ts'
+import { unpackRows } from './packed-rows.ts'
+import {
+  type Cancellation,
+  fromPlainError,
+  type PackedPage,
+  type Question,
+  type WorkerReply,
+} from './query-messages.ts'
 
 interface Waiting {
   readonly resolve: (result: unknown) => void
@@ -29,8 +36,10 @@ export class QueryThread implements PageRunner, AsyncDisposable {
     this.#log = log
   }
 
-  run(task: RemotePageTask): Promise<MadePage | 'stale'> {
-    return this.#ask({ kind: 'page', task }) as Promise<MadePage | 'stale'>
+  async run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'> {
+    const made = (await this.#ask({ kind: 'page', task }, signal)) as PackedPage | 'stale'
+    if (made === 'stale') return made
+    return made.rows === undefined ? made.page : { ...made.page, rows: unpackRows(made.rows) }
   }
 
   readonly sortEntries: SortEntries = (task: SortTask) =>
@@ -51,16 +60,30 @@ export class QueryThread implements PageRunner, AsyncDisposable {
     await worker?.terminate()
   }
 
-  #ask(ask: Question['ask']): Promise<unknown> {
+  #ask(ask: Question['ask'], signal?: AbortSignal): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(unavailable('The server is closing.'))
+    if (signal?.aborted) return Promise.reject(signal.reason)
     this.#worker ??= this.#begin()
     const worker = this.#worker
     const number = ++this.#asked
-    return new Promise((resolve, reject) => {
+    const cancel = () => {
+      this.#waiting.get(number)?.reject(signal!.reason)
+      this.#forget(worker, number)
+      worker.postMessage({ cancel: number } satisfies Cancellation)
+    }
+    const answer = new Promise((resolve, reject) => {
       worker.postMessage({ number, ask } satisfies Question)
       this.#waiting.set(number, { resolve, reject })
       worker.ref()
     })
+    if (signal === undefined) return answer
+    signal.addEventListener('abort', cancel)
+    return answer.finally(() => signal.removeEventListener('abort', cancel))
+  }
+
+  #forget(worker: Worker, number: number): void {
+    this.#waiting.delete(number)
+    if (this.#waiting.size === 0) worker.unref()
   }
 
   #begin(): Worker {
@@ -73,8 +96,7 @@ export class QueryThread implements PageRunner, AsyncDisposable {
 
   #hear(worker: Worker, answer: WorkerReply): void {
     const waiting = this.#waiting.get(answer.number)
-    this.#waiting.delete(answer.number)
-    if (this.#waiting.size === 0) worker.unref()
+    this.#forget(worker, answer.number)
     if ('error' in answer) waiting?.reject(fromPlainError(answer.error))
     else waiting?.resolve(answer.result)
   }

@@ -11,24 +11,16 @@ import { withReaderContract } from '../../adapters/contract.ts'
 import { carryOver } from '../../adapters/sqlite/checkpoints.ts'
 import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
-import type { EpochSeconds } from '../../base/clock.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
-import {
-  describeIndexes,
-  type MadePage,
-  makePage,
-  type QueryStatement,
-  type RemotePageTask,
-} from '../../query/page-task.ts'
-import type { Program } from '../../query/program.ts'
-import { PreparedQueries } from '../../sql/prepare.ts'
-import { createProgram } from '../../sql/program.ts'
-import type { SqlValue } from '../../sql/values/value.ts'
-import { type Question, toPlainError, type WorkerReply } from './query-messages.ts'
+import { describeIndexes, type MadePage, makePage, type RemotePageTask } from '../../query/page-task.ts'
+import { buffersOfRows, packRows } from './packed-rows.ts'
+import { programOf } from './programs.ts'
+import { type Cancellation, type PackedPage, type Question, toPlainError, type WorkerReply } from './query-messages.ts'
 
 const { directory } = workerData as { directory: string }
 const snapshots = new Snapshots(directory, indexKeysOf)
-const queries = new PreparedQueries()
+/** What is under way, by the number of the question. */
+const underWay = new Map<number, AbortController>()
 const threadNice = 5
 const port = parentPort!
 
@@ -37,16 +29,23 @@ const port = parentPort!
 // process.
 if (process.platform === 'linux') setPriority(threadNice)
 
-function programOf({ text, parameters }: QueryStatement, moment: EpochSeconds): Program {
-  const values = parameters as ReadonlyMap<string, SqlValue>
-  return createProgram(queries.prepare(text), { parameters: values, momentMs: moment * 1000 })
-}
-
-function page(task: RemotePageTask): Promise<MadePage | 'stale'> {
+function page(task: RemotePageTask, signal: AbortSignal): Promise<MadePage | 'stale'> {
   return snapshots.within(task.container, async snapshot => {
     if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
-    return makePage(withReaderContract(snapshot), programOf(task.statement, task.at.moment), task)
+    signal.throwIfAborted()
+    const program = programOf(task.statement, task.at.moment)
+    return makePage(withReaderContract(snapshot), program, task, { signal: () => signal })
   })
+}
+
+function answerPage(number: number, made: MadePage | 'stale'): void {
+  if (made === 'stale') {
+    port.postMessage({ number, result: made } satisfies WorkerReply)
+    return
+  }
+  const rows = packRows(made.rows)
+  const result: PackedPage = { page: rows === undefined ? made : { ...made, rows: [] }, rows }
+  port.postMessage({ number, result } satisfies WorkerReply, rows === undefined ? [] : buffersOfRows(rows))
 }
 
 function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | undefined> {
@@ -54,9 +53,11 @@ function sort({ container, index, builtTo }: SortTask): Promise<SortedEntries | 
 }
 
 async function answer({ number, ask }: Question): Promise<void> {
+  const controller = new AbortController()
+  underWay.set(number, controller)
   try {
     if (ask.kind === 'page') {
-      port.postMessage({ number, result: await page(ask.task) } satisfies WorkerReply)
+      answerPage(number, await page(ask.task, controller.signal))
     } else if (ask.kind === 'carry over') {
       carryOver(directory)
       port.postMessage({ number, result: undefined } satisfies WorkerReply)
@@ -66,7 +67,12 @@ async function answer({ number, ask }: Question): Promise<void> {
     }
   } catch (error) {
     port.postMessage({ number, error: toPlainError(error) } satisfies WorkerReply)
+  } finally {
+    underWay.delete(number)
   }
 }
 
-port.on('message', (question: Question) => void answer(question))
+port.on('message', (message: Question | Cancellation) => {
+  if ('cancel' in message) underWay.get(message.cancel)?.abort()
+  else void answer(message)
+})

@@ -23,7 +23,14 @@ export interface Constants {
   readonly random: () => number
 }
 
-/** A variable whose value is known at compile time, or the slot that will hold it. */
+/** What the expressions of a command can mention besides documents. */
+export interface CommandVariables {
+  readonly constants: Constants
+  /** The command's own variables. */
+  readonly let?: BsonDocument | undefined
+}
+
+/** A variable whose value is known when an expression is compiled, or the place where it will be found. */
 export type Variable = { readonly value: Value | undefined } | { readonly slot: number }
 
 export class VariableScope {

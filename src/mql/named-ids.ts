@@ -1,11 +1,12 @@
-/** Filters that name documents by their `_id`: they are read by key, without a search. */
+/** What a filter says about `_id`: its values, or the bounds it lies between. */
 
-import { bytesOf } from '../../document/bson/compare.ts'
-import { bsonType } from '../../document/bson/types.ts'
-import type { BsonDocument, Value } from '../../document/bson/value.ts'
-import { endOfValue } from '../../document/bson/view.ts'
-import type { Filter } from '../../mql/filter/filter.ts'
-import { itemId } from '../collections/document-key.ts'
+import { bytesOf } from '../document/bson/compare.ts'
+import { itemId, orderedIdLength } from '../document/bson/document-id.ts'
+import { bsonType } from '../document/bson/types.ts'
+import type { BsonDocument, Value } from '../document/bson/value.ts'
+import { endOfValue } from '../document/bson/view.ts'
+import { termsOf } from './demands.ts'
+import type { Filter } from './filter/filter.ts'
 
 /** Values of `_id` that a filter may name to be read one by one; a search serves more of them better. */
 const mongoIdsMax = 1000
@@ -55,4 +56,28 @@ export function onlyId({ raw }: BsonDocument): string | undefined {
   if (type === bsonType.array || type === bsonType.regex || type === bsonType.undefined) return undefined
   if (type === bsonType.document && bytes[valueStart + 5] === dollar) return undefined
   return endOfValue(bytes, type, valueStart) === end - 1 ? itemId(bytes, type, valueStart) : undefined
+}
+
+export interface IdBounds {
+  readonly above: string | undefined
+  readonly below: string | undefined
+}
+
+/** Between which item ids the documents lie that a filter can let through. */
+export function idBounds(filter: Filter): IdBounds {
+  const above: string[] = []
+  const below: string[] = []
+  for (const term of termsOf(filter)) {
+    if (term.kind !== 'field' || term.path !== '_id' || term.condition.kind !== 'compare') continue
+    const { operator, value } = term.condition
+    const { bytes, start } = bytesOf(value)
+    const id = itemId(bytes, value.type, start)
+    if (id.length > orderedIdLength) continue
+    if (operator === 'gt') above.push(id)
+    if (operator === 'gte') above.push(id.slice(0, -1))
+    if (operator === 'lt') below.push(id)
+    // Ids are hexadecimal.
+    if (operator === 'lte') below.push(`${id}~`)
+  }
+  return { above: above.sort().at(-1), below: below.sort().at(0) }
 }

@@ -1,0 +1,64 @@
+/**
+ * A query in the words of its language: plain data, from which another thread makes the program anew.
+ *
+ * A statement names its language. The worker has one table of languages and looks the statement's up
+ * (`server/query-thread/programs.ts`).
+ */
+
+export type QueryStatement = SqlStatement | MqlStatement
+
+export type QueryLanguage = QueryStatement['language']
+
+export interface SqlStatement {
+  readonly language: 'sql'
+  readonly text: string
+  readonly parameters: ReadonlyMap<string, unknown>
+}
+
+/** Documents are BSON bytes that nobody else uses: a message would carry along all that surrounds them. */
+export interface MqlStatement {
+  readonly language: 'mql'
+  readonly variables: MqlVariables
+  readonly query: MqlFind | MqlCount | MqlDistinct
+}
+
+/** What the expressions of a command can mention besides documents. */
+export interface MqlVariables {
+  /** `$$NOW`, milliseconds since 1970. */
+  readonly now: bigint
+  readonly clusterTime: bigint | undefined
+  readonly let: Uint8Array | undefined
+}
+
+export interface MqlFilter {
+  readonly filter: Uint8Array
+  readonly allowsNear: boolean
+}
+
+export interface MqlFind extends MqlFilter {
+  readonly kind: 'find'
+  readonly sort: readonly { readonly path: string; readonly isDescending: boolean }[] | undefined
+  readonly skip: number
+  readonly limit: number
+  readonly projection: Uint8Array | undefined
+  readonly isTieReversed: boolean | undefined
+  readonly idOrder: IdOrder | undefined
+}
+
+export interface MqlCount extends MqlFilter {
+  readonly kind: 'count'
+}
+
+export interface MqlDistinct extends MqlFilter {
+  readonly kind: 'distinct'
+  readonly path: string
+}
+
+/** Documents are read in the order of their `_id`. */
+export interface IdOrder {
+  readonly isReverse: boolean
+  /** From this item id on, no document can pass the filter. */
+  readonly end: string | undefined
+  /** The result is to be in this order. A document that may stand elsewhere ends the page. */
+  readonly isWanted: boolean
+}

@@ -1,0 +1,40 @@
+/**
+ * The rows of a page in one piece of memory, which changes hands without being copied. Thousands of small ones
+ * would cost the thread that receives them milliseconds.
+ */
+
+import type { Body } from '../../document/body.ts'
+
+export interface PackedRows {
+  readonly bytes: Uint8Array
+  /** Where each row ends. */
+  readonly ends: Uint32Array
+}
+
+/** Undefined when the rows are text. */
+export function packRows(rows: readonly Body[]): PackedRows | undefined {
+  if (rows.length === 0 || !rows.every(row => row instanceof Uint8Array)) return undefined
+  const ends = new Uint32Array(rows.length)
+  let end = 0
+  for (const [at, row] of rows.entries()) {
+    end += row.length
+    ends[at] = end
+  }
+  const bytes = new Uint8Array(end)
+  for (const [at, row] of rows.entries()) bytes.set(row, at === 0 ? 0 : ends[at - 1]!)
+  return { bytes, ends }
+}
+
+export function unpackRows({ bytes, ends }: PackedRows): Uint8Array[] {
+  const rows: Uint8Array[] = []
+  let start = 0
+  for (const end of ends) {
+    rows.push(bytes.subarray(start, end))
+    start = end
+  }
+  return rows
+}
+
+export function buffersOfRows({ bytes, ends }: PackedRows): ArrayBuffer[] {
+  return [bytes.buffer as ArrayBuffer, ends.buffer as ArrayBuffer]
+}
