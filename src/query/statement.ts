@@ -9,7 +9,7 @@ export type QueryStatement = SqlStatement | MqlStatement
 
 export type QueryLanguage = QueryStatement['language']
 
-export interface SqlStatement {
+interface SqlStatement {
   readonly language: 'sql'
   readonly text: string
   readonly parameters: ReadonlyMap<string, unknown>
