@@ -1,4 +1,4 @@
-/** A PostgreSQL that cannot be used: the command says why, ends with 1, and has made nothing. */
+/** A PostgreSQL that cannot be used: the command says why, exits with 1, and has created nothing. */
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -36,7 +36,7 @@ async function hasSchema(): Promise<boolean> {
   return (await server.query(url, `SELECT 1 FROM pg_namespace WHERE nspname = 'mayfly'`)).length > 0
 }
 
-test('a URL that is none of PostgreSQL, an address where nobody is, a user, a password, a database that do not exist', async () => {
+test('a wrong URL, address, user, password or database is refused', async () => {
   const { host, hostname, port, password } = new URL(url)
   const secret = password === '' ? '' : `:${password}`
   assert.match(await refusal('mysql://localhost/x'), /^mayfly: --store takes a URL that begins with postgres:\/\//)
@@ -58,7 +58,7 @@ test('a URL that is none of PostgreSQL, an address where nobody is, a user, a pa
   assert.equal(await hasSchema(), false)
 })
 
-test('a user without rights, a database that acknowledges too early, one that is read only', async () => {
+test('a user without rights, synchronous_commit = off and a read-only database are refused', async () => {
   const role = `poor_${process.pid}`
   await server.query(url, `CREATE ROLE ${role} LOGIN PASSWORD 'poor'`)
   const poor = changed(it => {
@@ -81,7 +81,7 @@ test('a user without rights, a database that acknowledges too early, one that is
   assert.equal(await hasSchema(), false)
 })
 
-test('a server that is too old, an encoding that cannot hold every text, and a standby', () => {
+test('a server that is too old, an encoding other than UTF8 and a standby are refused', () => {
   const good = {
     ...{ version: 150_000, version_text: '15.0', encoding: 'UTF8' },
     ...{ is_standby: false, is_read_only: 'off', commits: 'on' },

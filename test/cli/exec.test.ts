@@ -1,4 +1,4 @@
-/** mayfly exec: a server for the length of one command. */
+/** mayfly exec: a server that lives as long as one command. */
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ test('The command finds the server in its environment, and the server is gone af
   await assert.rejects(fetch(`${COSMOS_ENDPOINT}/alive`))
 })
 
-test('The SDK works with what the command finds', async () => {
+test('The SDK works with the endpoint and the key from the environment', async () => {
   const path = join(temporaryDirectory(), 'sdk.mjs')
   writeFileSync(
     path,
@@ -43,11 +43,11 @@ test('The exit code of the command is passed on', async () => {
   for (const wanted of [0, 7]) assert.equal((await exec(`process.exit(${wanted})`)).code, wanted)
 })
 
-test('A command that ends by a signal does not count as a success', async () => {
+test('A command that is ended by a signal does not count as a success', async () => {
   assert.notEqual((await exec(`process.kill(process.pid, 'SIGKILL')`)).code, 0)
 })
 
-test('The arguments and the streams of the command are its own', async () => {
+test('Arguments and streams are passed to the command unchanged', async () => {
   const script = 'console.log(JSON.stringify(process.argv.slice(1))); console.error("to stderr")'
   const args = ['exec', '--', process.execPath, '-e', script, '--', '--port', '5', '', 'a b', '--help']
   const { stdout, stderr } = await runCli(args)
@@ -55,7 +55,7 @@ test('The arguments and the streams of the command are its own', async () => {
   assert.match(stderr, /to stderr/)
 })
 
-test('A command that cannot be started is said to be, with code 1', async () => {
+test('A command that cannot be started is reported, and the exit code is 1', async () => {
   const { code, stderr } = await runCli(['exec', '--', 'no-such-command-anywhere'])
   assert.equal(code, 1)
   assert.match(stderr, /no-such-command-anywhere cannot be started/)
@@ -64,7 +64,7 @@ test('A command that cannot be started is said to be, with code 1', async () => 
   assert.match(none.stderr, /missing required argument/)
 })
 
-test('It takes a free port and memory, whatever variables say for servers', async () => {
+test('exec uses a free port and memory, whatever the variables for servers say', async () => {
   const cwd = temporaryDirectory()
   const script = `
     console.log(process.env.COSMOS_ENDPOINT)
@@ -77,7 +77,7 @@ test('It takes a free port and memory, whatever variables say for servers', asyn
   assert.deepEqual(JSON.parse(files!), [])
 })
 
-test('With --data what one command wrote the next one finds', async () => {
+test('With --data a command finds what an earlier one wrote', async () => {
   const data = temporaryDirectory()
   const path = join(data, 'step.mjs')
   writeFileSync(
@@ -92,7 +92,7 @@ console.log((await client.databases.createIfNotExists({ id: 'shop' })).statusCod
   assert.equal((await step()).stdout, '200\n')
 })
 
-test('A signal to stop is passed to the command, which decides how it ends', async () => {
+test('A signal to stop is passed to the command, whose exit code counts', async () => {
   const script = `
     process.on('SIGTERM', () => { console.log('told'); process.exit(5) })
     setInterval(() => {}, 1000)

@@ -1,6 +1,6 @@
 /**
- * mayfly migrate: from a directory to PostgreSQL and back, as it was, also when it is broken off and begun
- * again.
+ * mayfly migrate: data moves from a directory to PostgreSQL and back unchanged, even if the move is
+ * interrupted and resumed.
  */
 
 import assert from 'node:assert/strict'
@@ -65,8 +65,8 @@ async function make(store: Store, id: string, more: object = {}): Promise<Contai
 }
 
 /**
- * Items of all kinds, some dead, some dead for ever by a default that was longer once; a log, a unique key,
- * an index, bytes.
+ * Items of all kinds: some are dead, some dead for ever under an earlier default. Also a log, a unique key,
+ * an index and binary bodies.
  */
 async function furnish(store: Store, clock: ManualClock): Promise<string> {
   const items = await make(store, 'items')
@@ -120,7 +120,7 @@ interface Look {
   readonly moment: number
 }
 
-/** What a client could see, but for the numbers of the newest versions. */
+/** Everything that a client can see, except the numbers of the newest versions. */
 async function look(store: Store): Promise<Look> {
   const [database] = await store.databases()
   const containers = await store.containers(database!)
@@ -147,7 +147,7 @@ async function within<T>(place: string, work: (store: Store, clock: ManualClock)
   return await work(store, clock)
 }
 
-/** What a reader of the feed of changes is yet to get. */
+/** The changes that a reader of the change feed has not read yet. */
 async function changedBehind(store: Store, position: string): Promise<string[]> {
   const items = (await store.findContainer('d', 'items'))!
   const page = await store.changes(items, { within: everything, after: position }, whole)
@@ -163,7 +163,7 @@ async function furnished(): Promise<{ directory: string; position: string; chang
   return { directory, ...found }
 }
 
-/** As much of a move as happens before it is broken off. */
+/** Runs a move up to the point where it is interrupted. */
 async function moveFirstPart(directory: string, url: string): Promise<void> {
   await using source = openSqliteSource(directory)
   const contents = await source.contents()
@@ -173,7 +173,7 @@ async function moveFirstPart(directory: string, url: string): Promise<void> {
   await target.putItems(contents.containers[0]!, first)
 }
 
-test('all is as it was in PostgreSQL, and as it was when it is back in a directory', async () => {
+test('a move to PostgreSQL and back to a directory changes nothing', async () => {
   const { directory, position, changed, before } = await furnished()
   const url = await server.createDatabase()
   const { code, stdout, stderr } = await runCli(['migrate', '--from', directory, '--to', url])
@@ -225,7 +225,7 @@ test('all is as it was in PostgreSQL, and as it was when it is back in a directo
   await server.dropDatabase(url)
 })
 
-test('a move that was broken off goes on where it was, and until then nobody can use what is there', async () => {
+test('an interrupted move resumes where it was, and nobody can use the target before it is complete', async () => {
   const { directory, before } = await furnished()
   const url = await server.createDatabase()
   await moveFirstPart(directory, url)
@@ -239,7 +239,7 @@ test('a move that was broken off goes on where it was, and until then nobody can
   await server.dropDatabase(url)
 })
 
-test('what was damaged on the way is found, and not taken for done', async () => {
+test('data that was damaged on the way is detected, and the move fails', async () => {
   const { directory } = await furnished()
   const url = await server.createDatabase()
   await moveFirstPart(directory, url)
@@ -252,7 +252,7 @@ test('what was damaged on the way is found, and not taken for done', async () =>
   await server.dropDatabase(url)
 })
 
-test('places that cannot be used are named, and left as they are', async () => {
+test('sources and targets that cannot be used are named, and left unchanged', async () => {
   const refusal = async (from: string, to: string) => {
     const { code, stderr } = await runCli(['migrate', '--from', from, '--to', to])
     assert.equal(code, 1)

@@ -1,4 +1,4 @@
-/** A Node that is too old is told so in a sentence instead of failing somewhere inside. */
+/** With a Node that is too old, the command says so in one sentence instead of failing somewhere inside. */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** mayfly clock, ttl, purge and cert, against a server that runs. */
+/** mayfly clock, ttl, purge and cert, against a running server. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ test('The clock is shown, advanced and set', async () => {
   assert.equal(clock.now(), later)
 })
 
-test('Moves of the clock that cannot be are refused in the server’s words', async () => {
+test('An invalid move of the clock is refused with the server’s text', async () => {
   const before = clock.now()
   assert.match(await refused(['clock', 'advance', '1w']), /is not a duration/)
   assert.match(await refused(['clock', 'set', '5']), /never goes back/)
@@ -47,7 +47,7 @@ test('Moves of the clock that cannot be are refused in the server’s words', as
   assert.equal(clock.now(), before)
 })
 
-test('Life and death in a container are shown', async () => {
+test('ttl shows status, forecast, explanation and preview of a container', async () => {
   const container = await server.newContainer({ defaultTtl: 60 })
   const database = container.database.id
   await container.items.create({ id: 'one', pk: 'a' })
@@ -61,19 +61,19 @@ test('Life and death in a container are shown', async () => {
   assert.equal((await printed('ttl', 'explain', database, 'items', 'own', 'a')).rule, 'own')
   assert.equal((await printed('ttl', 'explain', database, 'items', 'own', '["a"]')).rule, 'own')
   assert.equal((await printed('ttl', 'preview', database, 'items', 'off')).never, 2)
-  // A number that begins with a dash is not taken for a flag.
+  // A number that starts with a dash is not taken for a flag.
   assert.equal((await printed('ttl', 'preview', database, 'items', '--', '-1')).never, 1)
   assert.match(await refused(['ttl', 'status', database, 'none']), /does not exist/)
   assert.match(await refused(['ttl', 'preview', database, 'items', '0']), /The input ttl/)
 })
 
-test('Names are sent as they are', async () => {
+test('Names with special characters reach the server unchanged', async () => {
   const { database } = await server.client.databases.create({ id: 'a b%2F&?'.replace('?', 'ö') })
   await database.containers.create({ id: '日本 +', partitionKey: '/pk' })
   assert.equal((await printed('ttl', 'status', database.id, '日本 +')).living, 0)
 })
 
-test('The dead are removed, everywhere or in one place, and the purger is paused and resumed', async () => {
+test('purge removes dead items everywhere or in one container, and pauses and resumes the purger', async () => {
   assert.deepEqual(await printed('purge', '--pause'), { paused: true })
   const container = await server.newContainer({ defaultTtl: 60 })
   await container.items.create({ id: 'one', pk: 'a' })
@@ -84,7 +84,7 @@ test('The dead are removed, everywhere or in one place, and the purger is paused
   assert.match(await refused(['purge', 'none']), /does not exist/)
 })
 
-test('A server with a key of its own is reached with that key, by flag or variable', async () => {
+test('A server with another key is reached with that key, by flag or variable', async () => {
   const key = Buffer.from('a key of our own, long enough').toString('base64')
   await using db = await mayfly({ clock: 'manual', key })
   const own = { COSMOS_ENDPOINT: db.endpoint }
@@ -94,19 +94,19 @@ test('A server with a key of its own is reached with that key, by flag or variab
   assert.equal((await runCli(['clock', '--endpoint', `${db.endpoint}/`, '--key', key])).code, 0)
 })
 
-test('The clock of the system is not moved', async () => {
+test('The system clock is not moved', async () => {
   await using db = await mayfly()
   assert.match(await refused(['clock', 'advance', '1s'], { COSMOS_ENDPOINT: db.endpoint }), /--clock manual/)
 })
 
-test('Where no server is a person is told how to start one', async () => {
+test('If no server runs, the error says how to start one', async () => {
   const db = await mayfly()
   await db.close()
   const said = await refused(['clock'], { COSMOS_ENDPOINT: db.endpoint })
   assert.match(said, /There is no server at http:\/\/127\.0\.0\.1:\d+\. Start one with "mayfly"/)
 })
 
-test('An address that is none is refused with a sentence', async () => {
+test('An invalid endpoint is refused with a sentence', async () => {
   await refused(['clock', '--endpoint', 'nonsense'], {})
 })
 

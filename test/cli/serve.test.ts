@@ -1,4 +1,4 @@
-/** mayfly serve: what it says, where its settings come from, and what it refuses. */
+/** mayfly serve: its output, the sources of its settings, and what it refuses. */
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const quick = ['--memory', '--port', '0', '--json']
 
 const clockOf = async (endpoint: string) => (await call(endpoint, 'GET', '/_mayfly/clock')).json
 
-test('With --json the server says one line of JSON on standard output when it is ready, and ends well when told', async () => {
+test('With --json the server prints one JSON line when it is ready, and stops cleanly on a signal', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await using server = await serveCli(quick)
     assert.deepEqual(Object.keys(server.ready), ['ready', 'endpoint', 'mongoUri', 'explorer'])
@@ -28,7 +28,7 @@ test('With --json the server says one line of JSON on standard output when it is
   }
 })
 
-test('Without --json the server greets with its address, its key and where the data is', async () => {
+test('Without --json the server prints its address, its key and its data directory', async () => {
   const server = startCli(['--memory', '--port', '0'])
   const [endpoint] = await server.said(/http:\/\/127\.0\.0\.1:\d+/)
   assert.equal((await call(endpoint, 'GET', '/ready')).status, 200)
@@ -40,7 +40,7 @@ test('Without --json the server greets with its address, its key and where the d
   assert.match(stdout, /in memory/)
 })
 
-test('A key of one’s own is not shown', async () => {
+test('A key other than the well-known one is not shown', async () => {
   const server = startCli(['--memory', '--port', '0', '--key', ownKey])
   await server.said(/AccountKey=.*\n/)
   server.process.kill('SIGTERM')
@@ -48,7 +48,7 @@ test('A key of one’s own is not shown', async () => {
   assert.ok(!stdout.includes(ownKey) && !stderr.includes(ownKey))
 })
 
-test('An unknown flag is refused with the one that was meant', async () => {
+test('An unknown flag is refused, with a suggestion', async () => {
   for (const [flag, meant] of [
     ['--prot', '--port'],
     ['--clok', '--clock'],
@@ -62,14 +62,14 @@ test('An unknown flag is refused with the one that was meant', async () => {
   }
 })
 
-test('An unknown command is refused with the one that was meant', async () => {
+test('An unknown command is refused, with a suggestion', async () => {
   const { code, stderr, stdout } = await runCli(['clok', 'advance', '1d'])
   assert.equal(code, 1)
   assert.equal(stderr, "error: unknown command 'clok'\n(Did you mean clock?)\n")
   assert.equal(stdout, '')
 })
 
-test('Values that cannot be are refused in a sentence and without a stack', async () => {
+test('Invalid values are refused in a sentence and without a stack', async () => {
   for (const [args, text] of [
     [['--port', 'x'], /^mayfly: --port takes a whole number from 0 to 65535, not 'x'\.\n$/],
     [['--key-file', '/no/such/file'], /^mayfly: The key file \/no\/such\/file cannot be read\.\n$/],
@@ -84,7 +84,7 @@ test('Values that cannot be are refused in a sentence and without a stack', asyn
   }
 })
 
-test('Each flag says what it takes', () => {
+test('The refusal of a flag says which values it takes', () => {
   for (const [flags, text] of [
     [{ port: '65536' }, /--port takes a whole number/],
     [{ port: '-1' }, /--port takes a whole number/],
@@ -130,13 +130,13 @@ test('Every setting can come from a variable', async () => {
   assert.equal((await server.stop()).stderr, '')
 })
 
-test('A flag counts before a variable, and a variable of ours before one of the emulator', async () => {
+test('A flag overrides a variable, and a MAYFLY variable overrides one of the emulator', async () => {
   const env = { MAYFLY_CLOCK: 'system', PORT: '1', MAYFLY_PORT: '0', LOG_LEVEL: 'quiet' }
   await using server = await serveCli(['--memory', '--json', '--clock', 'manual'], { env })
   assert.equal((await clockOf(server.endpoint)).mode, 'manual')
 })
 
-test('The variables of the emulator are understood, and an empty variable is none', async () => {
+test('The variables of the emulator work, and an empty variable counts as unset', async () => {
   const data = temporaryDirectory()
   const keyFile = join(data, 'key')
   writeFileSync(keyFile, `${ownKey}\n`)
@@ -148,18 +148,18 @@ test('The variables of the emulator are understood, and an empty variable is non
   )
 })
 
-test('A switch is on by any of its words, as a variable', async () => {
+test('A variable for a switch accepts several words for on', async () => {
   await using server = await serveCli([], { env: { MAYFLY_PORT: '0', MAYFLY_MEMORY: '1', MAYFLY_JSON: '1' } })
   assert.equal(server.ready.ready, true)
 })
 
-test('A variable that cannot be is refused by the name of its flag', async () => {
+test('An invalid variable is refused with the name of its flag', async () => {
   const { code, stderr } = await runCli([], { env: { MAYFLY_PORT: 'zero' } })
   assert.equal(code, 1)
   assert.match(stderr, /--port takes a whole number/)
 })
 
-test('The well-known key is refused where others can reach the server, unless that is said to be fine', async () => {
+test('The well-known key is refused beyond loopback unless a flag allows it', async () => {
   const { code, stderr } = await runCli(['--host', '0.0.0.0', ...quick])
   assert.equal(code, 1)
   assert.match(stderr, /The well-known key protects nothing/)
@@ -179,14 +179,14 @@ test('The well-known key is refused where others can reach the server, unless th
   assert.equal((await call(allowed.endpoint, 'GET', '/ready')).status, 200)
 })
 
-test('A port that is taken is said to be', async () => {
+test('A taken port is reported', async () => {
   await using server = await serveCli(quick)
   const { code, stderr } = await runCli(['--memory', '--port', new URL(server.endpoint).port])
   assert.equal(code, 1)
   assert.match(stderr, /is taken by another program\. Choose another with --port/)
 })
 
-test('Data is kept in the directory that is named, and in ./mayfly-data otherwise', async () => {
+test('Data is stored in the given directory, or else in ./mayfly-data', async () => {
   const cwd = temporaryDirectory()
   for (const args of [['--data', 'elsewhere'], []]) {
     const start = () => serveCli(['--port', '0', '--json', '--log-level', 'silent', ...args], { cwd })

@@ -109,7 +109,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         )
       }))
 
-    test('P12: no dead item comes, and one that died since the last page is not missed for any other', () =>
+    test('P12: no dead item comes, and an item that died since the last page makes no other item missing', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, null, -1)
         for (const [at, ttl] of [5, -1, 5, -1, 7].entries()) {
@@ -128,7 +128,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         assert.deepEqual((await readOn(store, container, '0', 100)).items.map(n), [1, 3, 4])
       }))
 
-    test('P12: a part of the container has its own changes', () =>
+    test('P12: the changes of a part of the container are only those of that part', () =>
       within(async store => {
         const container = await loggedContainer(store, null)
         for (const pk of ['p', 'q', 'p', 'r']) {
@@ -140,7 +140,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         assert.deepEqual(items.map(n), [0, 2])
       }))
 
-    test('P12: a position for a second has all changes from then on behind it', () =>
+    test('P12: all changes from a second on come after the position of that second', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, null)
         for (let second = 0; second < 30; second++) {
@@ -162,7 +162,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         }
       }))
 
-    test('P12: a reader among writers sees the last version of every item and never an older one after a newer', () =>
+    test('P12: during writes a reader sees the last version of every item and never an older one after a newer', () =>
       within(async store => {
         const container = await loggedContainer(store, null)
         const seen = new Map<string, number>()
@@ -205,7 +205,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
   })
 
   describe(`the log over ${name}`, () => {
-    test('P13: has every version, delete and death once, with what it replaced', () =>
+    test('P13: has every version, delete and death once, with the version that it replaced', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, 600, -1)
         const from = await store.logNow(container)
@@ -248,7 +248,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         assert.equal(new Set(versions).size, versions.length)
       }))
 
-    test('P13: forgets what is older than it remembers, at once, and says so', () =>
+    test('P13: forgets entries beyond its retention at once, and says so', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, 60)
         const from = await store.logNow(container)
@@ -267,7 +267,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         }
       }))
 
-    test('P13: what one partition key forgets, no other does', () =>
+    test('P13: forgetting entries of one partition key keeps those of the others', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, 60, -1)
         const keys = (name: string) => Array.from({ length: 12 }, (_, at) => keyOf('a', `${name} ${at}`))
@@ -289,7 +289,7 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         )
       }))
 
-    test('P13: nothing of a refused transaction is in it, and all of one that happened is', () =>
+    test('P13: contains nothing of a refused transaction, and all of a committed one', () =>
       within(async store => {
         const container = await loggedContainer(store, 60)
         const from = await store.logNow(container)

@@ -1,6 +1,6 @@
 /**
- * A Citus cluster that gets workers: data goes there, and shards move while gateways write and read without
- * anybody noticing (P2, P12).
+ * A Citus cluster that gets more workers: data moves there, and shards move while gateways write and read,
+ * without anybody noticing (P2, P12).
  */
 
 import assert from 'node:assert/strict'
@@ -49,7 +49,7 @@ for (const mode of ['block_writes', 'force_logical']) {
       isMoved = true
     })
     let writes = 0
-    // Writers go on until the shards are where they belong, and a little longer.
+    // Writers continue until the shards have moved, and a little longer.
     const { delivered, ...violations } = await checkFeed(
       {
         write: async change => {
@@ -70,7 +70,7 @@ for (const mode of ['block_writes', 'force_logical']) {
   })
 }
 
-test(`a PostgreSQL that becomes a cluster takes its data along, once nobody uses it${why}`, { skip }, async () => {
+test(`a PostgreSQL that becomes a cluster distributes its data, once no gateway uses it${why}`, { skip }, async () => {
   const name = `mayfly_test_${process.pid}_grown`
   const url = await createDatabase(cluster, name, 0)
   await using stack = new AsyncDisposableStack()

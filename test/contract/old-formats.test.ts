@@ -1,6 +1,6 @@
 /**
- * Data of every earlier format is opened, brought up to date and served. The tables are made as they were
- * then, by the migrations up to there; a migration that has been released is never edited.
+ * Data of every earlier format is opened, migrated and served. The migrations up to that format create the
+ * old tables, so a released migration is never edited.
  */
 
 import assert from 'node:assert/strict'
@@ -27,7 +27,7 @@ const firstFormat = 1
 const ttl = 100
 
 /**
- * One container with a default, and in it `a`, written at the start, and `own`, with a deadline of its own.
+ * One container with a default. It holds `a`, written at the start, and `own`, with its own deadline.
  */
 const containerColumns = `database, id, rid, version, ts, partition_key, partition_count, default_ttl, inherited_dead_at, own_dead_at, definition`
 const containerValues = `1, 'c', 8, 3, ${start}, '${JSON.stringify(partitionKey)}', 1, ${ttl}, ${start - 10}, ${start - 10}, '{}'`
@@ -65,7 +65,7 @@ async function check(store: Store, clock: ManualClock): Promise<void> {
   assert.deepEqual(await store.sweep(container, 10), { removed: 1, done: true })
 }
 
-test(`SQLite: a file of format ${firstFormat}`, async () => {
+test(`SQLite: a file of format ${firstFormat} is migrated and served`, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-'))
   const db = new DatabaseSync(join(directory, dataFile))
   for (const migration of sqliteMigrations.slice(0, firstFormat)) db.exec(migration as string)
@@ -97,13 +97,13 @@ const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
 for (let format = firstFormat; format < postgresMigrations.length; format++) {
-  test(`PostgreSQL: a database of format ${format}`, async () => {
+  test(`PostgreSQL: a database of format ${format} is migrated and served`, async () => {
     const url = await server.createDatabase()
     await server.query(url, 'CREATE SCHEMA mayfly')
     await server.query(url, 'CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
     await server.query(url, `INSERT INTO mayfly.format VALUES (1, ${format})`)
     for (const migration of postgresMigrations.slice(0, format)) await server.query(url, migration)
-    // Functions were others then.
+    // The functions of that format differ from today's.
     await server.query(url, `CREATE FUNCTION mayfly.tick(at bigint) RETURNS text LANGUAGE sql AS 'SELECT NULL'`)
     const bucket = bucketOf(partitionKey, items[0]!.key.epk)
     await server.query(

@@ -1,6 +1,6 @@
 /**
- * P12 among many writers, transactions that abort and locks that hang: and the check itself is shown to catch
- * a plain sequence.
+ * P12 with many writers, transactions that abort and locks that hang. A second test shows that the check
+ * finds the error of a plain sequence.
  */
 
 import assert from 'node:assert/strict'
@@ -21,12 +21,12 @@ const isCluster = (await nodesOf(server.url)).length > 0
 const start = toEpochSeconds(1_000_000)
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-test('a reader among writers on two gateways skips nothing, repeats nothing and sees no older version after a newer', async () => {
+test('during writes on two gateways a reader skips and repeats nothing and sees versions in order', async () => {
   const url = await server.createDatabase()
   const stores = [await openGateway(url, new ManualClock(start)), await openGateway(url, new ManualClock(start))]
   const container = await makeContainer(stores[0]!, null)
   let isOver = false
-  // Takes the locks of buckets from outside, for a while, and lets them go in both ways.
+  // Takes bucket locks from outside for a while, and ends with a commit or a rollback.
   const hanging = (async () => {
     const client = new Client({ connectionString: url })
     await client.connect()
@@ -39,7 +39,7 @@ test('a reader among writers on two gateways skips nothing, repeats nothing and 
         ])
         await pause(20)
       } catch (error) {
-        // Over several shards they are taken in no order, and somebody may wait in a circle.
+        // Over several shards the locks are taken in any order, so a deadlock is possible.
         if (!isCluster || codeOf(error) !== '40P01') throw error
       }
       await client.query(round % 2 === 0 ? 'ROLLBACK' : 'COMMIT')

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL that is troubled, slow, full, killed or not there: nothing happens twice, nothing that was said
- * is lost, and it ends.
+ * A PostgreSQL that fails, is slow, full, killed or not there: nothing happens twice, nothing acknowledged is
+ * lost, and every request ends.
  */
 
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ after(() => server[Symbol.asyncDispose]())
 const start = toEpochSeconds(1_000_000)
 const seed = Number(process.env.MAYFLY_FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-/** A database, stores in it and proxies before it, all gone when the test is over, however it ends. */
+/** A database with its stores and proxies; all are removed at the end of the test, however it ends. */
 async function world() {
   const stack = new AsyncDisposableStack()
   const url = await server.createDatabase()
@@ -36,13 +36,13 @@ async function world() {
   }
 }
 
-/** A store that soon gives up what a proxy keeps from it. */
+/** A store with a short time-out for connections and answers that a proxy holds back. */
 async function impatient(here: Awaited<ReturnType<typeof world>>) {
   const proxy = await here.proxy(1)
   const url = new URL(proxy.url)
   url.searchParams.set('query_timeout', '300')
   url.searchParams.set('connect_timeout', '1')
-  // Making the tables may take longer than that.
+  // Creating the tables may take longer than the time-out.
   await here.open()
   return { proxy, store: await here.open(url.href) }
 }
@@ -52,7 +52,7 @@ async function effectsIn(url: string): Promise<number> {
   return row!.writes
 }
 
-/** What the writers know must be what is there, and nothing else may have happened. */
+/** The store must hold exactly what the writers know, and nothing else may have happened. */
 async function check(store: Store, container: ContainerRecord, url: string, writers: readonly CarefulWriter[]) {
   const { items } = await store.scan(container, { min: '', maxExclusive: 'FF' }, { itemsMax: 1000, bytesMax: 1 << 24 })
   const known = writers.flatMap(writer => writer.known ?? [])
@@ -66,7 +66,7 @@ async function check(store: Store, container: ContainerRecord, url: string, writ
 }
 
 describe('connections that break', () => {
-  test(`cuts, delays and resets make nothing happen twice or get lost, and are survived (seed ${seed})`, async () => {
+  test(`cuts, delays and resets repeat and lose nothing, and the store recovers (seed ${seed})`, async () => {
     await using here = await world()
     const { url } = here
     const random = randomNumbers(seed)
@@ -96,7 +96,7 @@ describe('connections that break', () => {
     for (const store of stores) await check(store, container, url, writers)
   })
 
-  test('a network that swallows everything is noticed, and left behind when it is back', async () => {
+  test('a network that drops everything silently is noticed, and the store recovers when it is back', async () => {
     await using here = await world()
     const { proxy, store } = await impatient(here)
     const container = await makeContainer(store, null)
@@ -111,7 +111,7 @@ describe('connections that break', () => {
     assert.equal((await untilHeard(() => store.write(container, put('create', keyOf('c'))))).outcome, 'created')
   })
 
-  test('a call that was given up for lost does not happen any more when another was written behind it', async () => {
+  test('a call that was given up as lost cannot happen any more after a later write', async () => {
     await using here = await world()
     const { proxy, store } = await impatient(here)
     const container = await makeContainer(store, null)
@@ -128,7 +128,7 @@ describe('connections that break', () => {
     assert.equal((await untilHeard(async () => store.read(container, own))).item?.version, version)
   })
 
-  test('changes of the catalog whose commit was not heard of are recognised', async () => {
+  test('a catalog change whose commit got no answer is recognised', async () => {
     await using here = await world()
     const proxy = await here.proxy(seed)
     const store = await here.open(proxy.url)
@@ -154,7 +154,7 @@ describe('connections that break', () => {
 })
 
 describe('a server in distress', () => {
-  test('serialisation failures and deadlocks are tried again, and given up when they do not end', async () => {
+  test('serialisation failures and deadlocks are retried, up to a limit', async () => {
     await using here = await world()
     const { url } = here
     const store = await here.open()
@@ -180,7 +180,7 @@ describe('a server in distress', () => {
     assert.equal((await store.write(container, put('create', keyOf('x')))).outcome, 'created')
   })
 
-  test('who waits too long for a lock is told so, and others are not held up', async () => {
+  test('a write that waits too long for a lock fails, and others are not delayed', async () => {
     await using here = await world()
     const { url } = here
     const impatient = new URL(url)
@@ -197,7 +197,7 @@ describe('a server in distress', () => {
     )
     await new Promise(resolve => setTimeout(resolve, 200))
     const blocked = store.write(container, put('replace', busy))
-    // In the same turn, so that all go together.
+    // In the same turn, so that all go in one group.
     const together = beside.map(key => store.write(container, put('create', key)))
     for (const { outcome } of await Promise.all(together)) assert.equal(outcome, 'created')
     const far = keyOf('far', 'q')
@@ -213,7 +213,7 @@ describe('a server in distress', () => {
     assert.equal((await store.write(container, put('replace', busy))).outcome, 'replaced')
   })
 
-  test('a server with few connections to give serves all the same', async () => {
+  test('a PostgreSQL with few free connections is enough', async () => {
     await using here = await world()
     const { url } = here
     const name = `few_${process.pid}`
@@ -235,7 +235,7 @@ describe('a server in distress', () => {
     assert.ok(read.every(({ item }) => item !== undefined))
   })
 
-  test('a server that is killed under load and started again has all that was acknowledged', async t => {
+  test('a PostgreSQL that is killed under load and started again has every acknowledged write', async t => {
     if (server.crash === undefined) return t.skip('the server is not ours to kill')
     await using here = await world()
     const { url } = here

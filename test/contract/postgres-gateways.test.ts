@@ -20,7 +20,7 @@ const start = toEpochSeconds(1_000_000)
 const everything = { min: '', maxExclusive: 'FF' }
 const whole = { itemsMax: 10_000, bytesMax: 1 << 26 }
 
-/** Two gateways to one database, each with a clock of its own. */
+/** Two gateways to one database, each with its own clock. */
 async function gateways() {
   const url = await server.createDatabase()
   const clocks = [new ManualClock(start), new ManualClock(start)] as const
@@ -50,7 +50,7 @@ async function idsOf(store: Store, container: ContainerRecord): Promise<string[]
 }
 
 describe('two gateways to one PostgreSQL', () => {
-  test('a default that one changed is in force for the very next read and scan of the other', async () => {
+  test('a default that one gateway changed is in force for the next read and scan of the other', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, null)
@@ -74,7 +74,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.deepEqual(await idsOf(one, container), [], 'what one saw dead is dead for the other')
   })
 
-  test('the gateway whose clock is ahead takes the other along', async () => {
+  test('the gateway whose clock is ahead moves the clock of the other', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, 10)
@@ -87,7 +87,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.deepEqual([again.outcome, again.item!.ts], ['created', start + 10])
   })
 
-  test('an item that one saw dead is never alive again, however writes and ticks race', async () => {
+  test('an item that one gateway saw dead is never alive again, however writes and ticks race', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, -1)
@@ -97,7 +97,7 @@ describe('two gateways to one PostgreSQL', () => {
       const keys = Array.from({ length: 40 }, (_, n) => keyOf(`r${round}-${n}`, `p${n}`))
       await Promise.all(keys.map(key => other.write(container, put('create', key, { ttl: 1 }))))
       const longer = keys.map(key => other.write(container, put('replace', key, { ttl: 1000 })))
-      // Where writes take long, none would be in time.
+      // If writes are slow, none would be in time.
       if (round % 2 === 1) await Promise.race(longer)
       world.clocks[0].advance(1)
       const seen = await Promise.all(keys.map(key => one.read(container, key)))
@@ -112,7 +112,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.ok(died > 0 && saved > 0, `${died} died and ${saved} were saved: both sides of the race were met`)
   })
 
-  test('time does not go on past a write that was judged and is not committed', async () => {
+  test('the clock does not tick while a judged write is not committed', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, -1)
@@ -133,7 +133,7 @@ describe('two gateways to one PostgreSQL', () => {
     await server.query(world.url, 'DROP FUNCTION public.slow CASCADE')
   })
 
-  test('transactions of both that read and write the same items lose no update', async () => {
+  test('transactions of both gateways that read and write the same items lose no update', async () => {
     await using world = await gateways()
     const container = await makeContainer(world.stores[0], null)
     const keys = [keyOf('a', 'p'), keyOf('b', 'q')]
@@ -155,7 +155,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.deepEqual(found, [40, 20])
   })
 
-  test('answers that straddle a tick come in the order of their moments', async () => {
+  test('answers around a tick come in the order of their moments', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, 1000)
@@ -172,7 +172,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.equal(await other.moment(), start + 39)
   })
 
-  test('a clock that PostgreSQL was restored with is moved to where it was', async () => {
+  test('a clock that was restored to an earlier second returns to the latest second that was seen', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, 10)
@@ -184,7 +184,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.equal(await other.moment(), start + 10)
   })
 
-  test('a container that one deleted and made anew is found by the other at once, as another', async () => {
+  test('a container that one gateway deleted and created again is at once a new container for the other', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     let container = await makeContainer(one, null)
@@ -205,7 +205,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.deepEqual(left, [{ n: 0 }])
   })
 
-  test('of those who create one id at the same time exactly one wins, and no version is given twice', async () => {
+  test('of concurrent creates of one id exactly one wins, and no version is used twice', async () => {
     await using world = await gateways()
     const container = await makeContainer(world.stores[0], null)
     const creates: Promise<WriteAnswer>[] = []
@@ -233,7 +233,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.equal(new Set(versions).size, 40 + 400)
   })
 
-  test('an expected version is found by one of those who expect it', async () => {
+  test('of concurrent writes that expect the same version exactly one succeeds', async () => {
     await using world = await gateways()
     const container = await makeContainer(world.stores[0], null)
     let { version: expected } = await world.stores[0].write(container, put('create', keyOf('a')))
@@ -245,12 +245,12 @@ describe('two gateways to one PostgreSQL', () => {
     }
   })
 
-  test('purgers share the work, remove nothing twice, and lose no item that is written under them', async () => {
+  test('purgers share the work, remove nothing twice, and lose no item that is written meanwhile', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, -1)
     const keys = Array.from({ length: 4000 }, (_, n) => keyOf(`i${n}`, `p${n % 40}`))
-    // Both write, so that both have their connections when the purge begins.
+    // Both write, so that both have their connections when the purge starts.
     await Promise.all(
       keys.map((key, n) => world.stores[n % 2]!.write(container, put('create', key, { ttl: n % 4 === 0 ? 100 : 5 }))),
     )
@@ -280,7 +280,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.ok(first > 0 && second > 0, `${first} and ${second}: both have worked`)
   })
 
-  test('an index that one makes knows every item that the other writes meanwhile, and no other', async () => {
+  test('an index that one gateway builds is exact, even if the other writes meanwhile', async () => {
     await using world = await gateways()
     const [one, other] = world.stores
     const container = await makeContainer(one, null)
@@ -320,7 +320,7 @@ describe('two gateways to one PostgreSQL', () => {
     assert.deepEqual(await server.query(world.url, left), [{ n: 0 }])
   })
 
-  test('connections that are cut make no write happen twice or get lost', async () => {
+  test('with cut connections no write happens twice or is lost', async () => {
     await using world = await gateways()
     const container = await makeContainer(world.stores[0], null)
     let isWriting = true

@@ -41,7 +41,7 @@ verdictContract('PostgreSQL', prepare)
 
 const start = toEpochSeconds(1_000_000)
 
-test('the database prints stamps as the edge does', async () => {
+test('the database prints stamps exactly as the protocol edge does', async () => {
   const url = await server.createDatabase()
   const store = await openGateway(url, new ManualClock(start))
   const owner = (await store.createDatabase({ id: 'd', rid: 0x3ffbef00, throughput: null }))!
@@ -64,7 +64,7 @@ test('the database prints stamps as the edge does', async () => {
   await server.dropDatabase(url)
 })
 
-test('a write whose commit was not heard of is recognised and not done again', async () => {
+test('a write whose commit got no answer is recognised and not done again', async () => {
   const url = await server.createDatabase()
   await using proxy = await forgetfulProxy(url)
   const store = await openGateway(proxy.url, new ManualClock(start))
@@ -98,7 +98,7 @@ test('a write whose commit was not heard of is recognised and not done again', a
     outcomes,
     expected.flatMap(outcome => [outcome, outcome, outcome, outcome]),
   )
-  // What nothing came of is behind what something came of.
+  // In the group, the write that changes nothing comes after those that change something.
   const [first, second, last] = together.toSorted((a, b) => bucketIn(a) - bucketIn(b)) as [ItemKey, ItemKey, ItemKey]
   await store.write(container, { kind: 'delete', key: last })
   proxy.forgetNextWrite()
@@ -116,7 +116,7 @@ test('a write whose commit was not heard of is recognised and not done again', a
   await server.dropDatabase(url)
 })
 
-test('writes that go together to several buckets, to each as many as come, are each done as asked', async () => {
+test('a group of writes to several buckets, with any number for each, does every write', async () => {
   const url = await server.createDatabase()
   const store = await openGateway(url, new ManualClock(start))
   const container = await makeContainer(store, null)
@@ -137,7 +137,7 @@ test('writes that go together to several buckets, to each as many as come, are e
   await server.dropDatabase(url)
 })
 
-test('a transaction waits for the write of the same gateway that is under way, and sees it', async () => {
+test('a transaction waits for a running write of the same gateway, and sees it', async () => {
   const url = await server.createDatabase()
   const store = await openGateway(url, new ManualClock(start))
   const container = await makeContainer(store, null)
@@ -162,7 +162,7 @@ test('a transaction waits for the write of the same gateway that is under way, a
   await server.dropDatabase(url)
 })
 
-test('a store that cannot be reached is unavailable, and serves again when it can', async () => {
+test('a store without its database is unavailable, and works again when the database is back', async () => {
   const url = await server.createDatabase()
   const proxy = await forgetfulProxy(url)
   const store = await openGateway(proxy.url, new ManualClock(start))
@@ -180,7 +180,7 @@ test('a store that cannot be reached is unavailable, and serves again when it ca
   await server.dropDatabase(url)
 })
 
-test('what was made is found at once, also while others are looking and their answers are late', async () => {
+test('a new database is found at once, even while earlier lookups are still waiting for answers', async () => {
   const url = await server.createDatabase()
   await using proxy = await faultyProxy(url, 7)
   const store = await openGateway(proxy.url, new ManualClock(start))
@@ -246,7 +246,7 @@ describe('indexes in PostgreSQL', () => {
     return found.sort((x, y) => (x.key === y.key ? (x.id < y.id ? -1 : 1) : x.key < y.key ? -1 : 1))
   }
 
-  test('hold the same entries and give the same pages as those of the embedded store', async () => {
+  test('have the same entries and give the same pages as indexes in SQLite', async () => {
     const url = await server.createDatabase()
     const clock = new ManualClock(start)
     const embedded = withContract(openSqlite({ directory: undefined, clock: () => clock, onFatal: () => {} }))

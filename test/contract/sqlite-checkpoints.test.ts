@@ -1,6 +1,5 @@
 /**
- * The write-ahead log of the embedded store: it stays short, and where readers keep it from that it becomes
- * short again.
+ * Checkpoints of the SQLite store: the WAL stays short, and becomes short again after a reader that held it.
  */
 
 import assert from 'node:assert/strict'
@@ -58,11 +57,11 @@ async function world({ isThreadBroken = false } = {}) {
   }
 }
 
-test('the log is carried over every so often, by the writer itself', async () => {
+test('the writer runs a checkpoint from time to time', async () => {
   await using file = await world()
   for (let n = 0; n < 60; n++) {
     await file.write()
-    // Some more commits may come before it is done.
+    // Some more commits may come before the checkpoint.
     assert.ok((await file.logFilePages()) < checkpointPages + 5 * itemPages, `${await file.logFilePages()} pages`)
   }
   assert.ok((await file.filePages()) > 5 * checkpointPages)
@@ -71,7 +70,7 @@ test('the log is carried over every so often, by the writer itself', async () =>
 
 for (const isThreadBroken of [false, true]) {
   const who = isThreadBroken ? 'by the writer when the thread is broken' : 'by the thread'
-  test(`what has come together behind a reader is carried over ${who}, and the log begins anew`, async () => {
+  test(`a WAL that grew during a read gets a checkpoint ${who}, and starts again`, async () => {
     await using file = await world({ isThreadBroken })
     await file.write()
     file.other.exec('BEGIN')

@@ -51,7 +51,7 @@ for (const [name, prepare] of [
   verdictContract(name, prepare)
 }
 
-test('a directory is refused to a second store, in this process too, and free again after closing', async () => {
+test('a directory is refused to a second store, even in this process, and is free again after closing', async () => {
   const directory = await temporaryDirectory()
   const store = opened(directory, new ManualClock(toEpochSeconds(1)))
   assert.throws(() => opened(directory, new ManualClock(toEpochSeconds(1))), /in use by another Mayfly \(process \d+\)/)

@@ -105,12 +105,12 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
   }
 
   describe(`the store contract over ${name}`, () => {
-    test('P1: reads that are asked for together are answered each for itself', async () => {
+    test('P1: each of many concurrent reads gets its own answer', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 100)
       const lasting = await makeContainer(store, -1, 'lasting')
       const gone = await makeContainer(store, null, 'gone')
-      // In several buckets, more of them than go to PostgreSQL in one statement.
+      // In several buckets, and more than fit into one PostgreSQL statement.
       const names = Array.from({ length: 50 }, (_, n) => `${n}`)
       const keyAt = (id: string) => keyOf(id, `partition ${id}`)
       const own = [{}, { ttl: 50 }, { ttl: -1 }] as const
@@ -146,7 +146,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P1: at its deadline an item is in no read and no scan, in the second before it is in both', async () => {
+    test('P1: at its deadline an item is in no read and no scan; a second earlier it is in both', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 100)
       await store.write(container, put('create', keyOf('inherits'), { text: 'inherits' }))
@@ -217,7 +217,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P3: a dead item is created anew as another incarnation, whoever asks', async () => {
+    test('P3: create and upsert over a dead item make a new incarnation; replace and delete find nothing', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 10)
       for (const kind of ['create', 'upsert'] as const) {
@@ -238,7 +238,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P4: pages in key order, none twice, none skipped, while items die, are removed and written between them', async () => {
+    test('P4: pages have key order and skip and repeat nothing while items die, are removed and written', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, -1)
       const lasting: string[] = []
@@ -295,7 +295,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P4: a partition key read from its end gives the opposite order, from any position, whatever dies meanwhile', async () => {
+    test('P4: a partition key read backwards has the opposite order, from any position, while items die', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, -1)
       const names = ['\u{10ffff}', '\uffff', 'é', ...Array.from({ length: 60 }, (_, n) => `i${n}`)]
@@ -341,7 +341,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P4: a long stretch of dead items neither ends a page early nor shows one of them', async () => {
+    test('P4: a long run of dead items does not end a page early, and none of them is shown', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, -1)
       const writes: Promise<unknown>[] = []
@@ -363,7 +363,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P5: sweeps remove the dead and nothing else, no more than they may, and know when they are done', async () => {
+    test('P5: sweeps remove only dead items, at most the given number, and say when they are done', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 10)
       for (let index = 0; index < 20; index++) {
@@ -382,7 +382,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P6 and P7: moments and versions go on behind where they were when the store is opened again', async () => {
+    test('P6 and P7: moments and versions continue after the store is opened again', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, null)
       const { version } = await store.write(container, put('create', keyOf('a')))
@@ -401,7 +401,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P8: a changed default takes effect at once, writes no item, and revives nobody', async () => {
+    test('P8: a changed default takes effect at once, writes no item, and revives nothing', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, null)
       const { item: before } = await store.write(container, put('create', keyOf('a'), { text: 'a' }))
@@ -439,7 +439,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('names are taken once, deleted containers take no writes, and their namesakes are others', async () => {
+    test('names are unique, deleted containers take no writes, and a later namesake is another container', async () => {
       const { opener, store } = await fresh()
       const container = await makeContainer(store, 10)
       assert.equal(await store.createDatabase({ id: 'd', rid: 9, throughput: null }), undefined)
@@ -453,7 +453,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       assert.equal((await store.read(namesake, keyOf('a'))).item, undefined)
       await assert.rejects(async () => store.read(container, keyOf('a')), RequestError)
       while (await store.reclaim(1)) {
-        // Gives back what the deleted container held, row by row.
+        // Removes the rows of the deleted container step by step.
       }
       assert.equal(await store.deleteDatabase(container.database), true)
       assert.equal(await store.findContainer('d', 'c'), undefined)
@@ -462,7 +462,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('a container can be renamed, unless the name is taken, and stays what it was', async () => {
+    test('a container can be renamed, unless the name is taken, and keeps everything else', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, 10)
       await makeContainer(store, null, 'other')
@@ -493,7 +493,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('writes of one turn see each other, in the order in which they were asked for', async () => {
+    test('writes of one turn see each other, in the order of their calls', async () => {
       const { opener, store } = await fresh()
       const container = await makeContainer(store, null)
       const outcomes = await Promise.all([
@@ -532,7 +532,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('the keys of an index are those of the body as it is stored, stamps included, before and after it is built', async () => {
+    test('index keys come from the stored body, stamps included, before and after the index is built', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, null)
       await store.write(container, put('create', keyOf('old'), { text: 'old' }))
@@ -542,7 +542,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       const index = indexed.indexes[0]!.definition.number
       await store.write(container, put('create', keyOf('new'), { text: 'new' }))
       while (!(await store.buildIndex(container, index, 1))) {
-        // Enters one item after the other.
+        // Builds the index item by item.
       }
       const found = async (ts: number) => {
         const { low, high } = keyRange({ equals: ts })
@@ -558,7 +558,7 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
-    test('cohorts are counted exactly, also over many slices, and the census knows the earliest', async () => {
+    test('cohorts are counted exactly, even over many slices, and the census knows the earliest deadline', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, -1)
       const writes: Promise<unknown>[] = []

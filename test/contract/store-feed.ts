@@ -11,7 +11,7 @@ import { keyOf } from './store-contract.ts'
 
 const everything = { min: '', maxExclusive: 'FF' }
 
-/** Keys of one writer are spread over several buckets, which they share with those of others. */
+/** The keys of one writer are in several buckets, which other writers use too. */
 function keyFor(key: string): ItemKey {
   return keyOf(key, `p${[...key].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 7}`)
 }
@@ -23,7 +23,7 @@ export function storeFeed(stores: readonly Store[], container: ContainerRecord):
     write: async ({ key, n }) => {
       const store = stores[turn++ % stores.length]!
       const write = put('upsert', keyFor(key), { content: { key, n } })
-      // Single writes, transactions over two buckets, and some that are refused when half of them is decided.
+      // Single writes, transactions over two buckets, and some transactions whose second step is refused.
       if (n % 4 !== 0) return (await store.write(container, write)).item !== undefined
       const isRefused = n % 12 === 0
       const { refusal } = await store.transact([

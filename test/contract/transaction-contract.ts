@@ -56,12 +56,12 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
   }
 
   describe(`transactions over ${name}`, () => {
-    test('writes and transactions keep the order in which they were asked for, without waiting for each other', () =>
+    test('writes and transactions keep the order of their calls, without waiting for each other', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         for (let round = 0; round < 10; round++) {
-          // Of many partitions, so that some go together and some do not; and some on their way already when
-          // the next is asked for.
+          // In many partitions, so that some are grouped and some are not, and some are already running when
+          // the next one is called.
           const keys = Array.from({ length: 12 }, (_, n) => keyOf(`r${round}`, `p${n}`))
           const seen = keys.map(() => new Set<number>())
           const ask = async (key: ItemKey, n: number) => {
@@ -82,7 +82,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         }
       }))
 
-    test('P10: steps happen together and see what those before them did', () =>
+    test('P10: steps happen together, and each sees the effect of the earlier ones', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         await store.write(container, put('create', keyOf('a'), { content: { n: 1 } }))
@@ -113,7 +113,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal(contentOf((await store.read(container, keyOf('a'))).item), 3)
       }))
 
-    test('P10: a step that fails undoes all others, and everything goes on as if nothing had been', () =>
+    test('P10: a step that fails rolls back all others, and later writes work as if nothing had happened', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         const before = await store.write(container, put('create', keyOf('a'), { content: { n: 1 } }))
@@ -151,7 +151,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal((await store.census(container)).rows, 3)
       }))
 
-    test('P6: what a refused transaction has seen dead stays dead when the store is opened again', async () => {
+    test('P6: an item that a refused transaction saw dead stays dead when the store is opened again', async () => {
       const opener = await prepare()
       const clock = new ManualClock(start)
       const store = await opener.open(clock)
@@ -173,7 +173,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
       await opener[Symbol.asyncDispose]()
     })
 
-    test('P10: a step that cannot be decided undoes all others as well', () =>
+    test('P10: a step that throws rolls back all others as well', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         const overload = new CapacityError('throttled', 'Later.', 1)
@@ -190,7 +190,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal((await store.census(container)).rows, 0)
       }))
 
-    test('P10: a failing transaction takes nothing from the writes that come with it', () =>
+    test('P10: a failing transaction does not affect the writes in the same commit', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         await store.write(container, put('create', keyOf('a')))
@@ -209,7 +209,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal(new Set(versions).size, versions.length)
       }))
 
-    test('P10: many that read and write the same item lose no update', () =>
+    test('P10: concurrent transactions that read and write the same item lose no update', () =>
       within(async store => {
         const container = await makeContainer(store, null)
         await store.write(container, put('create', keyOf('a'), { content: { n: 0 } }))
@@ -222,7 +222,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal(contentOf((await store.read(container, keyOf('a'))).item), 20)
       }))
 
-    test('P10: a step finds no dead item, and the transaction has one moment', () =>
+    test('P10: a step sees no dead item, and all steps have the same moment', () =>
       within(async (store, clock) => {
         const container = await makeContainer(store, 10)
         await store.write(container, put('create', keyOf('a'), { content: { n: 1 } }))
@@ -251,7 +251,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal((await store.read(one, keyOf('b'))).item, undefined)
       }))
 
-    test('a life that ends on a date ends there, also when that was before', () =>
+    test('an item with a fixed end dies at that time, even if it is in the past or its ttl says otherwise', () =>
       within(async (store, clock) => {
         const container = await makeContainer(store, -1)
         const until = (seconds: number) => ({ until: toEpochSeconds(start + seconds) })
@@ -270,7 +270,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
   })
 
   describe(`unique keys over ${name}`, () => {
-    test('P11: hold within a partition key, for each of the keys, also for what is missing', () =>
+    test('P11: are unique within a partition key, each by itself, and a missing value counts as a value', () =>
       within(async store => {
         const container = await unique(store, [['a', 'b'], ['c']])
         const write = async (id: string, content: object, pk = 'p') =>
@@ -290,7 +290,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal(await write('7', { a: `${long}1`, c: 7 }), 'conflict')
       }))
 
-    test('P11: hold in the whole container where that was asked for', () =>
+    test('P11: are unique in the whole container if declared so', () =>
       within(async store => {
         const container = await unique(store, [['a']], 'container')
         assert.equal(
@@ -298,7 +298,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
           'created',
         )
         const other = put('create', keyOf('2', 'q'), { content: { a: 1 } })
-        if (name === 'PostgreSQL') return // Items of other partition keys are out of reach of a write there.
+        if (name === 'PostgreSQL') return // There a write cannot see items of other partition keys.
         assert.equal((await store.write(container, other)).outcome, 'conflict')
       }))
 
@@ -321,7 +321,7 @@ export function transactionContract(name: string, prepare: () => Promise<Opener>
         assert.equal(await create('5', 1), 'conflict', 'sweeping the first holder took nothing from the last')
       }))
 
-    test('P11: one of many at once gets the key, and a transaction that does not get it does nothing', () =>
+    test('P11: of many concurrent writers one gets the key, and a transaction without it changes nothing', () =>
       within(async store => {
         const container = await unique(store, [['a']])
         const answers = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Makes a container, fills it and deletes it, over and over under one name: what crashes leave of a container
- * is all of it or nothing, and a new one never shows what the old one held.
+ * Creates a container, fills it and deletes it, again and again under one name. After a crash the container
+ * is there completely or not at all, and a new one never shows items of the old one.
  */
 
 import type { Client, Reply } from './client.ts'
@@ -15,7 +15,7 @@ type Step =
 const path = '/dbs/crash/colls/scratch'
 
 export class Builder {
-  /** The texts that were acknowledged, or undefined when there is no container. */
+  /** The acknowledged texts, or undefined if there is no container. */
   #items: Map<string, string> | undefined
   #sent: Step | undefined
   #rids = new Set<string>()
@@ -33,7 +33,7 @@ export class Builder {
     this.#apply(step, reply)
   }
 
-  /** After a restart: everything acknowledged is there, and of what was under way all or nothing. */
+  /** After a restart everything acknowledged is there, and the operation under way happened fully or not. */
   async settle(client: Client): Promise<void> {
     const found = await client.send('GET', path)
     const sent = this.#sent
@@ -68,7 +68,7 @@ export class Builder {
     }
     const headers = { 'x-ms-documentdb-partitionkey': '["p"]', 'x-ms-documentdb-is-upsert': 'true' }
     const body = JSON.stringify({ id: step.id, pk: 'p', serial: step.text })
-    // Created or replaced, as the name may be in use already; both are success.
+    // Created or replaced: the name may be in use already, and both are success.
     return client
       .send('POST', `${path}/docs`, { headers, body })
       .then(reply => (reply.status === 200 ? { ...reply, status: 201 } : reply))

@@ -16,13 +16,13 @@ const key = Buffer.from(
 export interface Reply {
   readonly status: number
   readonly text: string
-  /** The newest version of the container, where the answer tells it. */
+  /** The newest version of the container, if the answer contains it. */
   readonly lsn: number | undefined
-  /** Where the next page of a feed begins. */
+  /** Continuation for the next page of a feed. */
   readonly continuation?: string | undefined
 }
 
-/** Whether the request took effect is not known. */
+/** The connection was lost: it is unknown whether the request took effect. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }

@@ -12,13 +12,12 @@ import { runCycles } from './cycles.ts'
 import { Running, serverArguments } from './server-process.ts'
 import { definitionText } from './world.ts'
 
-/** A known fault; when the test passes without this mark it is mended. */
 test('fifty kills under load lose nothing acknowledged, revive nothing dead and remove nothing living', async () => {
   const { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills } = await runCycles({
     seed: 1,
     cycles: 50,
   })
-  // Otherwise nothing was put to the test.
+  // Otherwise the test would have checked nothing.
   const happened = { writes, alive, gone, underWay, purgedByCall, fileChecks, startUpKills }
   for (const [name, count] of Object.entries(happened)) assert.ok(count > 0, `${name}: ${JSON.stringify(happened)}`)
 })
@@ -36,7 +35,7 @@ test('a first start that is killed at any time leaves a directory that the next 
   }
 })
 
-test('a container that was being made at a kill has all its declared indexes after the restart, or is not there', async () => {
+test('a container whose creation was killed has all its declared indexes afterwards, or does not exist', async () => {
   for (const afterMs of [20, 30, 40, 50, 60]) {
     const directory = mkdtempSync(join(tmpdir(), 'mayfly-crash-'))
     const running = new Running(serverArguments(directory))
@@ -56,7 +55,7 @@ test('a container that was being made at a kill has all its declared indexes aft
   }
 })
 
-/** One after the other, until the server is gone. */
+/** Creates one container after the other until the server is gone. */
 async function makeContainers(endpoint: string): Promise<void> {
   using client = new Client(endpoint)
   try {
@@ -69,7 +68,7 @@ async function makeContainers(endpoint: string): Promise<void> {
   }
 }
 
-/** Starts a server in an empty directory and kills it so long after its data file appeared. */
+/** Starts a server in an empty directory and kills it `afterMs` after its data file appeared. */
 async function killAtFirstWrite(directory: string, afterMs: number): Promise<void> {
   const appeared = Promise.withResolvers<void>()
   const watcher = watch(directory, (_event, name) => {

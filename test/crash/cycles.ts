@@ -1,7 +1,7 @@
 /**
- * Kills a real server under load, again and again, on one data directory, and checks after every restart that
- * it kept its word: no acknowledged write lost, nothing dead visible again, nothing living removed, the clock
- * not set back, no version given twice.
+ * Kills a real server under load, again and again, on one data directory. After every restart it checks that
+ * no acknowledged write is lost, nothing dead is visible again, nothing living was removed, the clock did not
+ * go back and no version was used twice.
  *
  * A seed determines what every actor does; when the kill hits them is real time. An operation whose answer
  * was cut off may or may not have happened, and either is right.
@@ -24,14 +24,14 @@ export interface CycleOptions {
   readonly seed: number
   readonly cycles: number
   readonly onCycle?: (cycle: number, counts: Counts) => void
-  /** How the server is ended; checks afterwards are the same. */
+  /** The signal that ends the server; the checks afterwards are the same. */
   readonly signal?: 'SIGKILL' | 'SIGTERM'
 }
 
-/** When the purger looks for work for the first time: `purgeIntervalMs` after the process began. */
+/** When the purger looks for work for the first time: `purgeIntervalMs` after the process started. */
 const firstPurgeMs = 1000
 
-/** The directory is kept for inspection when something was found. */
+/** Keeps the directory for inspection if a check failed. */
 export async function runCycles({
   seed,
   cycles,
@@ -91,7 +91,7 @@ async function endUnderLoad(
   options: { random: Random; seed: number; cycle: number; signal: 'SIGKILL' | 'SIGTERM' },
 ): Promise<void> {
   const { random, seed, cycle, signal } = options
-  // One cycle in five lasts until the purger has begun to work by itself.
+  // One cycle in five lasts until the purger has started to work by itself.
   const untilPurgeMs = running.spawnedMs + firstPurgeMs - machine.monotonicMs() + random.between(0, 150)
   const lifeMs = random.chance(0.2) ? Math.max(5, untilPurgeMs) : random.between(5, 400)
   // And one in five ends with a step of the clock that no write carries into the file.
@@ -117,7 +117,7 @@ async function endUnderLoad(
   check(signal === 'SIGKILL' || exit.code === 0, `the server ended with ${exit.signal ?? exit.code}`)
 }
 
-/** A finding ends the load early. */
+/** A failed check ends the load early. */
 async function timeOrFailure(lifeMs: number, load: Promise<void>, running: Running): Promise<void> {
   const over = Promise.withResolvers<void>()
   const timer = machine.setTimeout(over.resolve, lifeMs)

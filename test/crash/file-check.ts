@@ -1,4 +1,4 @@
-/** Looks into the data file of a killed server, before anybody has repaired anything. */
+/** Checks the data file of a killed server before anything has repaired it. */
 
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ interface ItemRow {
 
 const files = ['mayfly.db', 'mayfly.db-wal']
 
-/** On a copy, so that the server itself meets the file as the kill left it. */
+/** On a copy, so that the server itself opens the file as the kill left it. */
 export function checkCopy(directory: string, world: World): void {
   const copy = `${directory}-copy`
   rmSync(copy, { recursive: true, force: true })
@@ -36,8 +36,7 @@ export function checkCopy(directory: string, world: World): void {
 }
 
 /**
- * Opening the file recovers it, and closing it folds the log into it: another state for the server to start
- * from.
+ * Opening the file recovers it, and closing it runs a checkpoint: another state for the server to start from.
  */
 export function checkFile(directory: string, { timeline, models }: World): void {
   const db = new DatabaseSync(join(directory, 'mayfly.db'))

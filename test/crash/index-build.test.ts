@@ -1,6 +1,6 @@
 /**
- * Kills the real server while it builds an index of many items beside writes, deaths and purges; what it
- * builds is exact.
+ * Kills the real server while it builds an index of many items during writes, deaths and purges. The finished
+ * index is exact.
  */
 
 import assert from 'node:assert/strict'
@@ -17,7 +17,7 @@ import { Client, ConnectionLost } from './client.ts'
 import { Random } from './random.ts'
 import { Running, serverArguments } from './server-process.ts'
 
-/** Enough for a dozen steps. */
+/** Enough items for a dozen build steps. */
 const itemCount = indexSortRowsMin + 10 * indexBuildEntriesMax
 const kills = 6
 const container = '/dbs/crash/colls/built'
@@ -72,7 +72,7 @@ async function disturb(endpoint: string, random: Random, isOver: () => boolean):
   }
 }
 
-/** Looks into the file of the running server until the newest index has so many entries, or is ready. */
+/** Polls the file of the running server until the newest index has that many entries or is ready. */
 async function untilEntered(directory: string, count: number): Promise<void> {
   const db = new DatabaseSync(join(directory, 'mayfly.db'), { readOnly: true })
   const { number } = db.prepare("SELECT number FROM containers WHERE id = 'built'").get() as { number: number }
@@ -105,7 +105,7 @@ interface Built {
   readonly entries: number
 }
 
-/** How far the file says the index is built; opening it also recovers it, as the server would. */
+/** The progress of the index build in the file. Opening the file also recovers it, as the server would. */
 function lookAt(directory: string, isToBeExact: boolean): Built | undefined {
   const db = new DatabaseSync(join(directory, 'mayfly.db'))
   try {
@@ -135,7 +135,7 @@ function nameOf(key: Uint8Array, sequence: number): string {
   return `${Buffer.from(key).toString('hex')} ${String(sequence).padStart(8, '0')}`
 }
 
-test('an index whose building is killed again and again is exact in the end, and has no stray entry in between', async () => {
+test('an index whose build is killed again and again is exact in the end, and never has a stray entry', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'mayfly-crash-'))
   let running = new Running(serverArguments(directory))
   let endpoint = await running.ready()
@@ -145,7 +145,7 @@ test('an index whose building is killed again and again is exact in the end, and
     const random = new Random(kill)
     const load = disturb(endpoint, random, () => false)
     using client = new Client(endpoint)
-    // Without and with it: the index is begun anew when it was ready.
+    // Without and with the index: if it was ready, it is built again.
     for (const isIndexed of kill % 3 === 0 ? [false, true] : [true]) {
       await client.json('PUT', container, { body: definition(isIndexed) })
     }

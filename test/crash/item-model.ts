@@ -1,9 +1,9 @@
 /**
- * The items of one container as far as they were acknowledged, and for each at most one operation under way.
+ * The acknowledged items of one container, and for each at most one operation under way.
  *
- * Every item belongs to one actor, which sends one operation at a time. So after a crash an item is in the
- * state that was acknowledged last, or in the state that the operation under way would have brought about;
- * nothing else is allowed. Whether an acknowledged item is still alive is asked of the timeline.
+ * Every item belongs to one actor, which sends one operation at a time. So after a crash an item has the
+ * state that was acknowledged last, or the state after the operation under way. Nothing else is allowed. The
+ * timeline says whether an acknowledged item is still alive.
  */
 
 import type { Reply } from './client.ts'
@@ -19,7 +19,7 @@ export interface Attempt {
   readonly ttl: number | undefined
 }
 
-/** An item as the server told it. */
+/** An item as the server returned it. */
 export interface Known extends Life {
   readonly text: string
   readonly etag: string
@@ -29,7 +29,7 @@ export interface Known extends Life {
 
 interface Sent {
   readonly attempt: Attempt
-  /** What was acknowledged when the request left. */
+  /** The acknowledged state when the request was sent. */
   readonly now: number
   readonly epochs: number
   readonly version: number
@@ -47,7 +47,7 @@ export interface Settled {
   readonly isAlive: boolean
   /** A write was under way at the crash. */
   readonly wasUnderWay: boolean
-  /** The state is not the acknowledged one: that write has happened. */
+  /** The state differs from the acknowledged one, so that write has happened. */
   readonly hasHappened: boolean
 }
 
@@ -67,7 +67,7 @@ export class ItemModel {
     return [...this.#slots.keys()]
   }
 
-  /** What was acknowledged last, dead or alive. */
+  /** The state that was acknowledged last, dead or alive. */
   known(id: string): Known | undefined {
     return this.#slot(id).present
   }
@@ -80,7 +80,7 @@ export class ItemModel {
     note(slot, `at ${now} ${attempt.kind} ${attempt.text.slice(0, 60)}`)
   }
 
-  /** The operation was answered: the answer must be possible, and becomes what is known. */
+  /** Checks that the answer of an operation is possible, and makes it the known state. */
   finish(id: string, reply: Reply): void {
     const slot = this.#slot(id)
     const sent = slot.sent!
@@ -108,8 +108,8 @@ export class ItemModel {
   }
 
   /**
-   * A point read after a restart. Whatever was under way has happened or never will: from now on this is what
-   * is known.
+   * Takes the result of a point read after a restart. The operation under way has happened or never will, so
+   * this becomes the known state.
    */
   settle(id: string, reply: Reply): Settled {
     const slot = this.#slot(id)
@@ -147,12 +147,12 @@ export class ItemModel {
   }
 
   /**
-   * Whether the answer says that a living item was found; fails when it cannot have been, or must have been.
+   * Whether the answer says that a living item was found. Throws if the known state makes that impossible.
    */
   #judge({ present, trace }: Slot, { attempt, now, epochs }: Sent, { status, text }: Reply): boolean {
     const found = answers[attempt.kind][status]
     check(found !== undefined, `${attempt.kind} was answered with ${status} ${text}: ${trace.join('; ')}`)
-    // A written item tells the moment; of other answers only the limits are known.
+    // A written item carries its moment; for other answers only the limits are known.
     const ts = attempt.kind !== 'read' && status < 300 && text !== '' ? parseItem(text).ts : undefined
     const isDead = present === undefined || this.#timeline.isSurelyDead(this.container, present, ts ?? now, epochs)
     const mayBeDead =
@@ -173,7 +173,7 @@ export class ItemModel {
     check(item.text === present!.text, `${item.text} is not what was acknowledged: ${trace.join('; ')}`)
   }
 
-  /** The operation under way at the crash has happened: that must have been possible. */
+  /** The operation under way at the crash has happened: checks that this was possible. */
   #isPossible(slot: Slot, sent: Sent, item: Known): void {
     this.#isWritten(item, sent)
     const { present } = slot
@@ -181,7 +181,7 @@ export class ItemModel {
     const wasThere =
       present !== undefined && !this.#timeline.isSurelyDead(this.container, present, item.ts, sent.epochs)
     const { kind } = sent.attempt
-    // A replaced item goes on under its resource id; over a dead or absent one a new incarnation begins.
+    // A replaced item keeps its resource id; over a dead or absent one a new incarnation starts.
     const wasReplaced = present?.rid === item.rid
     check(
       wasReplaced ? wasThere && kind !== 'create' : wasGone && kind !== 'replace',
@@ -202,7 +202,7 @@ export class ItemModel {
     return (attempt.kind === 'replace' || attempt.kind === 'upsert') && this.#isDead({ ts: now, ttl: attempt.ttl })
   }
 
-  /** By everything that is known; used when nothing is under way. */
+  /** Judges by the known state; used if nothing is under way. */
   #isDead(life: Life): boolean {
     return this.#timeline.isPossiblyDead(this.container, life, this.#timeline.now)
   }
@@ -217,7 +217,7 @@ export class ItemModel {
   }
 }
 
-/** Which answers there may be, and whether each says that a living item was found. */
+/** The possible answers, and whether each says that a living item was found. */
 const answers: Readonly<Record<Attempt['kind'], Readonly<Record<number, boolean>>>> = {
   create: { 201: false, 409: true },
   replace: { 200: true, 404: false },
@@ -236,7 +236,7 @@ export function versionOf(etag: string): number {
   return Number.parseInt(etag.replaceAll('"', '').slice(-12), 16)
 }
 
-/** The server stores the text as it came and adds its own properties at the end. */
+/** The server stores the text as it arrived and adds its own properties at the end. */
 function isCopy({ text }: Known, sent: string): boolean {
   return text.startsWith(`${sent.slice(0, -1)},"_rid"`)
 }

@@ -1,8 +1,8 @@
 /**
- * The mixed load: eight actors, each on its own connection and with items of its own, one request at a time.
+ * The mixed load: eight actors, each with its own connection and its own items, one request at a time.
  *
- * The first actor is also the governor, who alone moves the clock, changes defaults and forces purges; the
- * second also builds and deletes containers. They go on until the server is gone or the load is over.
+ * The first actor is also the governor: it alone moves the clock, changes defaults and forces purges. The
+ * second also creates and deletes containers. They run until the server is gone or the load is over.
  */
 
 import { Client, ConnectionLost, type Reply } from './client.ts'
@@ -24,15 +24,14 @@ export interface LoadOptions {
   readonly endpoint: string
   readonly seed: number
   readonly cycle: number
-  /** Whether the server has been told to end; until then losing it is a failure. */
+  /** Whether the server was told to stop; until then losing it is a failure. */
   readonly isEnding: () => boolean
-  /** Whether the actors finish what they are at and send nothing more. */
+  /** Whether the actors finish their current request and send nothing more. */
   readonly isOver: () => boolean
 }
 
 /**
- * Resolves when no actor is at work any more, also when some found something wrong; the first such finding is
- * thrown.
+ * Resolves when all actors have ended. If some of their checks failed, throws the first failure.
  */
 export async function runLoad(world: World, options: LoadOptions): Promise<void> {
   const actors = Array.from({ length: actorCount }, (_, actor) => runActor(world, actor, options))
@@ -89,7 +88,7 @@ export function itemHeaders(id: string): Record<string, string> {
   return { 'x-ms-documentdb-partitionkey': JSON.stringify([partitionKeyOf(id)]) }
 }
 
-/** One act of the governor; nothing else may move the clock or change a default meanwhile. */
+/** One action of the governor; nothing else may move the clock or change a default meanwhile. */
 export async function govern(
   client: Client,
   { timeline, definitions, counts, purges }: World,

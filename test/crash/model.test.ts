@@ -1,5 +1,5 @@
 /**
- * The judge is judged: answers that a broken server would give are refused, and those of a right one are not.
+ * Tests the model itself: it refuses answers of a broken server and accepts those of a correct one.
  */
 
 import assert from 'node:assert/strict'
@@ -58,7 +58,7 @@ function changeDefault(to: number | null): void {
   timeline.acknowledge()
 }
 
-test('an acknowledged item that is not there after a restart is a loss', () => {
+test('an acknowledged item that is missing after a restart is a loss', () => {
   written('create', '1', 1)
   assert.throws(() => model.settle('a', missing), /an acknowledged item that is alive is lost/)
 })
@@ -71,7 +71,7 @@ test('an item may be gone after a restart when its deadline has come, and not a 
   assert.equal(model.settle('a', missing).isAlive, false)
 })
 
-test('an item that died before the crash and is seen after it is back from the dead', () => {
+test('an item that died before the crash and is visible after it is a revival', () => {
   const reply = written('create', '1', 1, 20)
   advance(start + 20)
   assert.throws(() => model.settle('a', reply), /a dead item is back/)
@@ -105,7 +105,7 @@ test('a write under way at the crash may have happened or not, and nothing else 
   }
 })
 
-test('a deletion under way may have happened, a read under way excuses nothing', () => {
+test('a delete under way may have happened; a read under way explains no missing item', () => {
   written('create', '1', 1)
   model.begin(attempt('read'))
   assert.throws(() => model.settle('a', missing), Violation)
@@ -113,7 +113,7 @@ test('a deletion under way may have happened, a read under way excuses nothing',
   assert.equal(model.settle('a', missing).hasHappened, true)
 })
 
-test('a death that was seen is final, even when the step of the clock that caused it was never acknowledged', () => {
+test('a death that was seen is final, even if the clock step that caused it was never acknowledged', () => {
   const reply = written('create', '1', 1, 20)
   timeline.begin({ kind: 'clock', to: start + 20 })
   model.begin(attempt('read'))
@@ -131,7 +131,7 @@ test('a living item must be found, and a dead one must not', () => {
   assert.throws(() => model.finish('a', { status: 204, text: '', lsn: 2 }), /found an item that is gone/)
 })
 
-test('after a restart the clock stands where it was acknowledged or where it was being moved to', () => {
+test('after a restart the clock is at its acknowledged time or at the time of the move under way', () => {
   timeline.begin({ kind: 'clock', to: start + 10 })
   assert.throws(() => timeline.settleClock(start - 1), /went back/)
   assert.throws(() => timeline.settleClock(start + 5), /nobody moved it/)
@@ -145,7 +145,7 @@ test('a default that nobody set is refused', () => {
   timeline.settleDefault('c', 7)
 })
 
-test('a version is given once, and after a restart only a newer one', () => {
+test('each version is used once, and after a restart only newer ones', () => {
   const versions = new Versions()
   versions.give(2)
   versions.give(1)

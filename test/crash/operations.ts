@@ -1,4 +1,4 @@
-/** What the actors do next: drawn from a seed alone, never from what the server answered. */
+/** What the actors do next: it depends on the seed alone, never on the server's answers. */
 
 import type { Attempt } from './item-model.ts'
 import type { Random } from './random.ts'
@@ -8,7 +8,7 @@ export const containers = ['short', 'long'] as const
 export const actorCount = 8
 const idsPerActor = 10
 
-/** Every actor has items of its own in every container. */
+/** Every actor has its own items in every container. */
 export function idsOf(actor: number): string[] {
   return Array.from({ length: idsPerActor }, (_, index) => `a${actor}-${index}`)
 }
@@ -17,7 +17,7 @@ export function allIds(): string[] {
   return Array.from({ length: actorCount }, (_, actor) => idsOf(actor)).flat()
 }
 
-/** Few partition keys, so that the items of one lie scattered among the actors. */
+/** Few partition keys, so that the items of each key belong to several actors. */
 export function partitionKeyOf(id: string): string {
   return `p${id.at(-1)}`
 }

@@ -3,7 +3,7 @@
 export class Random {
   #state: number
 
-  /** Every part of the seed counts, so that the actors of one cycle draw independently. */
+  /** Every part of the seed counts, so that the actors of one cycle choose independently. */
   constructor(...seed: readonly number[]) {
     this.#state = seed.reduce((state, part) => Math.imul(state ^ part, 0x9e3779b1) + 0x7f4a7c15, 0x2545f491) >>> 0
     for (let warmUp = 0; warmUp < 4; warmUp++) this.fraction()

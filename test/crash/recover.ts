@@ -6,7 +6,7 @@ import { itemHeaders } from './load.ts'
 import { check } from './violation.ts'
 import type { World } from './world.ts'
 
-/** Connections that ask at the same time. */
+/** Number of connections that read at the same time. */
 const width = 8
 
 export async function checkRecovered(clients: readonly Client[], world: World, purges: boolean): Promise<void> {
@@ -37,7 +37,7 @@ export async function checkRecovered(clients: readonly Client[], world: World, p
   if (purges) await purgeAndLookAgain(client, world)
 }
 
-/** Point reads of every item there ever was; the ids of those alive. */
+/** Reads every item that ever existed by id; returns the ids of the living ones. */
 async function settleItems(clients: readonly Client[], model: ItemModel, counts: World['counts']): Promise<string[]> {
   const { ids } = model
   const living: string[] = []
@@ -61,7 +61,7 @@ async function settleItems(clients: readonly Client[], model: ItemModel, counts:
   return living.sort()
 }
 
-/** The feed, a count, an index and the status must know of the same items as the point reads. */
+/** The feed, a count, an index and the status must agree with the point reads. */
 async function checkOtherPaths(client: Client, container: string, living: readonly string[]): Promise<void> {
   const path = `/dbs/crash/colls/${container}/docs`
   const expected = living.join()
@@ -83,7 +83,7 @@ async function checkOtherPaths(client: Client, container: string, living: readon
   )
 }
 
-/** Asks the one physical partition, as SDKs do for what a gateway does not answer across partitions. */
+/** Asks the one physical partition, as SDKs do for queries that need a plan. */
 async function query(client: Client, path: string, text: string): Promise<unknown[]> {
   const headers = {
     'x-ms-documentdb-isquery': 'true',
@@ -95,7 +95,7 @@ async function query(client: Client, path: string, text: string): Promise<unknow
   return Documents as unknown[]
 }
 
-/** Removing the dead changes nothing that anybody can see. */
+/** A purge changes nothing that a client can see. */
 async function purgeAndLookAgain(client: Client, { models, purges, counts }: World): Promise<void> {
   const { removed, remaining } = await client.json('POST', '/_mayfly/purge', { body: '{}' })
   check(remaining === 0, `${remaining} dead items remained after a purge`)

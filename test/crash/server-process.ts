@@ -1,4 +1,4 @@
-/** The real server as a process of its own: started, waited for, killed. */
+/** The real server as a separate process: started, waited for, killed. */
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ export class Running {
     })
     this.exited = new Promise((resolve, reject) => {
       this.child.once('error', reject)
-      // `close` and not `exit`: only then everything it wrote has been read.
+      // `close` and not `exit`: only then all its output has been read.
       this.child.once('close', (code, signal) => {
         living.delete(this.child)
         resolve({ code, signal })

@@ -1,4 +1,4 @@
-/** How a server ends, and how it begins where another one is or was. */
+/** How a server stops, and how it starts on a directory or port that another one uses or used. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,6 @@ import { Client, signed } from './client.ts'
 import { runCycles } from './cycles.ts'
 import { Running, serverArguments } from './server-process.ts'
 
-/** Known faults; a test that passes without its mark is free of it. */
 let directory: string
 let started: Running[]
 
@@ -38,12 +37,12 @@ async function furnish(client: Client): Promise<void> {
 const feed = '/dbs/d/colls/c/docs'
 const partition = { 'x-ms-documentdb-partitionkey': '["p"]' }
 
-test('a server that is told to stop under load ends with 0 and has lost nothing it acknowledged', async () => {
+test('a server that is told to stop under load exits with 0 and loses nothing acknowledged', async () => {
   const { writes } = await runCycles({ seed: 2, cycles: 3, signal: 'SIGTERM' })
   assert.ok(writes > 0)
 })
 
-test('a server that is told to stop does nothing that it cannot answer any more', async () => {
+test('a server that is told to stop executes no request that it cannot answer', async () => {
   const { survivors, underWay } = await runCycles({ seed: 3, cycles: 3, signal: 'SIGTERM' })
   assert.equal(survivors, 0, `of ${underWay} writes that were cut off`)
 })
@@ -58,7 +57,7 @@ test('a request under way when the server is told to stop gets its answer', asyn
   const headers = { host: '127.0.0.1', ...signed('POST', feed), ...partition, 'content-length': String(body.length) }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`POST ${feed} HTTP/1.1\r\n${lines.join('')}\r\n${body.slice(0, 5)}`)
-  // Answered behind it on another connection, so the first half has arrived.
+  // A later request on another connection was answered, so the first half has arrived.
   await client.json('GET', '/alive')
 
   running.child.kill('SIGTERM')
@@ -73,7 +72,7 @@ test('a request under way when the server is told to stop gets its answer', asyn
   assert.equal(id, 'late')
 })
 
-test('a second process on the same data directory is refused and told who holds it; the first goes on', async () => {
+test('a second process on a data directory is refused and told who holds it; the first one continues', async () => {
   const first = launch()
   using client = new Client(await first.ready())
   const second = launch()
@@ -87,7 +86,7 @@ test('a second process on the same data directory is refused and told who holds 
   assert.deepEqual(await client.json('GET', '/alive'), { alive: true })
 })
 
-test('of two processes that start at once on one data directory exactly one serves', async () => {
+test('of two processes that start at the same time on one data directory exactly one serves', async () => {
   for (let round = 0; round < 3; round++) {
     const both = [launch(), launch()]
     const outcomes = await Promise.all(both.map(each => Promise.race([each.ready(), each.exited]).catch(() => 'ended')))
@@ -96,7 +95,7 @@ test('of two processes that start at once on one data directory exactly one serv
   }
 })
 
-test('a taken port is told in one line, and the data directory is free again', async () => {
+test('a taken port is reported in one line, and the data directory is free again', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => other.once('listening', resolve))
   const { port } = other.address() as AddressInfo
@@ -111,7 +110,7 @@ test('a taken port is told in one line, and the data directory is free again', a
   await launch().ready()
 })
 
-test('after a kill the next start needs no cleaning up, whoever has the number of the dead process now', async () => {
+test('after a kill the next start needs no clean-up, even if another process has the same pid now', async () => {
   const first = launch()
   await first.ready()
   await first.end('SIGKILL')
@@ -124,7 +123,7 @@ test('after a kill the next start needs no cleaning up, whoever has the number o
   assert.equal(readFileSync(pidFile, 'utf8').trim(), String(second.child.pid))
 })
 
-test('a reader of stdout that leaves after the first line does not end the server', async () => {
+test('the server keeps running if the reader of stdout leaves after the first line', async () => {
   const running = launch()
   using client = new Client(await running.ready())
   running.child.stdout!.destroy()
@@ -132,7 +131,7 @@ test('a reader of stdout that leaves after the first line does not end the serve
   assert.deepEqual(await running.end('SIGTERM'), { code: 0, signal: null })
 })
 
-test('a log that nobody reads any more does not end the server', async () => {
+test('the server keeps running if nobody reads its log any more', async () => {
   const running = launch([...serverArguments(directory), '--log-level', 'trace'])
   using client = new Client(await running.ready())
   running.child.stderr!.destroy()
@@ -141,7 +140,7 @@ test('a log that nobody reads any more does not end the server', async () => {
   assert.deepEqual(await running.end('SIGTERM'), { code: 0, signal: null })
 })
 
-test('a stdout that is closed before the server is ready does not end it', async () => {
+test('the server keeps running if stdout is closed before it is ready', async () => {
   const { port } = await freePort()
   const running = launch([...serverArguments(directory), '--port', String(port)])
   running.child.stdout!.destroy()
@@ -159,7 +158,7 @@ async function freePort(): Promise<{ port: number }> {
   return { port }
 }
 
-/** Asks until there is an answer, or nobody left to give one. */
+/** Asks until there is an answer, or the server is gone. */
 async function answers(client: Client, running: Running): Promise<void> {
   while (running.child.exitCode === null) {
     const isThere = await client.send('GET', '/alive').then(
@@ -171,7 +170,7 @@ async function answers(client: Client, running: Running): Promise<void> {
   assert.fail(`the server ended: ${running.stderr}`)
 }
 
-/** Resolves when nobody listens any more. */
+/** Resolves when the port is closed. */
 async function refused(endpoint: string): Promise<void> {
   const port = Number(new URL(endpoint).port)
   while (true) {

@@ -1,18 +1,18 @@
 /**
- * What is known of the clock and of the containers' defaults, and whether an item can be alive under it.
+ * The known history of the clock and of the containers' defaults. It decides whether an item can be alive.
  *
  * The oracle keeps the full history instead of the two marks the server folds it into: an item is dead when
  * it was dead at any moment of any epoch (a stretch of time with one default), because death is final. An
  * item cannot die in the second in which it was written, so the order of a write and a change within one
  * second never matters.
  *
- * One actor alone moves the clock and changes defaults, one request at a time. So at any time there is what
- * was acknowledged, and at most one change that may have happened already.
+ * One actor alone moves the clock and changes defaults, one request at a time. So at any time there is the
+ * acknowledged state, and at most one change that may have happened already.
  */
 
 import { check } from './violation.ts'
 
-/** What decides over an item's life besides the container. */
+/** The properties of an item that decide its lifespan, besides the container's default. */
 export interface Life {
   readonly ts: number
   readonly ttl: number | undefined
@@ -21,7 +21,7 @@ export interface Life {
 interface Epoch {
   readonly defaultTtl: number | null
   readonly start: number
-  /** The second in which the next epoch began; undefined while this one lasts. */
+  /** The second in which the next epoch started; undefined while this one lasts. */
   end?: number
 }
 
@@ -85,7 +85,7 @@ export class Timeline {
     return [...this.#of(container), ...coming].some(epoch => epoch.start <= at && diesIn(epoch, life, at))
   }
 
-  /** After a restart: the clock stands where it was acknowledged, or where the request under way put it. */
+  /** After a restart the clock is at its acknowledged time, or where the request under way put it. */
   settleClock(now: number): void {
     check(now >= this.#now, `the clock went back to ${now}; ${this.#now} had been acknowledged`)
     check(now === this.#now || now === this.latest, `the clock stands at ${now}; nobody moved it beyond ${this.latest}`)
@@ -101,12 +101,12 @@ export class Timeline {
     this.acknowledge()
   }
 
-  /** What was under way and is not found by now never will be. */
+  /** A change under way that is not visible by now will never happen. */
   abandon(): void {
     this.#pending = undefined
   }
 
-  /** All that lives was judged by every epoch that has ended: they say nothing new about anybody. */
+  /** All living items were checked against every ended epoch, so those epochs can be dropped. */
   forgetEnded(): void {
     for (const epochs of this.#epochs.values()) epochs.splice(0, epochs.length - 1)
   }

@@ -1,4 +1,4 @@
-/** Versions that were given out: each once, and after a restart only newer ones. */
+/** The versions that the server used: each once, and after a restart only newer ones. */
 
 import { check } from './violation.ts'
 
@@ -7,7 +7,7 @@ export class Versions {
   #floor = 0
   #newest = 0
 
-  /** The newest that was acknowledged. */
+  /** The newest acknowledged version. */
   get newest(): number {
     return this.#newest
   }
@@ -23,7 +23,7 @@ export class Versions {
     this.#newest = Math.max(this.#newest, version)
   }
 
-  /** What comes now must lie above all that is known. */
+  /** From now on versions must be greater than all known ones. */
   raiseFloor(): void {
     this.#floor = this.#newest
     this.#given.clear()

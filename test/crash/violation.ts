@@ -1,4 +1,4 @@
-/** A promise that was found broken; everything else that is thrown is a fault of the test itself. */
+/** A broken promise of the server. Every other error is a fault of the test itself. */
 
 export class Violation extends Error {
   override readonly name = 'Violation'

@@ -8,11 +8,11 @@ import { Timeline } from './timeline.ts'
 import { Versions } from './versions.ts'
 import { check } from './violation.ts'
 
-/** Ahead of every machine's clock, so that time stands only where the controller put it. */
+/** Ahead of every machine's clock, so that only the controller decides the time. */
 const startOfTime = 2_100_000_000
 
 export interface Counts {
-  /** Answered requests, by what they were. */
+  /** Number of answered requests, by kind. */
   reads: number
   writes: number
   advances: number
@@ -22,7 +22,7 @@ export interface Counts {
   /** Writes under way at a kill, and how many of them had happened. */
   underWay: number
   survivors: number
-  /** Found alive and found gone after restarts. */
+  /** Items found alive and items found gone after restarts. */
   alive: number
   gone: number
   startUpKills: number

@@ -1,4 +1,4 @@
-/** A script that starts a server and forgets it ends by itself. */
+/** A script that starts a server and never closes it still ends. */
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -39,7 +39,7 @@ test('A script that starts a server and never closes it ends with code 0', async
   assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\n$/)
 })
 
-test('So does one with the clock of the system and data in a directory', async () => {
+test('A script with the system clock and data in a directory ends too', async () => {
   const data = JSON.stringify(join(directory, 'data'))
   const { code, stderr } = await run('data', start(`{ data: ${data} }`))
   assert.equal(code, 0, stderr)
@@ -47,7 +47,7 @@ test('So does one with the clock of the system and data in a directory', async (
   assert.equal(again.code, 0, 'the directory can be used again')
 })
 
-test('So does one that used the server with the SDK, which keeps its connections', async () => {
+test('A script that used the SDK, which keeps its connections open, ends too', async () => {
   const { code, stdout, stderr } = await run(
     'sdk',
     `import { CosmosClient } from ${sdk}
@@ -64,7 +64,7 @@ console.log((await container.item('one', 'a').read()).statusCode)
   assert.match(stdout, /\n404\n$/)
 })
 
-test('So does one whose queries needed a thread of their own', async () => {
+test('A script whose queries started the query thread ends too', async () => {
   const data = JSON.stringify(join(directory, 'queries'))
   const { code, stdout, stderr } = await run(
     'queries',
@@ -82,7 +82,7 @@ console.log((await container.items.query('SELECT VALUE c.id FROM c WHERE c.id > 
   assert.match(stdout, /\n\d+\n$/)
 })
 
-test('A script that fails beside a running server still ends, with its error', async () => {
+test('A script that fails while a server runs still ends, with its error', async () => {
   const { code, stderr } = await run('fails', `${start('{}')}\nthrow new Error('as it should')`)
   assert.equal(code, 1)
   assert.match(stderr, /as it should/)

@@ -1,4 +1,4 @@
-/** The library as tests use it: a whole server in the process, gone at the end of the block. */
+/** The library as tests use it: a whole server in the process, closed at the end of the block. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ async function useItWithTheSdk(db: Mayfly): Promise<void> {
   assert.equal((await db.ttl.status('shop', 'carts')).living, 0)
 }
 
-test('A server in a block works with the SDK and a clock turned by hand', async () => {
+test('A server in a block works with the SDK and a manual clock', async () => {
   let endpoint: string
   {
     await using db = await mayfly({ clock: 'manual' })
@@ -54,7 +54,7 @@ test('A test that mocks timers and Date after the start can use the server, and 
   await db.reset()
 })
 
-test('Mocked time that is turned on does not move the clock of the items', async context => {
+test('Advancing mocked time does not move a manual clock', async context => {
   await using db = await mayfly({ clock: 'manual' })
   context.mock.timers.enable({ apis: [...mocked], now: Date.now() })
   const carts = await newCarts(db)
@@ -65,14 +65,14 @@ test('Mocked time that is turned on does not move the clock of the items', async
   assert.equal((await carts.item('one', 'a').read()).statusCode, 200)
 })
 
-test('The clock of the system goes on by itself under mocked timers', async context => {
+test('The system clock keeps running under mocked timers', async context => {
   await using db = await mayfly()
   const real = Math.floor(Date.now() / 1000)
   context.mock.timers.enable({ apis: [...mocked], now: 0 })
   assert.ok(Math.abs(db.clock.now() - real) <= 2)
 })
 
-test('A client that signs with a Date mocked far from the present is understood', async context => {
+test('A client that signs with a mocked Date far from now is accepted', async context => {
   await using db = await mayfly({ clock: 'manual' })
   context.mock.timers.enable({ apis: ['Date'], now: 0 })
   assert.equal((await newClient(db).databases.create({ id: 'shop' })).statusCode, 201)
@@ -94,7 +94,7 @@ test('Two servers in one process do not see each other', async () => {
   assert.equal((await others.read()).statusCode, 200)
 })
 
-test('A reset leaves nothing behind, and everything can be made anew', async () => {
+test('A reset leaves nothing behind, and everything can be created again', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const server = testServer(db)
   const carts = await newCarts(db)
@@ -108,7 +108,7 @@ test('A reset leaves nothing behind, and everything can be made anew', async () 
   await db.reset()
 })
 
-test('A purge removes what is dead and says how much', async () => {
+test('A purge removes dead items and says how many', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const carts = await newCarts(db)
   for (const id of ['1', '2', '3']) await carts.items.create({ id, pk: 'a' })
@@ -139,13 +139,13 @@ test('The library explains, forecasts and previews', async () => {
   await assert.rejects(db.ttl.status('shop', 'none'), { kind: 'namespace_not_found' })
 })
 
-test('The connection string opens the server', async () => {
+test('The SDK connects with the connection string', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const client = new CosmosClient(db.connectionString)
   assert.equal((await client.databases.create({ id: 'shop' })).statusCode, 201)
 })
 
-test('Data in a directory is there after a restart, and so is the time', async () => {
+test('Data in a directory survives a restart, and so does the clock', async () => {
   const data = temporaryDirectory()
   let now: number
   {
@@ -175,13 +175,13 @@ test('A data directory has one user at a time, and the second is told so', async
   assert.ok(db.clock.now() > 0)
 })
 
-test('The clock of the system cannot be moved', async () => {
+test('The system clock cannot be moved', async () => {
   await using db = await mayfly()
   await assert.rejects(db.clock.advance('1s'), /Only a manual clock can be moved/)
   await assert.rejects(db.clock.set(2 ** 40), /Only a manual clock can be moved/)
 })
 
-test('A manual clock refuses what it does not understand and never goes back', async () => {
+test('A manual clock refuses invalid moves and never goes back', async () => {
   await using db = await mayfly({ clock: 'manual' })
   const before = db.clock.now()
   for (const duration of ['', '1', '1w', '-1s', '1.5h', 's']) {
@@ -193,7 +193,7 @@ test('A manual clock refuses what it does not understand and never goes back', a
   assert.equal(db.clock.now(), before)
 })
 
-test('Options that cannot be are refused with a sentence', async () => {
+test('Invalid options are refused with a sentence', async () => {
   await using db = await mayfly()
   const port = Number(new URL(db.endpoint).port)
   await assert.rejects(mayfly({ port }), /is taken by another program/)
