@@ -66,10 +66,12 @@ export function readRequest(container: string, item: number): Buffer {
 export function itemBody(item: number, bytes: number): string {
   const start = `{"id":"${itemId(item)}","pk":"${partitionKey(item)}","kind":"page.viewed","version":3,"ok":true`
   const detail =
-    ',"user":{"name":"Ada Lovelace","plan":"team","seats":12},"price":19.99,"currency":"EUR","tags":["alpha","beta","gamma"]' +
+    ',"user":{"name":"Ada Lovelace","plan":"team","seats":12},"price":19.99,"currency":"EUR","tags":["alpha",' +
+    '"beta","gamma"]' +
     ',"address":{"street":"12 Rue Cler","city":"Paris","zip":"75007","geo":{"lat":48.857,"lon":2.306}}' +
     ',"device":{"os":"linux","agent":"Mozilla/5.0 (X11; Linux x86_64)","width":2560,"height":1440}' +
-    ',"referrer":"https://example.com/search?q=mayfly","session":"7f9c24e8-3b12-4fef-91d0-1c2d3e4f5a6b","retries":0,"note":null'
+    ',"referrer":"https://example.com/search?q=mayfly","session":"7f9c24e8-3b12-4fef-91d0-1c2d3e4f5a6b",' +
+    '"retries":0,"note":null'
   const padding = ',"text":""}'
   const head = bytes >= 1000 ? start + detail : start
   const room = bytes - head.length - padding.length

@@ -198,23 +198,28 @@ const number = (value: number, digits = 0) =>
 say(`Measured with ${number(sampleItems)} items of ${bodyBytes} bytes, one item each:`)
 say(`  on disk            ${number(costs.diskBytes)} bytes, and ${number(costs.indexBytes)} of indexes`)
 say(
-  `  WAL                ${number(costs.writeWalBytes)} bytes for the write, ${number(costs.purgeWalBytes)} for the removal`,
+  `  WAL                ${number(costs.writeWalBytes)} bytes for the write, ${number(costs.purgeWalBytes)} for ` +
+    'the removal',
 )
 say(
-  `  CPU of PostgreSQL  ${number(costs.writeCpuUs)} us for the write, ${number(costs.purgeCpuUs, 1)} us for the removal, ${number(costs.vacuumCpuUs, 1)} us for its vacuum`,
+  `  CPU of PostgreSQL  ${number(costs.writeCpuUs)} us for the write, ${number(costs.purgeCpuUs, 1)} us for the ` +
+    `removal, ${number(costs.vacuumCpuUs, 1)} us for its vacuum`,
 )
 say(`  one bucket         ${number(costs.bucketWrites)} writes a second from 256 clients`)
 say()
 const lifeHours = items / deathsPerSecond / 3600
 say(
-  `${number(items)} items, ${number(deathsPerSecond)} deaths and as many writes a second: a life of ${number(lifeHours, 1)} hours.`,
+  `${number(items)} items, ${number(deathsPerSecond)} deaths and as many writes a second: a life of ` +
+    `${number(lifeHours, 1)} hours.`,
 )
 say(
-  `A worker: ${worker.cores} cores, ${worker.coresForReads} of them for reads; ${worker.diskTb} TB; ${worker.walMbPerSecond} MB of WAL a second.`,
+  `A worker: ${worker.cores} cores, ${worker.coresForReads} of them for reads; ${worker.diskTb} TB; ` +
+    `${worker.walMbPerSecond} MB of WAL a second.`,
 )
 say()
 say(
-  'workers  first to give way                    load    of   backlog at worst   lag s   outage of 10 min caught up after',
+  'workers  first to give way                    load    of   backlog at worst   lag s   outage of 10 min ' +
+    'caught up after',
 )
 let chosen: number | undefined
 for (let workers = 2; workers <= 512; workers *= 2) {
@@ -224,7 +229,10 @@ for (let workers = 2; workers <= 512; workers *= 2) {
   const days = simulateDays(costs, workers)
   const share = `${number((100 * first.perWorker) / first.limit)} %`
   say(
-    `${String(workers).padStart(7)}  ${first.name.padEnd(28)} ${number(first.perWorker, 2).padStart(8)} ${first.unit.padEnd(5)} ${share.padStart(6)}   ${number(days.worstBacklog).padStart(15)} ${number(days.worstLagSeconds).padStart(7)}   ${days.drainMinutes === 0 ? 'never behind' : `${days.drainMinutes} min`}`,
+    `${String(workers).padStart(7)}  ${first.name.padEnd(28)} ${number(first.perWorker, 2).padStart(8)} ` +
+      `${first.unit.padEnd(5)} ${share.padStart(6)}   ${number(days.worstBacklog).padStart(15)} ` +
+      `${number(days.worstLagSeconds).padStart(7)}` +
+      `   ${days.drainMinutes === 0 ? 'never behind' : `${days.drainMinutes} min`}`,
   )
   if (isEnough && chosen === undefined) chosen = workers
   if (chosen !== undefined && workers >= chosen * 2) break
@@ -241,6 +249,7 @@ if (chosen === undefined) {
   say(`  ${'shards, 64 buckets'.padEnd(28)} ${number(Math.min(64, chosen * 4)).padStart(8)}`)
   say(`  ${'items in a shard'.padEnd(28)} ${number(items / Math.min(64, chosen * 4)).padStart(8)}`)
   say(
-    `  ${'WAL of the cluster, TB a day'.padEnd(28)} ${number((deathsPerSecond * (costs.writeWalBytes + costs.purgeWalBytes) * 86_400) / 1e12, 1).padStart(8)}`,
+    `  ${'WAL of the cluster, TB a day'.padEnd(28)} ` +
+      `${number((deathsPerSecond * (costs.writeWalBytes + costs.purgeWalBytes) * 86_400) / 1e12, 1).padStart(8)}`,
   )
 }

@@ -67,7 +67,9 @@ export const changeFeed: Workload = {
     }
     const single = measured.mayfly.map((rate, at) => rate / measured['bare scan'][at]!)
     return {
-      title: `change-feed: ${figure(items)} items of 1 KB in pages of ${PAGE_ITEMS}, one connection, ${rounds} rounds by turns`,
+      title:
+        `change-feed: ${figure(items)} items of 1 KB in pages of ${PAGE_ITEMS}, one connection, ${rounds} rounds ` +
+        'by turns',
       columns: ['what', 'items/s'],
       rows: Object.entries(measured).map(([name, rates]) => [name, figure(median(rates))]),
       findings: [

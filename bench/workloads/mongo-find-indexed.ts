@@ -43,7 +43,9 @@ export const mongoFindIndexed: Workload = {
     const cpu = (name: string) => medianOfKnown(measured.get(name)!.map(({ cpuUsPerOp }) => cpuUsPerOp))
     const single = rates('small').map((rate, i) => rate / rates('large')[i]!)
     return {
-      title: `mongo-find-indexed: find ${FOUND} of ${figure(counts.small)} and of ${figure(counts.large)} documents of ${SMALL_DOCUMENT_BYTES} bytes by an indexed field, 32 connections, ${rounds} rounds of ${ms} ms by turns`,
+      title:
+        `mongo-find-indexed: find ${FOUND} of ${figure(counts.small)} and of ${figure(counts.large)} documents of ` +
+        `${SMALL_DOCUMENT_BYTES} bytes by an indexed field, 32 connections, ${rounds} rounds of ${ms} ms by turns`,
       columns: ['collection', ...THROUGHPUT_COLUMNS.slice(1)],
       rows: throughputRows(measured),
       findings: [

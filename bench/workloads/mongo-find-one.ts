@@ -40,7 +40,9 @@ export const mongoFindOne: Workload = {
       }),
     )
     return {
-      title: `mongo-find-one: find by _id, one of ${documents} documents of ${DOCUMENT_BYTES} bytes, 32 connections, ${rounds} rounds of ${ms} ms by turns`,
+      title:
+        `mongo-find-one: find by _id, one of ${documents} documents of ${DOCUMENT_BYTES} bytes, 32 connections, ` +
+        `${rounds} rounds of ${ms} ms by turns`,
       columns: THROUGHPUT_COLUMNS,
       rows: throughputRows(measured),
       findings: compare(measured, 'mayfly', 'bare', 0.4),

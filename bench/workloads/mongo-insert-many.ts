@@ -80,7 +80,9 @@ export const mongoInsertMany: Workload = {
     const cpu = (name: keyof typeof measured) => medianOfKnown(measured[name].map(({ cpuUsPerRow }) => cpuUsPerRow))
     const single = rates('mayfly').map((rate, i) => rate / rates('bare SQLite')[i]!)
     return {
-      title: `mongo-insert-many: ${PER_MESSAGE} documents of ${DOCUMENT_BYTES} bytes per message, ${INSERT_CONNECTIONS} connections, ${rounds} rounds of ${messages} messages by turns`,
+      title:
+        `mongo-insert-many: ${PER_MESSAGE} documents of ${DOCUMENT_BYTES} bytes per message, ` +
+        `${INSERT_CONNECTIONS} connections, ${rounds} rounds of ${messages} messages by turns`,
       columns: ['what', 'documents/s', 'CPU us/document'],
       rows: (['bare SQLite', 'mayfly'] as const).map(name => [name, figure(median(rates(name))), figure(cpu(name), 1)]),
       findings: [
@@ -93,7 +95,8 @@ export const mongoInsertMany: Workload = {
         { text: 'mayfly / bare SQLite, per CPU second', value: quotient(cpu('bare SQLite'), cpu('mayfly')) },
       ],
       notes: [
-        'bare SQLite: node:sqlite in this process, the same table and indexes, WAL, FULL, one transaction for each message',
+        'bare SQLite: node:sqlite in this process, the same table and indexes, WAL, FULL, one transaction for ' +
+          'each message',
         'both on disk, and as full as the other in every round',
       ],
     }

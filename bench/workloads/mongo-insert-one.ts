@@ -44,7 +44,9 @@ export const mongoInsertOne: Workload = {
       ({ name }, count) => nextDocument.set(name, nextDocument.get(name)! + count),
     )
     return {
-      title: `mongo-insert-one: insert of one document of ${DOCUMENT_BYTES} bytes, 32 connections, ${rounds} rounds of ${ms} ms by turns`,
+      title:
+        `mongo-insert-one: insert of one document of ${DOCUMENT_BYTES} bytes, 32 connections, ${rounds} rounds of ` +
+        `${ms} ms by turns`,
       columns: THROUGHPUT_COLUMNS,
       rows: throughputRows(measured),
       findings: [...compare(measured, 'mayfly', 'bare', 0.27), ...compare(measured, RETRYABLE, 'bare')],

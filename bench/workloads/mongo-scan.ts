@@ -154,7 +154,9 @@ export const mongoScan: Workload = {
       )
     }
     return {
-      title: `mongo-scan: a filter over ${figure(documents.length)} stored documents, ${rounds} rounds by turns; ns per document`,
+      title:
+        `mongo-scan: a filter over ${figure(documents.length)} stored documents, ${rounds} rounds by turns; ns ` +
+        'per document',
       columns: ['filter', 'hits', 'mayfly', 'mingo', 'mayfly, in memory', 'mingo, in memory'],
       rows,
       findings,

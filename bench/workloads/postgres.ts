@@ -287,7 +287,8 @@ const defaultChange: Workload = {
       const count = quick ? 2000 : 1_000_000
       await fill(world, count, 1000)
       const written =
-        'SELECT sum(n_tup_upd)::int AS n FROM pg_stat_user_tables WHERE schemaname = $$mayfly$$ AND relname IN ($$items$$, $$containers$$)'
+        'SELECT sum(n_tup_upd)::int AS n FROM pg_stat_user_tables WHERE schemaname = $$mayfly$$ AND relname IN ' +
+        '($$items$$, $$containers$$)'
       const updates = async () => {
         await world.query('SELECT pg_stat_force_next_flush()')
         await new Promise(resolve => machine.setTimeout(() => resolve(undefined), 1500))

@@ -101,7 +101,9 @@ export const queryLarge: Workload = {
       bound: { atMost: 1.5 },
     })
     return {
-      title: `query-large: ${figure(sizes.small)} and ${figure(sizes.large)} items of about 200 bytes, ${samples} samples by turns`,
+      title:
+        `query-large: ${figure(sizes.small)} and ${figure(sizes.large)} items of about 200 bytes, ${samples} ` +
+        'samples by turns',
       columns: ['query', 'container', 'median ms'],
       rows,
       findings: [...findings, ...(await indexCost(server.port, quick))],

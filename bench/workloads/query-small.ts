@@ -63,7 +63,9 @@ export const querySmall: Workload = {
         ? median(rates.get(`mayfly ${partitions}`)!) / median(rates.get(`peer ${partitions}`)!)
         : undefined
     return {
-      title: `query-small: one partition of ${ITEMS} items, filtered by equality, 32 connections, ${rounds} rounds by turns`,
+      title:
+        `query-small: one partition of ${ITEMS} items, filtered by equality, 32 connections, ${rounds} rounds by ` +
+        'turns',
       columns: ['server', 'partitions', 'queries/s', 'worst round', 'best round'],
       rows,
       findings: [

@@ -108,7 +108,9 @@ export const scriptAttacks: Workload = {
       )
     }
     return {
-      title: `script-attacks: ${READERS} connections read items of 1 KB while ${ATTACKERS} run a stored procedure, ${figure(ms / 1000, 1)} s for each kind`,
+      title:
+        `script-attacks: ${READERS} connections read items of 1 KB while ${ATTACKERS} run a stored procedure, ` +
+        `${figure(ms / 1000, 1)} s for each kind`,
       columns: ['attack', 'runs', 'p99 ms before', 'p99 ms during'],
       rows,
       findings,

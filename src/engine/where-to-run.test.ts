@@ -43,7 +43,8 @@ const cases: readonly [isLong: boolean, text: string, work: Case][] = [
 
 for (const [isLong, text, work] of cases) {
   const { plan = scan, rows = many, partition } = work
-  const about = `${plan.count === undefined ? plan.source.kind : 'count'}, ${rows} rows${partition === undefined ? '' : `, ${partition} partition`}`
+  const kind = plan.count === undefined ? plan.source.kind : 'count'
+  const about = `${kind}, ${rows} rows${partition === undefined ? '' : `, ${partition} partition`}`
   test(`${isLong ? 'long' : 'not surely long'}: ${text} (${about})`, async () => {
     const prepared = prepareQuery(text)
     const program = createProgram(prepared, { momentMs: 0 })

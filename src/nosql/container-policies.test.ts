@@ -45,7 +45,8 @@ describe('spatial indexes and the geospatial type', () => {
 describe('unique keys', () => {
   const keys = (...paths: unknown[]) => ({ uniqueKeyPolicy: { uniqueKeys: [{ paths }] } })
   const bad = (path: string, at: number) =>
-    `Error parsing the unique key path '${path}' at position ${at}. Make sure the unique key path does not contain wildcards and invalid characters.`
+    `Error parsing the unique key path '${path}' at position ${at}. Make sure the unique key path does not ` +
+    'contain wildcards and invalid characters.'
 
   test('up to ten keys of sixteen paths are accepted', () => {
     const paths = Array.from({ length: 16 }, (_, at) => `/p${at}`)
@@ -194,7 +195,8 @@ describe('vectors', () => {
     [index({ type: 'flat' }, { dimensions: 506 }), 'maximum supported value 505'],
     [
       index({ quantizationByteSize: 0 }),
-      'The Vector Indexing Policy parameter QuantizationByteSize value :: 0 is out of range. The allowed range is between 1 and 256.',
+      'The Vector Indexing Policy parameter QuantizationByteSize value :: 0 is out of range. The allowed range ' +
+        'is between 1 and 256.',
     ],
     [
       index({ quantizationByteSize: 513 }, { dimensions: 550 }),

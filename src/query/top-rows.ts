@@ -47,7 +47,8 @@ export class TopRows {
     if (this.#bytes > queryMemoryBytesMax) {
       throw new RequestError(
         'malformed',
-        `Sorting or removing duplicates needs more than ${queryMemoryBytesMax} bytes of memory. Narrow the filter, select less, or ask for fewer rows.`,
+        `Sorting or removing duplicates needs more than ${queryMemoryBytesMax} bytes of memory. Narrow the ` +
+          'filter, select less, or ask for fewer rows.',
       )
     }
   }

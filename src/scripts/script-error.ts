@@ -22,6 +22,7 @@ export class ScriptError extends RequestError {
 /** The text, with its spelling, is the service's. */
 export function timeOver(): CapacityError {
   const message =
-    'The requested operation exceeded maximum alloted time. Learn more: https://aka.ms/cosmosdb-tsg-service-request-timeout'
+    'The requested operation exceeded maximum alloted time. Learn more: ' +
+    'https://aka.ms/cosmosdb-tsg-service-request-timeout'
   return new CapacityError('timed_out', message, 0)
 }

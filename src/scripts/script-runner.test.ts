@@ -152,7 +152,8 @@ describe('errors', () => {
     ['() => { throw new Error(-1, "odd") }', 'Error: odd', undefined],
     ['() => { null.x }', "TypeError: cannot read property 'x' of null", undefined],
     [
-      '() => { class Mine extends Error { constructor() { super(1234, "mine"); this.name = "Mine" } } throw new Mine() }',
+      '() => { class Mine extends Error { constructor() { super(1234, "mine"); this.name = "Mine" } } throw new ' +
+        'Mine() }',
       'Mine: mine',
       1234,
     ],
@@ -197,17 +198,20 @@ describe('the language', () => {
   const bodies: readonly [what: string, body: string, expected: unknown][] = [
     [
       "the clock is the database's",
-      '() => __.response.setBody([Date.now(), new Date().getTime(), Date.parse(Date())].map(ms => Math.floor(ms / 1e6)))',
+      '() => __.response.setBody([Date.now(), new Date().getTime(), Date.parse(Date())].map(ms => Math.floor(ms ' +
+        '/ 1e6)))',
       [1_700_000, 1_700_000, 1_700_000],
     ],
     [
       'dates are dates',
-      '() => __.response.setBody([new Date(5).getTime(), Date.UTC(1970, 0, 2), new Date() instanceof Date, new (class D extends Date {})(7).getTime()])',
+      '() => __.response.setBody([new Date(5).getTime(), Date.UTC(1970, 0, 2), new Date() instanceof Date, new ' +
+        '(class D extends Date {})(7).getTime()])',
       [5, 86_400_000, true, 7],
     ],
     [
       'errors are errors',
-      '() => __.response.setBody([new TypeError("") instanceof Error, Error("t").message, new Error("t", { cause: 1 }).cause, Error.name, new Error(1, "x").constructor === Error])',
+      '() => __.response.setBody([new TypeError("") instanceof Error, Error("t").message, new Error("t", { ' +
+        'cause: 1 }).cause, Error.name, new Error(1, "x").constructor === Error])',
       [true, 't', 1, 'Error', true],
     ],
     ['names need not be declared', '() => { a = 5; __.response.setBody(a) }', 5],
@@ -215,7 +219,8 @@ describe('the language', () => {
     ['error codes have names', '() => __.response.setBody(ErrorCodes.PreconditionFailed)', 412],
     [
       'the request is there',
-      '(a) => __.response.setBody([__.request.getOperationType(), __.request.getBody(), getContext().getRequest().getValue("nothing")])',
+      '(a) => __.response.setBody([__.request.getOperationType(), __.request.getBody(), ' +
+        'getContext().getRequest().getValue("nothing")])',
       ['Execute', ['arg'], null],
     ],
   ]
@@ -231,7 +236,8 @@ describe('the language', () => {
 
   test('the log accepts texts and formats, but no more than fits in a header', async () => {
     const body =
-      '() => { console.log("a%sb%%", 1); console.log("\\ud83d"); console.log(1, 2); console.log("x".repeat(1e5)); console.log("z") }'
+      '() => { console.log("a%sb%%", 1); console.log("\\ud83d"); console.log(1, 2); ' +
+      'console.log("x".repeat(1e5)); console.log("z") }'
     assert.equal((await execute(body)).log, 'a1b%\ufffd1 2')
     const many = await execute('() => { for (let i = 0; i < 100000; i++) console.log("é") }')
     assert.ok(encodeURIComponent(many.log).length <= 8192 && many.log.length > 1000)

@@ -32,7 +32,8 @@ describe('a function takes and returns values of the query language', () => {
     ['() => new Date(0)', [], '1970-01-01T00:00:00.000Z'],
     ['() => Math.floor(Date.now() / 1e6)', [], 1_700_000],
     [
-      'function (n) { return n < 2 ? n : again(n - 1) + again(n - 2) }\nfunction again(n) { return n < 2 ? n : again(n - 1) + again(n - 2) }',
+      'function (n) { return n < 2 ? n : again(n - 1) + again(n - 2) }\nfunction again(n) { return n < 2 ? n : ' +
+        'again(n - 1) + again(n - 2) }',
       [10],
       55,
     ],

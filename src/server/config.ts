@@ -132,7 +132,8 @@ export function parseConfig(values: FlagValues): Config {
   if (key === wellKnownKey && !isLoopbackHost(host) && !isOn(values.insecureAllowWellKnownKey, 'this')) {
     throw new RequestError(
       'forbidden',
-      `The well-known key protects nothing, and ${host} can be reached from other machines. Give a key of your own with --key or --key-file, or say --insecure-allow-well-known-key.`,
+      `The well-known key protects nothing, and ${host} can be reached from other machines. Give a key of your ` +
+        'own with --key or --key-file, or say --insecure-allow-well-known-key.',
     )
   }
   return {

@@ -132,7 +132,8 @@ function prepare<T extends Server>(server: T): T {
         : ['400 Bad Request', 'BadRequest', 'The request is not valid HTTP.']
     const body = JSON.stringify({ code, message })
     socket.end(
-      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: ` +
+        `close\r\n\r\n${body}`,
     )
   })
   return server

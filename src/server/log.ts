@@ -21,5 +21,8 @@ function pretty(line: string): string {
   const label = pino.levels.labels[level] ?? String(level)
   const colour = colours[level as keyof typeof colours] ?? 'gray'
   const details = Object.keys(rest).length > 0 ? ` ${styleText('gray', JSON.stringify(rest))}` : ''
-  return `${styleText('gray', new Date(time).toISOString().slice(11, 19))} ${styleText(colour, label)} ${msg}${details}\n`
+  return (
+    `${styleText('gray', new Date(time).toISOString().slice(11, 19))} ${styleText(colour, label)} ` +
+    `${msg}${details}\n`
+  )
 }

@@ -125,7 +125,8 @@ describe('an item ttl', () => {
       assert.equal(error.kind, 'malformed')
       assert.equal(
         error.message,
-        `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire.`,
+        `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal ` +
+          `to '2147483647', or '-1' which means never expire.`,
       )
       return true
     }

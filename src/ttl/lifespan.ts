@@ -82,5 +82,8 @@ export function parseItemTtl(value: unknown, options: { strict: boolean }): numb
 /** The service's own words, seen in its answers to create and replace. */
 export function invalidTtlText(value: unknown): string {
   const shown = typeof value === 'number' && !Number.isFinite(value) ? String(value) : JSON.stringify(value)
-  return `The input ttl '${shown.length > 100 ? `${shown.slice(0, 100)}…` : shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '${ttlSecondsMax}', or '-1' which means never expire.`
+  return (
+    `The input ttl '${shown.length > 100 ? `${shown.slice(0, 100)}…` : shown}' is invalid. Ensure to provide a ` +
+    `nonzero positive integer less than or equal to '${ttlSecondsMax}', or '-1' which means never expire.`
+  )
 }

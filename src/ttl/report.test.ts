@@ -270,7 +270,8 @@ describe('an item explained', () => {
   const lives = (left: number, until: number, source: string) =>
     `The item lives until ${start + until}, ${left} s from now, by ${source}, counted from its last write.`
   const died = (ago: number, at: number, source: string) =>
-    `The item died at ${start + at}, ${ago} s ago, by ${source}, counted from its last write. It waits to be removed; nobody sees it.`
+    `The item died at ${start + at}, ${ago} s ago, by ${source}, counted from its last write. It waits to be ` +
+    'removed; nobody sees it.'
 
   // Default, ttl, seconds after the write: state, rule, effective ttl, expires after, seconds left; and the
   // sentence.

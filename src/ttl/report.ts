@@ -211,14 +211,18 @@ function sentence(facts: {
     case 'never':
       return 'The item never expires: its own ttl is -1, or it has none and the container has no default.'
     case 'final':
-      return 'The item died under an earlier setting of the container. Death is final: a later setting does not revive it.'
+      return (
+        'The item died under an earlier setting of the container. Death is final: a later setting does not revive ' +
+        'it.'
+      )
     case 'own':
     case 'inherited': {
       const source =
         rule === 'own' ? `its own ttl of ${effectiveTtl} s` : `the container's default of ${effectiveTtl} s`
       const since = 'counted from its last write'
       return state === 'dead'
-        ? `The item died at ${expiresAt}, ${moment - expiresAt!} s ago, by ${source}, ${since}. It waits to be removed; nobody sees it.`
+        ? `The item died at ${expiresAt}, ${moment - expiresAt!} s ago, by ${source}, ${since}. It waits to be ` +
+            'removed; nobody sees it.'
         : `The item lives until ${expiresAt}, ${expiresAt! - moment} s from now, by ${source}, ${since}.`
     }
   }

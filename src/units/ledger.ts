@@ -32,7 +32,8 @@ export class Ledger {
     if (waitMs > 0) {
       throw new CapacityError(
         'throttled',
-        'Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later.',
+        'Request rate is large. More Request Units may be needed, so no changes were made. Please retry this ' +
+          'request later.',
         waitMs,
       )
     }

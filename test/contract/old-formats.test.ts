@@ -29,7 +29,9 @@ const ttl = 100
 /**
  * One container with a default. It holds `a`, written at the start, and `own`, with its own deadline.
  */
-const containerColumns = `database, id, rid, version, ts, partition_key, partition_count, default_ttl, inherited_dead_at, own_dead_at, definition`
+const containerColumns =
+  'database, id, rid, version, ts, partition_key, partition_count, default_ttl, inherited_dead_at, own_dead_at, ' +
+  'definition'
 const containerValues = `1, 'c', 8, 3, ${start}, '${JSON.stringify(partitionKey)}', 1, ${ttl}, ${start - 10}, ${start - 10}, '{}'`
 const items = [
   { key: keyOf('a'), version: 1, deadline: null },

@@ -66,7 +66,8 @@ test('the same check finds that a plain sequence skips commits', async () => {
       const client = await pool.connect()
       await client.query('BEGIN')
       await client.query(
-        `INSERT INTO plain (key, n) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET n = excluded.n, number = excluded.number`,
+        `INSERT INTO plain (key, n) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET n = excluded.n, number = ` +
+          'excluded.number',
         [key, n],
       )
       await pause(n % 10)

@@ -118,7 +118,8 @@ describe('two gateways to one PostgreSQL', () => {
     const container = await makeContainer(one, -1)
     await other.write(container, put('create', keyOf('a'), { ttl: 1 }))
     for (const text of [
-      'CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$',
+      'CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN ' +
+        'NEW; END $$',
       'CREATE TRIGGER slow BEFORE UPDATE ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()',
     ]) {
       await server.query(world.url, text)

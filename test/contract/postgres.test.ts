@@ -142,7 +142,8 @@ test('a transaction waits for a running write of the same gateway, and sees it',
   const store = await openGateway(url, new ManualClock(start))
   const container = await makeContainer(store, null)
   for (const statement of [
-    'CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$',
+    'CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN ' +
+      'NEW; END $$',
     'CREATE TRIGGER slow BEFORE INSERT ON mayfly.items FOR EACH ROW EXECUTE FUNCTION public.slow()',
   ]) {
     await server.query(url, statement)

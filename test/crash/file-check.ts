@@ -65,7 +65,8 @@ function checkContainer(db: DatabaseSync, container: ContainerRow, acknowledged:
     const own = item.ttl === undefined ? null : item.ttl === -1 ? Number.MAX_SAFE_INTEGER : ts + item.ttl
     check(
       item._ts === ts && versionOf(item._etag) === version && version <= item_version && deadline === own,
-      `a row of ${id} does not agree with itself: version ${version}, ts ${ts}, deadline ${deadline}, ${body.slice(-300)}`,
+      `a row of ${id} does not agree with itself: version ${version}, ts ${ts}, deadline ${deadline}, ` +
+        `${body.slice(-300)}`,
     )
   }
 }

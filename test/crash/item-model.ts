@@ -209,7 +209,10 @@ export class ItemModel {
 
   #tell(slot: Slot, sentence: string): string {
     const { present } = slot
-    return `${sentence} in ${this.container}. Acknowledged: ${present?.text.slice(0, 160) ?? 'nothing'}. History: ${slot.trace.join('; ')}`
+    return (
+      `${sentence} in ${this.container}. Acknowledged: ${present?.text.slice(0, 160) ?? 'nothing'}. History: ` +
+      `${slot.trace.join('; ')}`
+    )
   }
 
   #slot(id: string): Slot {

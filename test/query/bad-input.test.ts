@@ -265,7 +265,8 @@ describe('queries that explode', () => {
     ['the end of one', 'SELECT VALUE x FROM c JOIN x IN c.list JOIN y IN c.list WHERE x = 1099 AND y = 1099', /JOINs/],
     [
       'subqueries in each other',
-      'SELECT VALUE ARRAY(SELECT VALUE (SELECT VALUE COUNT(1) FROM y IN c.list JOIN z IN c.list) FROM x IN c.list) FROM c',
+      'SELECT VALUE ARRAY(SELECT VALUE (SELECT VALUE COUNT(1) FROM y IN c.list JOIN z IN c.list) FROM x IN ' +
+        'c.list) FROM c',
       /more than \d+ rows/,
     ],
     [

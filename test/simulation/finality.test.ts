@@ -67,7 +67,8 @@ class History {
         const model = this.#model.isAlive(item, this.#moment) ? 'alive' : 'dead'
         const { ts, ttl, isDead } = item
         assert.fail(
-          `At ${this.#moment} the item written at ${ts} with ttl ${ttl} is ${isDead ? 'dead' : 'alive'}; by the marks ${marks}, by the model ${model}.`,
+          `At ${this.#moment} the item written at ${ts} with ttl ${ttl} is ${isDead ? 'dead' : 'alive'}; by the ` +
+            `marks ${marks}, by the model ${model}.`,
         )
       }
     }

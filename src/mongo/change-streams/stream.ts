@@ -221,7 +221,9 @@ class ChangeStream implements CursorSource {
         if (id?.type !== bsonType.document || id.get('_data') === undefined) {
           throw new CommandError(
             'ChangeStreamFatalError',
-            'Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point.',
+            'Encountered an event whose _id field, which contains the resume token, was modified by the ' +
+              'pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that ' +
+              'point.',
           )
         }
         results.push(result)

@@ -54,7 +54,8 @@ function requireCursor({ service, args, database, session }: CommandCall): Curso
   if (cursor.settings.namespace !== namespace) {
     throw new CommandError(
       'Unauthorized',
-      `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.settings.namespace}`,
+      `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ` +
+        `${cursor.settings.namespace}`,
     )
   }
   if (cursor.settings.session !== session?.key) {

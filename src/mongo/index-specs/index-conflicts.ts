@@ -13,7 +13,9 @@ export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated'
   if (!isSameKey) {
     throw new CommandError(
       'IndexKeySpecsConflict',
-      `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: ${wanted.name}`,
+      'An existing index has the same name as the requested index. When index names are not specified, they are ' +
+        'auto generated and can cause conflicts. Please refer to our documentation. Requested index: ' +
+        `${wanted.name}`,
     )
   }
   const isSameFilter = isSameOptional(present.partialFilter, wanted.partialFilter)

@@ -199,7 +199,8 @@ function parseKey(key: BsonDocument): { kind: IndexKind; parts: IndexKeyPart[] }
     if (number === undefined) {
       throw new CommandError(
         'CannotCreateIndex',
-        `Values in v:2 index key pattern cannot be of type ${typeName(direction.type)}. Only numbers > 0, numbers < 0, and strings are allowed.`,
+        `Values in v:2 index key pattern cannot be of type ${typeName(direction.type)}. Only numbers > 0, ` +
+          'numbers < 0, and strings are allowed.',
       )
     }
     if (number === 0 || Number.isNaN(number)) {
@@ -276,7 +277,8 @@ export function checkedExpireAfterSeconds(
     if (seconds === -1 || seconds >= 1) return seconds
     throw new CommandError(
       code,
-      `TTL index 'expireAfterSeconds' option on '${modifiedField}' must be -1 or between 1 and ${ttlSecondsMax}, but received ${seconds}.`,
+      `TTL index 'expireAfterSeconds' option on '${modifiedField}' must be -1 or between 1 and ` +
+        `${ttlSecondsMax}, but received ${seconds}.`,
     )
   }
   if (number < 0) throw new CommandError(code, "TTL index 'expireAfterSeconds' option cannot be less than 0.")

@@ -157,7 +157,8 @@ function refuseNotMatched({ whenNotMatched }: MergeRequest): void {
   if (whenNotMatched === 'fail') {
     throw new CommandError(
       13113,
-      '$merge could not find a matching document in the target collection for at least one document in the source collection',
+      '$merge could not find a matching document in the target collection for at least one document in the ' +
+        'source collection',
     )
   }
 }

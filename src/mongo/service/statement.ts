@@ -80,7 +80,8 @@ function startTransaction(session: ClientSession, txnNumber: bigint): void {
   if (txnNumber < session.txnNumber) {
     throw new CommandError(
       'TransactionTooOld',
-      `Cannot start transaction ${txnNumber} on session because a newer transaction ${session.txnNumber} has already started.`,
+      `Cannot start transaction ${txnNumber} on session because a newer transaction ${session.txnNumber} has ` +
+        'already started.',
     )
   }
   if (txnNumber === session.txnNumber) {

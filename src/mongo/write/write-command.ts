@@ -82,7 +82,8 @@ export async function retryRecord(call: CommandCall): Promise<RetryRecord | unde
   if (txnNumber < session.txnNumber) {
     throw new CommandError(
       'TransactionTooOld',
-      `Retryable write with txnNumber ${txnNumber} is prohibited on session because a newer retryable write with txnNumber ${session.txnNumber} has already started on this session.`,
+      `Retryable write with txnNumber ${txnNumber} is prohibited on session because a newer retryable write ` +
+        `with txnNumber ${session.txnNumber} has already started on this session.`,
     )
   }
   if (txnNumber > session.txnNumber || session.record?.txnNumber !== txnNumber) {

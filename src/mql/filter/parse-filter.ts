@@ -76,6 +76,7 @@ function parseOperator(name: string, value: Value, context: FilterContext): Filt
   const parser = Object.hasOwn(operators, name) ? operators[name] : undefined
   if (parser !== undefined) return parser(name, value, context)
   throw badValue(
-    `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
+    `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider ` +
+      `using $getField or $setField.`,
   )
 }

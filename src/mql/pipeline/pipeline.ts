@@ -67,7 +67,8 @@ export function commandScope({ constants, let: variables }: CommandVariables): V
     if (constant === undefined) {
       return refuse(
         4890500,
-        'Command let Expression tried to access a field, but this is not allowed because Command let Expressions run before the query examines any documents.',
+        'Command let Expression tried to access a field, but this is not allowed because Command let ' +
+          'Expressions run before the query examines any documents.',
       )
     }
     scope = scope.knowing(name, constant.value)

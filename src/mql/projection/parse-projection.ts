@@ -94,7 +94,9 @@ class ProjectionReader {
     if (path.includes('.$.')) {
       throw new MongoError(
         31394,
-        "As of 4.4, it's illegal to specify positional operator in the middle of a path.Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form like a.b.$.d, remove the parts following the '$' and the results will be equivalent.",
+        "As of 4.4, it's illegal to specify positional operator in the middle of a path.Positional projection " +
+          'may only be used at the end, for example: a.b.$. If the query previously used a form like a.b.$.d, ' +
+          "remove the parts following the '$' and the results will be equivalent.",
       )
     }
     refusePath(path)

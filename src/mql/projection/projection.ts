@@ -193,7 +193,8 @@ function elementAt(run: Run, start: number): void {
   if (position === undefined) {
     throw new MongoError(
       51246,
-      "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array",
+      "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching " +
+        'element in the array',
     )
   }
   if (position >= lengthOf(run.document, start)) {

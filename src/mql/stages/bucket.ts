@@ -50,7 +50,8 @@ function readDefault(spec: Value, boundaries: readonly Value[], expressions: Com
   if (compareValues(value, lowest) >= 0 && compareValues(value, highest) < 0) {
     refuse(
       40199,
-      "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.",
+      "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the " +
+        'highest boundary.',
     )
   }
   return value

@@ -54,7 +54,8 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
       const allowed = 'the variables $$KEEP, $$DESCEND, and $$PRUNE'
       refuse(
         17053,
-        `$redact's expression should not return anything aside from ${allowed}, but returned ${printForMessage(answer)}`,
+        `$redact's expression should not return anything aside from ${allowed}, but returned ` +
+          `${printForMessage(answer)}`,
       )
     }
     const fields: [string, Value][] = []

@@ -81,7 +81,8 @@ export const addToSet: ModifierFactory = operand => {
         const field = site.path().split('.').at(-1)
         throw new MongoError(
           2,
-          `Cannot apply $addToSet to non-array field. Field named '${field}' has non-array type ${typeName(current.type)}`,
+          `Cannot apply $addToSet to non-array field. Field named '${field}' has non-array type ` +
+            `${typeName(current.type)}`,
         )
       }
       const present = new Set<RawValue>()

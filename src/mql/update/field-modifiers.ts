@@ -69,7 +69,8 @@ function arithmetic({ operator, verb, of, ofMissing }: Arithmetic): ModifierFact
         if (result === undefined) {
           throw new MongoError(
             2,
-            `Failed to apply ${operator} operations to current value (${debugged(value)}) for document {${printIdField(site.document)}}`,
+            `Failed to apply ${operator} operations to current value (${debugged(value)}) for document ` +
+              `{${printIdField(site.document)}}`,
           )
         }
         return isIdentical(result, value) ? undefined : rawValue(result)
@@ -137,7 +138,8 @@ function wantsDate(operand: Value): boolean {
   if (operand.type !== bsonType.document) {
     throw new MongoError(
       2,
-      `${typeName(operand.type)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`,
+      `${typeName(operand.type)} is not valid type for $currentDate. Please use a boolean ('true') or a $type ` +
+        `expression ({$type: 'timestamp/date'}).`,
     )
   }
   let wanted: string | undefined
@@ -189,7 +191,8 @@ function bitSteps(operand: Value): readonly ((value: Integer) => Integer)[] {
   if (operand.type !== bsonType.document) {
     throw new MongoError(
       2,
-      `The $bit modifier is not compatible with a ${typeName(operand.type)}. You must pass in an embedded document: ${usage}`,
+      `The $bit modifier is not compatible with a ${typeName(operand.type)}. You must pass in an embedded ` +
+        `document: ${usage}`,
     )
   }
   if (operand.isEmpty) {
@@ -200,13 +203,15 @@ function bitSteps(operand: Value): readonly ((value: Integer) => Integer)[] {
     if (operation === undefined) {
       throw new MongoError(
         2,
-        `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}' which is an unknown operator: {${printOperandField(name, right)}}`,
+        `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}' which is an unknown operator: ` +
+          `{${printOperandField(name, right)}}`,
       )
     }
     if (!isInteger(right)) {
       throw new MongoError(
         2,
-        `The $bit modifier field must be an Integer(32/64 bit); a '${typeName(right.type)}' is not supported here: {${printOperandField(name, right)}}`,
+        `The $bit modifier field must be an Integer(32/64 bit); a '${typeName(right.type)}' is not supported ` +
+          `here: {${printOperandField(name, right)}}`,
       )
     }
     return left => {

@@ -36,7 +36,8 @@ export const push: ModifierFactory = operand => {
       if (current.type !== bsonType.array) {
         throw new MongoError(
           2,
-          `The field '${site.path()}' must be an array but is of type ${typeName(current.type)} in document {${printIdField(site.document)}}`,
+          `The field '${site.path()}' must be an array but is of type ${typeName(current.type)} in document ` +
+            `{${printIdField(site.document)}}`,
         )
       }
       const array = arrayOf(pushed(spec, elementsOf(current)))

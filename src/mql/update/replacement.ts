@@ -48,7 +48,8 @@ function refuseOtherId(kept: RawValue, id: RawValue): void {
   if (compareAt(kept.bytes, kept.type, kept.start, id.bytes, id.type, id.start) === 0) return
   throw new MongoError(
     66,
-    `After applying the update, the (immutable) field '_id' was found to have been altered to ${printRawField('_id', id)}`,
+    `After applying the update, the (immutable) field '_id' was found to have been altered to ` +
+      `${printRawField('_id', id)}`,
   )
 }
 
@@ -105,7 +106,8 @@ export function checkDollars(document: Uint8Array, isConcerned: (name: string) =
     } else {
       throw new MongoError(
         52,
-        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
+        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's ` +
+          `replacement document. Consider using an aggregation pipeline with $replaceWith.`,
       )
     }
   }

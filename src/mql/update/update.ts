@@ -198,7 +198,8 @@ function addOperator(tree: Growing, operator: string, operand: Value): void {
   if (operand.type !== bsonType.document) {
     throw new MongoError(
       9,
-      `Modifiers operate on fields but we found type ${typeName(operand.type)} instead. For example: {$mod: {<field>: ...}} not {${printOperandField(operator, operand)}}`,
+      `Modifiers operate on fields but we found type ${typeName(operand.type)} instead. For example: {$mod: ` +
+        `{<field>: ...}} not {${printOperandField(operator, operand)}}`,
     )
   }
   for (const [path, value] of operand.fields) {

@@ -51,7 +51,9 @@ export class Authorizer {
     const payload = `${verb}\n${type}\n${link}\n${lowerCase}\n\n`
     if (this.#isSigned(payload, authorization) || this.#isSigned(payload, decoded(authorization))) return
     refuse(
-      `The input authorization token can't serve the request. The wrong key is being used or the expected payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. Server used the following payload to sign: '${payload}'`,
+      `The input authorization token can't serve the request. The wrong key is being used or the expected ` +
+        'payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. ' +
+        `Server used the following payload to sign: '${payload}'`,
     )
   }
 
@@ -90,7 +92,9 @@ function checkAge(dateMs: number): void {
   const text = (ms: number) => new Date(ms).toUTCString()
   throw new RequestError(
     'forbidden',
-    `The authorization token is not valid at the current time. Please create another token and retry (token start time: ${text(dateMs)}, token expiry time: ${text(dateMs + signatureSkewMsMax)}, current server time: ${text(nowMs)}).`,
+    'The authorization token is not valid at the current time. Please create another token and retry (token ' +
+      `start time: ${text(dateMs)}, token expiry time: ${text(dateMs + signatureSkewMsMax)}, current server time: ` +
+      `${text(nowMs)}).`,
   )
 }
 

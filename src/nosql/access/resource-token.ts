@@ -74,7 +74,8 @@ export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: To
   if (!isAllowed || (partitionKey !== undefined && !isWithinKey(use, partitionKey))) {
     throw new RequestError(
       'forbidden',
-      'Insufficient permissions provided in the authorization header for the corresponding request. Please retry with another authorization header.',
+      'Insufficient permissions provided in the authorization header for the corresponding request. Please ' +
+        'retry with another authorization header.',
     )
   }
 }

@@ -75,7 +75,8 @@ function checkKeyPath(
   } else if (isPartitionKey) {
     if (policyFormatVersion < 2) {
       malformed(
-        `Path: ${path} which is part of the partition key cannot be encrypted with PolicyFormatVersion: 1. Please use PolicyFormatVersion: 2.`,
+        `Path: ${path} which is part of the partition key cannot be encrypted with PolicyFormatVersion: 1. ` +
+          'Please use PolicyFormatVersion: 2.',
       )
     }
     if (encryptionType !== 'Deterministic') {

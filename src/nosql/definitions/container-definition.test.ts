@@ -26,7 +26,8 @@ function refuses(run: () => unknown, text: string, kind = 'malformed'): void {
 const defaults =
   '{"id":"c","indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],' +
   '"excludedPaths":[{"path":"/\\"_etag\\"/?"}]},"partitionKey":{"paths":["/pk"],"kind":"Hash","version":1},' +
-  '"conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"/_ts","conflictResolutionProcedure":""},' +
+  '"conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"/_ts",' +
+  '"conflictResolutionProcedure":""},' +
   '"geospatialConfig":{"type":"Geography"}}'
 
 describe('a created container', () => {
@@ -73,19 +74,25 @@ describe('a created container', () => {
     }
     assert.equal(
       JSON.stringify(parseContainerDefinition(given, context)),
-      '{"id":"everything","indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],' +
+      '{"id":"everything","indexingPolicy":{"indexingMode":"consistent","automatic":true,' +
+        '"includedPaths":[{"path":"/*"}],' +
         '"excludedPaths":[{"path":"/\\"_etag\\"/?"}],' +
-        '"spatialIndexes":[{"path":"/at/?","types":["Point","LineString","Polygon","MultiPolygon"],"boundingBox":{"xmin":0,"ymin":0,"xmax":10,"ymax":10}}],' +
+        '"spatialIndexes":[{"path":"/at/?","types":["Point","LineString","Polygon","MultiPolygon"],' +
+        '"boundingBox":{"xmin":0,"ymin":0,"xmax":10,"ymax":10}}],' +
         '"vectorIndexes":[{"path":"/v","type":"diskANN","quantizationByteSize":128,"indexingSearchListSize":100}],' +
         '"fullTextIndexes":[{"path":"/text"}]},' +
         '"partitionKey":{"paths":["/tenant","/user","/\\"session id\\""],"kind":"MultiHash","version":2},' +
         '"defaultTtl":60,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/name","/address/zip"]},{"paths":["/email"]}]},' +
-        '"conflictResolutionPolicy":{"mode":"Custom","conflictResolutionPath":"","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"},' +
+        '"conflictResolutionPolicy":{"mode":"Custom","conflictResolutionPath":"",' +
+        '"conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"},' +
         '"geospatialConfig":{"type":"Geometry"},"analyticalStorageTtl":-1,"changeFeedPolicy":{"retentionDuration":5},' +
         '"computedProperties":[{"name":"lower","query":"SELECT VALUE LOWER(c.name) FROM c"}],' +
-        '"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":256,"distanceFunction":"cosine"}]},' +
+        '"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":256,' +
+        '"distanceFunction":"cosine"}]},' +
         '"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/text","language":"fr-FR"}]},' +
-        '"clientEncryptionPolicy":{"includedPaths":[{"path":"/secret","clientEncryptionKeyId":"k","encryptionType":"Randomized","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}],"policyFormatVersion":2}}',
+        '"clientEncryptionPolicy":{"includedPaths":[{"path":"/secret","clientEncryptionKeyId":"k",' +
+        '"encryptionType":"Randomized","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}],' +
+        '"policyFormatVersion":2}}',
     )
   })
 
@@ -149,7 +156,9 @@ describe('defaultTtl', () => {
     ['[10]', '[10]'],
   ]
   for (const [json, shown] of refused) {
-    const text = `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire.`
+    const text =
+      `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to ` +
+      `'2147483647', or '-1' which means never expire.`
     test(`${json} is refused on create and on replace`, () => {
       const extra = { defaultTtl: JSON.parse(json) as unknown }
       refuses(() => create(extra), text)

@@ -180,7 +180,8 @@ function parseChangeFeedPolicy(input: unknown): ChangeFeedPolicy {
   if (typeof retentionDuration !== 'number' || !Number.isSafeInteger(retentionDuration) || retentionDuration < 0) {
     // INFERRED.
     malformed(
-      `The change feed retention duration '${show(retentionDuration)}' is invalid. Ensure to provide a number of minutes that is not negative.`,
+      `The change feed retention duration '${show(retentionDuration)}' is invalid. Ensure to provide a number ` +
+        'of minutes that is not negative.',
     )
   }
   return { retentionDuration }

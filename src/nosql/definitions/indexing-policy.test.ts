@@ -88,7 +88,8 @@ describe('an indexing policy', () => {
   }
 
   const notAccepted = (path: string, at: number) =>
-    `The indexing path '${path}' could not be accepted, failed near position '${at}'. Please ensure that the path is a valid path.`
+    `The indexing path '${path}' could not be accepted, failed near position '${at}'. Please ensure that the ` +
+    'path is a valid path.'
   const refused: [input: unknown, text: string][] = [
     ['consistent', 'One of the specified inputs is invalid'],
     [[], 'One of the specified inputs is invalid'],

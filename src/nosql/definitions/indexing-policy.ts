@@ -88,7 +88,8 @@ function completePaths(includedInput: unknown, excludedInput: unknown, mode: 'co
   if (mode !== 'none') {
     if (!included.has('/*') && !excluded.has('/*')) {
       malformed(
-        'The special mandatory indexing path "/" is not provided in any of the path type sets. Please provide this path in one of the sets.',
+        'The special mandatory indexing path "/" is not provided in any of the path type sets. Please provide ' +
+          'this path in one of the sets.',
       )
     }
     const etag = canonicalPath(parseIndexPath(etagPath))
@@ -139,7 +140,8 @@ function parseCompositeIndexes(input: unknown): CompositeIndexPath[][] {
       const canonical = canonicalPath(parsed)
       if (seen.has(canonical)) {
         malformed(
-          `The following path '${path}' was specified more than once in 'additionalIndexes.composite[${at}][${pathAt}]'. Remove the duplicated field.`,
+          `The following path '${path}' was specified more than once in ` +
+            `'additionalIndexes.composite[${at}][${pathAt}]'. Remove the duplicated field.`,
         )
       }
       seen.add(canonical)
@@ -152,6 +154,7 @@ function readOrder(input: unknown): 'ascending' | 'descending' {
   if (input === undefined || input === 'ascending') return 'ascending'
   if (input === 'descending') return 'descending'
   malformed(
-    `The composite order '${typeof input === 'string' ? input : show(input)}' is invalid. Choose between 'ascending' and 'descending'.`,
+    `The composite order '${typeof input === 'string' ? input : show(input)}' is invalid. Choose between ` +
+      `'ascending' and 'descending'.`,
   )
 }

@@ -76,7 +76,8 @@ export function parseIndexPath(path: string): PolicyPath {
   if (parsed.end === '?' && parsed.steps.length === 0) {
     // INFERRED from "has at least" (azure-cosmos-dotnet-v3, QueryTests.TestCreateIndexingPaths1).
     malformed(
-      `The indexing path '${path}' could not be accepted, failed near position '1'. Please ensure that the path has at least one label.`,
+      `The indexing path '${path}' could not be accepted, failed near position '1'. Please ensure that the path ` +
+        'has at least one label.',
     )
   }
   return parsed
@@ -84,7 +85,8 @@ export function parseIndexPath(path: string): PolicyPath {
 
 export function refuseIndexPath(path: string, at: number): never {
   malformed(
-    `The indexing path '${path}' could not be accepted, failed near position '${at}'. Please ensure that the path is a valid path. Common errors include invalid characters or absence of quotes around labels.`,
+    `The indexing path '${path}' could not be accepted, failed near position '${at}'. Please ensure that the ` +
+      'path is a valid path. Common errors include invalid characters or absence of quotes around labels.',
   )
 }
 

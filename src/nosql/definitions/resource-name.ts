@@ -50,6 +50,7 @@ function readId(id: unknown): string {
 function refuseLength(id: string, statedMax: number): never {
   const shown = id.length <= shownCharsMax ? id : `${id.slice(0, shownCharsMax)}...`
   malformed(
-    `The input name '${shown}' is invalid. Ensure to provide a unique non-empty string less than '${statedMax}' characters.`,
+    `The input name '${shown}' is invalid. Ensure to provide a unique non-empty string less than '${statedMax}' ` +
+      'characters.',
   )
 }

@@ -33,7 +33,8 @@ export function parseSpatialIndexes(input: unknown): SpatialIndex[] {
     const types = readArray(fieldOf(entry, 'types') ?? [], `${where}[${at}].types`, spatialTypes.length)
     if (types.length === 0) {
       malformed(
-        `The spatial data types array cannot be empty. Assign at least one spatial type for the 'types' array for the path '${path}'.`,
+        `The spatial data types array cannot be empty. Assign at least one spatial type for the 'types' array ` +
+          `for the path '${path}'.`,
       )
     }
     for (const type of types) readWord(type, `${where}[${at}].types`, spatialTypes)

@@ -36,7 +36,8 @@ export function parseThroughput(headers: ThroughputHeaders): ProvisionedThroughp
   if ([throughput, offerType, autopilot].filter(header => header !== undefined).length > 1) {
     // INFERRED.
     malformed(
-      'Only one of the headers x-ms-offer-throughput, x-ms-offer-type and x-ms-cosmos-offer-autopilot-settings can be specified.',
+      'Only one of the headers x-ms-offer-throughput, x-ms-offer-type and x-ms-cosmos-offer-autopilot-settings ' +
+        'can be specified.',
     )
   }
   if (throughput !== undefined) return checkThroughput({ kind: 'manual', ruPerSecond: parseWholeNumber(throughput) })
@@ -61,7 +62,9 @@ export function checkThroughput(throughput: ProvisionedThroughput): ProvisionedT
   const isInRange = Number.isSafeInteger(value) && value >= min && value <= throughputMax && value % step === 0
   if (isInRange) return throughput
 
-  let text = `The offer should have valid throughput values between ${min} and ${throughputMax} inclusive in increments of ${step}.`
+  let text =
+    `The offer should have valid throughput values between ${min} and ${throughputMax} inclusive in increments of ` +
+    `${step}.`
   if (value < min) text += ` Requested throughput ${value} is less than required minimum throughput ${min}.`
   malformed(text)
 }

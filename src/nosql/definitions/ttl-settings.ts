@@ -24,7 +24,8 @@ export function parseAnalyticalStorageTtl(input: unknown): number | undefined {
   if (isTtl(input)) return input
   // INFERRED.
   malformed(
-    `The input analyticalStorageTtl '${show(input)}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '${ttlSecondsMax}', '-1' which means never expire, or '0' which means off.`,
+    `The input analyticalStorageTtl '${show(input)}' is invalid. Ensure to provide a nonzero positive integer ` +
+      `less than or equal to '${ttlSecondsMax}', '-1' which means never expire, or '0' which means off.`,
   )
 }
 
@@ -35,6 +36,7 @@ export function refuseTtlPropertyPath(input: unknown, defaultTtl: number | undef
   if (defaultTtl === undefined) malformed("'ttlPropertyPath' cannot be specified when 'defaultTtl' is not specified.")
   throw new RequestError(
     'unsupported',
-    "'ttlPropertyPath' is obsolete and not supported. Time to live is counted from the last modification of an item (_ts).",
+    "'ttlPropertyPath' is obsolete and not supported. Time to live is counted from the last modification of an " +
+      'item (_ts).',
   )
 }

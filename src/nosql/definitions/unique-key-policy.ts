@@ -21,7 +21,8 @@ export function parseUniqueKeyPolicy(input: unknown): UniqueKeyPolicy {
       if (failedAt !== undefined) {
         // From a trace of the service (azure-docs #13090).
         malformed(
-          `Error parsing the unique key path '${path}' at position ${failedAt}. Make sure the unique key path does not contain wildcards and invalid characters.`,
+          `Error parsing the unique key path '${path}' at position ${failedAt}. Make sure the unique key path ` +
+            'does not contain wildcards and invalid characters.',
         )
       }
       return path

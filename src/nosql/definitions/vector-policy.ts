@@ -61,7 +61,8 @@ export function parseVectorEmbeddingPolicy(input: unknown): VectorEmbeddingPolic
     const path = readString(fieldOf(entry, 'path'), `${where}[${at}].path`)
     if (!isPropertyPath(path)) {
       malformed(
-        `The Vector Embedding Policy has an invalid Path:${path}. Specify the correct path for vector properties of your documents.`,
+        `The Vector Embedding Policy has an invalid Path:${path}. Specify the correct path for vector ` +
+          'properties of your documents.',
       )
     }
     if (seen.has(path)) malformed(`The Vector Embedding Policy has duplicate Path:${path}.`) // INFERRED.
@@ -101,7 +102,8 @@ function readDimensions(input: unknown): number {
   }
   if (input > vectorDimensionsMax) {
     malformed(
-      `The Vector Embedding Policy has Dimensions:${input} which is more than the maximum supported value ${vectorDimensionsMax}.`,
+      `The Vector Embedding Policy has Dimensions:${input} which is more than the maximum supported value ` +
+        `${vectorDimensionsMax}.`,
     )
   }
   return input
@@ -148,7 +150,8 @@ function readShardKey(input: unknown, where: string): string[] {
   const paths = readArray(input, where, indexPathsMax).map(path => readString(path, where))
   if (paths.length > vectorShardPathsMax) {
     malformed(
-      `The number of shard paths defined in the Vector Indexing Policy: ${paths.length} exceeds the maximum: ${vectorShardPathsMax}.`,
+      `The number of shard paths defined in the Vector Indexing Policy: ${paths.length} exceeds the maximum: ` +
+        `${vectorShardPathsMax}.`,
     )
   }
   for (const path of paths) {
@@ -167,7 +170,8 @@ export function checkVectorIndexes(indexes: readonly VectorIndex[], policy: Vect
     if (index.type === 'flat' && embedding.dimensions > flatVectorDimensionsMax) {
       // INFERRED text for a documented limit.
       malformed(
-        `The Vector Indexing Policy's path::${index.path} has Dimensions:${embedding.dimensions} which is more than the maximum supported value ${flatVectorDimensionsMax} for the index type flat.`,
+        `The Vector Indexing Policy's path::${index.path} has Dimensions:${embedding.dimensions} which is more ` +
+          `than the maximum supported value ${flatVectorDimensionsMax} for the index type flat.`,
       )
     }
     checkRange('QuantizationByteSize', index.quantizationByteSize, {
@@ -184,7 +188,8 @@ export function checkVectorIndexes(indexes: readonly VectorIndex[], policy: Vect
 function checkRange(name: string, value: number | undefined, range: { min: number; max: number }): void {
   if (value === undefined || (value >= range.min && value <= range.max)) return
   malformed(
-    `The Vector Indexing Policy parameter ${name} value :: ${value} is out of range. The allowed range is between ${range.min} and ${range.max}.`,
+    `The Vector Indexing Policy parameter ${name} value :: ${value} is out of range. The allowed range is ` +
+      `between ${range.min} and ${range.max}.`,
   )
 }
 

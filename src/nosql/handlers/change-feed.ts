@@ -104,7 +104,8 @@ function parseSince(header: string | undefined): number | undefined {
 function outsideRetention(): RequestError {
   return new RequestError(
     'malformed',
-    'The request is outside the retention of the change feed. You must read the change feed from within the retention period.',
+    'The request is outside the retention of the change feed. You must read the change feed from within the ' +
+      'retention period.',
   )
 }
 

@@ -106,7 +106,8 @@ function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan,
   if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
   throw new RequestError(
     'unsupported',
-    'DISTINCT, GROUP BY and aggregates inside FROM (SELECT …) cannot be put together from the answers of several partitions. Send the query without asking for a plan, or for one partition key.',
+    'DISTINCT, GROUP BY and aggregates inside FROM (SELECT …) cannot be put together from the answers of ' +
+      'several partitions. Send the query without asking for a plan, or for one partition key.',
   )
 }
 

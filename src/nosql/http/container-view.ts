@@ -80,7 +80,8 @@ export function requirePartitionKey(view: ContainerView, header: string | undefi
   if (components.length !== view.keyPaths.length) {
     throw new RequestError(
       'partition_key_mismatch',
-      `Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key field values specified in the document.`,
+      `Partition key provided either doesn't correspond to definition in the collection or doesn't match ` +
+        'partition key field values specified in the document.',
     )
   }
   return components

@@ -36,7 +36,8 @@ export class CrossPartitionError extends RequestError {
   constructor(queryPlan: object) {
     super(
       'malformed',
-      "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served directly by the gateway; the client has to run it partition by partition.",
+      "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served " +
+        'directly by the gateway; the client has to run it partition by partition.',
     )
     this.queryPlan = JSON.stringify(queryPlan)
   }

@@ -87,7 +87,8 @@ for (const [name, item, operations, expected] of good) {
 
 const docs = ' Learn more: https://aka.ms/cosmosdbpatchdocs'
 const absentParent = (word: string, name: string) =>
-  `${word} Operation can only create a child object of an existing node(array or object) and cannot create path recursively, no path found beyond: '${name}'.${docs}`
+  `${word} Operation can only create a child object of an existing node(array or object) and cannot create path ` +
+  `recursively, no path found beyond: '${name}'.${docs}`
 
 const refused: readonly [string, string, (object | string)[], string | RegExp][] = [
   [
@@ -140,13 +141,15 @@ const refused: readonly [string, string, (object | string)[], string | RegExp][]
     'remove of nothing',
     '{}',
     [remove('/a')],
-    `For Operation(1): Node('a') to be removed is absent. Note: it may also have been removed earlier in the transaction.${docs}`,
+    `For Operation(1): Node('a') to be removed is absent. Note: it may also have been removed earlier in the ` +
+      `transaction.${docs}`,
   ],
   [
     'remove twice',
     '{"a":{"b":1}}',
     [remove('/a/b'), remove('/a/b')],
-    `For Operation(2): Node('a/b') to be removed is absent. Note: it may also have been removed earlier in the transaction.${docs}`,
+    `For Operation(2): Node('a/b') to be removed is absent. Note: it may also have been removed earlier in the ` +
+      `transaction.${docs}`,
   ],
   [
     'remove at the length',

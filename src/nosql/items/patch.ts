@@ -119,7 +119,8 @@ function parentOf(item: JsonTree, path: Path, number: number, kind: Operation['k
       const word = kind === 'add' ? 'Add' : 'Given'
       refuse(
         number,
-        `${word} Operation can only create a child object of an existing node(array or object) and cannot create path recursively, no path found beyond: '${name}'.`,
+        `${word} Operation can only create a child object of an existing node(array or object) and cannot ` +
+          `create path recursively, no path found beyond: '${name}'.`,
       )
     }
     node = child

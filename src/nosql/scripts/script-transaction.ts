@@ -286,7 +286,8 @@ export class ScriptTransaction {
     } catch (cause) {
       // The service's text.
       const text =
-        'Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.'
+        'Requests originating from scripts cannot reference partition keys other than the one for which client ' +
+        'request was submitted.'
       throw new RequestError('malformed', text, { cause })
     }
   }

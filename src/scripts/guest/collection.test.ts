@@ -34,7 +34,8 @@ describe('each function makes its call', () => {
     ['__.readDocuments(__.getAltLink(), { pageSize: -1 })', { kind: 'readFeed', ...paged }],
     ["__.queryDocuments(__.getSelfLink(), 'SELECT 1')", { kind: 'query', spec: '{"query":"SELECT 1"}', ...paged }],
     [
-      "__.queryDocuments(__.getSelfLink(), { query: 'SELECT @a', parameters: [{ name: '@a', value: 1 }] }, { pageSize: 2 })",
+      "__.queryDocuments(__.getSelfLink(), { query: 'SELECT @a', parameters: [{ name: '@a', value: 1 }] }, { " +
+        'pageSize: 2 })',
       {
         kind: 'query',
         spec: '{"query":"SELECT @a","parameters":[{"name":"@a","value":1}]}',
@@ -72,13 +73,15 @@ describe('callbacks', () => {
   const cases: readonly [what: string, script: string, expected: unknown][] = [
     [
       'get the document and the options',
-      `getContext().getCollection().createDocument(__.getSelfLink(), { id: 'n' }, {}, (e, d, o) => __.response.setBody([e === undefined, d.id, o]))`,
+      `getContext().getCollection().createDocument(__.getSelfLink(), { id: 'n' }, {}, (e, d, o) => ` +
+        '__.response.setBody([e === undefined, d.id, o]))',
       [true, 'n', { statusCode: 201 }],
     ],
     ['may take the position of options', `__.readDocument('${link}', (e, d) => __.response.setBody(d.id))`, '1'],
     [
       'get a number, a body and a message on failure',
-      `__.readDocument(__.getAltLink() + '/docs/none', (e, d) => __.response.setBody([e.number, e.body, e.message, e instanceof Error, d === undefined]))`,
+      `__.readDocument(__.getAltLink() + '/docs/none', (e, d) => __.response.setBody([e.number, e.body, ` +
+        'e.message, e instanceof Error, d === undefined]))',
       [404, '{"Errors":["Resource Not Found"]}', '{"Errors":["Resource Not Found"]}', true, true],
     ],
     [
@@ -88,17 +91,20 @@ describe('callbacks', () => {
     ],
     [
       'learn that nothing was modified',
-      `__.readDocument('${link}', { ifNoneMatch: 'e0' }, (e, d, o) => __.response.setBody([d === undefined, o.notModified]))`,
+      `__.readDocument('${link}', { ifNoneMatch: 'e0' }, (e, d, o) => __.response.setBody([d === undefined, ` +
+        'o.notModified]))',
       [true, true],
     ],
     [
       'see what earlier calls wrote',
-      `__.upsertDocument(__.getSelfLink(), { id: '1', n: 1 }, (e, d) => { d.n++; __.replaceDocument(d._self, d, { etag: d._etag }, (e, d) => __.response.setBody(d.n)) })`,
+      `__.upsertDocument(__.getSelfLink(), { id: '1', n: 1 }, (e, d) => { d.n++; __.replaceDocument(d._self, d, ` +
+        '{ etag: d._etag }, (e, d) => __.response.setBody(d.n)) })',
       2,
     ],
     [
       'come in the order of the calls',
-      `const seen = []; for (const id of ['a', 'b', 'c']) __.createDocument(__.getSelfLink(), { id }, (e, d) => { seen.push(d.id); __.response.setBody(seen) })`,
+      `const seen = []; for (const id of ['a', 'b', 'c']) __.createDocument(__.getSelfLink(), { id }, (e, d) => ` +
+        '{ seen.push(d.id); __.response.setBody(seen) })',
       ['a', 'b', 'c'],
     ],
     [
@@ -121,7 +127,9 @@ describe('callbacks', () => {
   }
 
   test('a document without an id gets one, and the object of the script is not changed', async () => {
-    const body = `() => { const d = { a: 1 }; __.createDocument(__.getSelfLink(), d, (e, made) => __.response.setBody([d, made.id])) }`
+    const body =
+      '() => { const d = { a: 1 }; __.createDocument(__.getSelfLink(), d, (e, made) => __.response.setBody([d, ' +
+      'made.id])) }'
     const [own, id] = (await execute(body)) as [object, string]
     assert.deepEqual(own, { a: 1 })
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -150,13 +158,15 @@ describe("wrong arguments are refused with the service's words", () => {
     ["__.createDocument('dbs/x', {})", 'Invalid collection link: "dbs/x".'],
     [
       "__.readDocuments('dbs/other/colls/carts')",
-      'Function is not allowed to operate on resources outside current collection. Make sure that the link provided, "dbs/other/colls/carts", belongs to current collection.',
+      'Function is not allowed to operate on resources outside current collection. Make sure that the link ' +
+        'provided, "dbs/other/colls/carts", belongs to current collection.',
     ],
     ['__.readDocuments(1)', 'Invalid collection link: "1".'],
     ["__.readDocument('dbs/shop/colls/carts/docs/a/b')", 'Invalid document link: "dbs/shop/colls/carts/docs/a/b".'],
     [
       "__.readDocument('dbs/shop/colls/other/docs/a')",
-      'Function is not allowed to operate on resources outside current collection. Make sure that the link provided, "dbs/shop/colls/other/docs/a", belongs to current collection.',
+      'Function is not allowed to operate on resources outside current collection. Make sure that the link ' +
+        'provided, "dbs/shop/colls/other/docs/a", belongs to current collection.',
     ],
     [
       "__.readDocuments(__.getSelfLink(), 'x')",

@@ -35,7 +35,8 @@ export function createMessage(properties: readonly [string, MessageProperty][], 
   const checkSize = (name: string, size: number): void => {
     if (size > charsMax) {
       const advice =
-        'Return from script with current message and use continuation token to call the script again or modify your script.'
+        'Return from script with current message and use continuation token to call the script again or modify ' +
+        'your script.'
       refuse(413, `Resulting message would be too large because of "${name}". ${advice}`)
     }
     sizes.set(name, size)

@@ -47,7 +47,9 @@ describe('functions in a chain', () => {
   ]
   for (const [chain, expected] of cases) {
     test(chain, async () => {
-      const body = `() => { const r = __.chain()${chain}.value((e, feed, o) => __.response.setBody([feed, o])); if (!r.isAccepted) throw 1 }`
+      const body =
+        `() => { const r = __.chain()${chain}.value((e, feed, o) => __.response.setBody([feed, o])); if ` +
+        '(!r.isAccepted) throw 1 }'
       assert.deepEqual(await execute(body, new MemoryScriptHost(families)), [expected, {}])
     })
   }
@@ -66,7 +68,8 @@ describe('functions in a chain', () => {
 
   test('an error in a function goes to the callback', async () => {
     const body =
-      '() => { __.map(d => { throw new Error(7, "x") }, (e, feed) => __.response.setBody([e.number, feed === undefined])) }'
+      '() => { __.map(d => { throw new Error(7, "x") }, (e, feed) => __.response.setBody([e.number, feed === ' +
+      'undefined])) }'
     assert.deepEqual(await execute(body, new MemoryScriptHost(families)), [7, true])
   })
 
@@ -98,7 +101,8 @@ describe('functions in a chain', () => {
 describe('pages', () => {
   const many = Array.from({ length: 1250 }, (_, n) => ({ id: String(n), n }))
   const page = (chain: string, pageSize: number) =>
-    `token => __.chain()${chain}.value({ pageSize: ${pageSize}, continuation: token }, (e, feed, o) => { if (e) throw e; __.response.setBody([feed, o.continuation]) })`
+    `token => __.chain()${chain}.value({ pageSize: ${pageSize}, continuation: token }, (e, feed, o) => { if (e) ` +
+    'throw e; __.response.setBody([feed, o.continuation]) })'
 
   async function pages(chain: string, pageSize: number): Promise<unknown[][]> {
     const host = new MemoryScriptHost(many)

@@ -254,7 +254,10 @@ export class FastLane {
 
 function headText(status: number, headers: string, isLast: boolean): string {
   const connection = isLast ? 'Connection: close' : keepAlive
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${headers}Date: ${httpDate()}\r\n${connection}\r\n\r\n`
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${headers}Date: ` +
+    `${httpDate()}\r\n${connection}\r\n\r\n`
+  )
 }
 
 const keepAlive = ownText(`Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`)

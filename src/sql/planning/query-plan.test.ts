@@ -65,7 +65,9 @@ describe('a plan says what the client has to do', () => {
       {
         orderBy: ['Descending'],
         orderByExpressions: ['r.a'],
-        rewrittenQuery: `SELECT r._rid, [{"item": r.a}] AS orderByItems, r AS payload\nFROM Root AS r\nWHERE ${filter}\nORDER BY r.a DESC`,
+        rewrittenQuery:
+          `SELECT r._rid, [{"item": r.a}] AS orderByItems, r AS payload\nFROM Root AS r\nWHERE ${filter}\nORDER ` +
+          'BY r.a DESC',
       },
     ],
     [
@@ -74,7 +76,9 @@ describe('a plan says what the client has to do', () => {
         top: 9,
         orderBy: ['Ascending', 'Ascending'],
         orderByExpressions: ['c.a', 'c.b'],
-        rewrittenQuery: `SELECT TOP 9 c._rid, [{"item": c.a}, {"item": c.b}] AS orderByItems, {"x": c.x, "y": c["y"], "$1": c[0]} AS payload\nFROM c\nWHERE (((c.p = "q") AND c.r) AND ${filter})\nORDER BY c.a, c.b ASC`,
+        rewrittenQuery:
+          `SELECT TOP 9 c._rid, [{"item": c.a}, {"item": c.b}] AS orderByItems, {"x": c.x, "y": c["y"], "$1": ` +
+          `c[0]} AS payload\nFROM c\nWHERE (((c.p = "q") AND c.r) AND ${filter})\nORDER BY c.a, c.b ASC`,
       },
     ],
     [
@@ -85,7 +89,9 @@ describe('a plan says what the client has to do', () => {
         limit: 4,
         orderBy: ['Ascending'],
         orderByExpressions: ['c.a'],
-        rewrittenQuery: `SELECT c._rid, [{"item": c.a}] AS orderByItems, c.x AS payload\nFROM c\nWHERE (((c.d = true) AND ${filter}) AND IS_DEFINED(c.x))\nORDER BY c.a\nOFFSET 0 LIMIT 7`,
+        rewrittenQuery:
+          `SELECT c._rid, [{"item": c.a}] AS orderByItems, c.x AS payload\nFROM c\nWHERE (((c.d = true) AND ` +
+          `${filter}) AND IS_DEFINED(c.x))\nORDER BY c.a\nOFFSET 0 LIMIT 7`,
       },
     ],
     [
@@ -95,7 +101,9 @@ describe('a plan says what the client has to do', () => {
         hasSelectValue: true,
         orderBy: ['Ascending'],
         orderByExpressions: ['c.a'],
-        rewrittenQuery: `SELECT c._rid, [{"item": c.a}] AS orderByItems, c.a AS payload\nFROM c\nWHERE (${filter} AND IS_DEFINED(c.a))\nORDER BY c.a`,
+        rewrittenQuery:
+          `SELECT c._rid, [{"item": c.a}] AS orderByItems, c.a AS payload\nFROM c\nWHERE (${filter} AND ` +
+          `IS_DEFINED(c.a))\nORDER BY c.a`,
       },
     ],
     [
@@ -130,7 +138,8 @@ describe('a plan says what the client has to do', () => {
         groupByAliases: ['$1', 'set', '$2'],
         groupByAliasToAggregateType: { $1: 'Sum', set: 'MakeSet', $2: 'CountIf' },
         rewrittenQuery:
-          'SELECT {"$1": {"item": SUM(c.a)}, "set": {"item": MAKESET(c.b)}, "$2": {"item": COUNTIF(c.c)}} AS payload\nFROM c',
+          'SELECT {"$1": {"item": SUM(c.a)}, "set": {"item": MAKESET(c.b)}, "$2": {"item": COUNTIF(c.c)}} AS ' +
+          'payload\nFROM c',
       },
     ],
     [
@@ -140,7 +149,8 @@ describe('a plan says what the client has to do', () => {
         groupByAliases: ['k', 'm'],
         groupByAliasToAggregateType: { k: null, m: 'Max' },
         rewrittenQuery:
-          'SELECT [{"item": c.k}] AS groupByItems, {"k": c.k, "m": {"item": Max(c.a), "item2": {"max": MAX(c.a), "count": COUNT(c.a)}}} AS payload\nFROM c\nGROUP BY c.k',
+          'SELECT [{"item": c.k}] AS groupByItems, {"k": c.k, "m": {"item": Max(c.a), "item2": {"max": ' +
+          'MAX(c.a), "count": COUNT(c.a)}}} AS payload\nFROM c\nGROUP BY c.k',
       },
     ],
     [

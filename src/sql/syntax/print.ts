@@ -84,9 +84,11 @@ const printers: {
   logical: printLogical,
   coalesce: ({ left, right }, indent) => `(${printExpression(left, indent)} ?? ${printExpression(right, indent)})`,
   conditional: ({ condition, consequent, alternative }, indent) =>
-    `(${[condition, consequent].map(part => printExpression(part, indent)).join(' ? ')} : ${printExpression(alternative, indent)})`,
+    `(${[condition, consequent].map(part => printExpression(part, indent)).join(' ? ')} : ` +
+    `${printExpression(alternative, indent)})`,
   between: ({ not, operand, low, high }, indent) =>
-    `(${printExpression(operand, indent)} ${not ? 'NOT ' : ''}BETWEEN ${printExpression(low, indent)} AND ${printExpression(high, indent)})`,
+    `(${printExpression(operand, indent)} ${not ? 'NOT ' : ''}BETWEEN ${printExpression(low, indent)} AND ` +
+    `${printExpression(high, indent)})`,
   in: ({ not, operand, items }, indent) =>
     `(${printExpression(operand, indent)} ${not ? 'NOT ' : ''}IN (${printList(items, indent)}))`,
   like: ({ not, operand, pattern, escapeCharacter }, indent) =>

@@ -87,7 +87,8 @@ export class TokenStream {
     const message =
       token.type === 'end'
         ? 'Syntax error, unexpected end of query.'
-        : `Syntax error, incorrect syntax near '${this.text.slice(token.start, Math.min(token.end, token.start + 64))}'.`
+        : `Syntax error, incorrect syntax near '` +
+          `${this.text.slice(token.start, Math.min(token.end, token.start + 64))}'.`
     return new QueryError('syntax', this.text, [{ code: 'SC1001', message, span: spanOf(token) }])
   }
 }

@@ -30,7 +30,8 @@ const refused: readonly [json: string, shown: string][] = [
 ]
 
 const textFor = (shown: string) =>
-  `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire.`
+  `The input ttl '${shown}' is invalid. Ensure to provide a nonzero positive integer less than or equal to ` +
+  `'2147483647', or '-1' which means never expire.`
 
 for (const [json, shown] of refused) {
   for (const kind of ['create', 'upsert', 'replace'] as const) {

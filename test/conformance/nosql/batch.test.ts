@@ -343,7 +343,9 @@ test('A batch in the binary form of the .NET SDK is answered in that form', asyn
   const container = await server.newContainer()
   // Create, read and upsert of the item `created`, as the SDK sent them.
   const body = Buffer.from(
-    'gfDY/38BCgAAAIHx2P9/MgAAAIy0GfCBcFThf0MAAAAAAgAAACN7ImlkIjoiY3JlYXRlZCIsInBrIjoicCIsInZhbHVlIjoxfYHx2P9/FgAAAI7kXlCBcFThfxMCAAAAAgAAAAdjcmVhdGVkgfHY/38yAAAAJIqEvIFwVOF/QxQAAAACAAAAI3siaWQiOiJjcmVhdGVkIiwicGsiOiJwIiwidmFsdWUiOjJ9',
+    'gfDY/38BCgAAAIHx2P9/MgAAAIy0GfCBcFThf0MAAAAAAgAAACN7ImlkIjoiY3JlYXRlZCIsInBrIjoicCIsInZhbHVlIjoxfYHx2P9/FgA' +
+      'AAI7kXlCBcFThfxMCAAAAAgAAAAdjcmVhdGVkgfHY/38yAAAAJIqEvIFwVOF/QxQAAAACAAAAI3siaWQiOiJjcmVhdGVkIiwicGsiOiJwIi' +
+      'widmFsdWUiOjJ9',
     'base64',
   )
   const headers = { ...batchHeaders, 'x-ms-documentdb-partitionkey': '["p"]' }

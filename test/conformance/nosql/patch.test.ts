@@ -204,7 +204,9 @@ for (const ttl of badTtl) {
       { op: 'set', path: '/value', value: 2 },
       { op: 'set', path: '/ttl', value: ttl },
     ]
-    const text = `The input ttl '${JSON.stringify(ttl)}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or '-1' which means never expire.`
+    const text =
+      `The input ttl '${JSON.stringify(ttl)}' is invalid. Ensure to provide a nonzero positive integer less than ` +
+      `or equal to '2147483647', or '-1' which means never expire.`
     await witness.assertRefused({ method: 'PATCH', path, headers: keyHeader, body }, { status: 400, text })
   })
 }

@@ -149,7 +149,9 @@ test('A dead item does not exist for a procedure, and its id is free', async () 
 
 test('A procedure sees its own partition key and no other', async () => {
   const container = await withProcedures({
-    all: 'function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE c.id FROM c", (e, r) => getContext().getResponse().setBody(r)) }',
+    all:
+      'function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE c.id FROM c", (e, r) => ' +
+      'getContext().getResponse().setBody(r)) }',
   })
   await container.items.create({ id: 'mine', pk: 'a' })
   await container.items.create({ id: 'theirs', pk: 'b' })
@@ -243,7 +245,9 @@ test('Procedures that change the same item at the same time all take effect', as
 test('A procedure that violates a unique key is rolled back', async () => {
   const container = await withProcedures(
     {
-      two: 'function () { for (const id of ["1", "2"]) __.createDocument(__.getSelfLink(), { id, pk: "a", email: "x" }) }',
+      two:
+        'function () { for (const id of ["1", "2"]) __.createDocument(__.getSelfLink(), { id, pk: "a", email: "x" ' +
+        '}) }',
     },
     { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] } },
   )

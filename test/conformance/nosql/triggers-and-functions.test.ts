@@ -21,7 +21,8 @@ async function withTriggers(
 }
 
 const setsTtl =
-  'function () { const r = getContext().getRequest(); const d = r.getBody(); d.ttl = 10; d.seen = r.getOperationType(); r.setBody(d) }'
+  'function () { const r = getContext().getRequest(); const d = r.getBody(); d.ttl = 10; d.seen = ' +
+  'r.getOperationType(); r.setBody(d) }'
 const counts = `function () {
   const c = getContext().getCollection(), made = getContext().getResponse().getBody()
   const link = c.getAltLink() + '/docs/count'
@@ -64,7 +65,8 @@ test('A post-trigger can write in the same transaction, or roll it back', async 
 
 test('A delete trigger takes effect for a living item, and leaves nothing for a dead one', async () => {
   const notes =
-    'function () { __.createDocument(__.getSelfLink(), { id: "gone", pk: "a", op: getContext().getRequest().getOperationType() }, e => { if (e) throw e }) }'
+    'function () { __.createDocument(__.getSelfLink(), { id: "gone", pk: "a", op: ' +
+    'getContext().getRequest().getOperationType() }, e => { if (e) throw e }) }'
   const container = await withTriggers(['notes', 'Post', 'Delete', notes])
   const options = { postTriggerInclude: ['notes'] }
   await container.items.create({ id: '1', pk: 'a' })
@@ -145,7 +147,8 @@ test('Queries with functions have pages like other queries, and work in stored p
   const iterator = container.items.query('SELECT VALUE udf.double(c.n) FROM c', { maxItemCount: 3, partitionKey: 'a' })
   assert.deepEqual((await iterator.fetchAll()).resources, [0, 2, 4, 6, 8, 10, 12])
   const body =
-    'function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE udf.double(c.n) FROM c WHERE c.n > 4", (e, r) => { if (e) throw e; getContext().getResponse().setBody(r) }) }'
+    'function () { __.queryDocuments(__.getSelfLink(), "SELECT VALUE udf.double(c.n) FROM c WHERE c.n > 4", (e, ' +
+    'r) => { if (e) throw e; getContext().getResponse().setBody(r) }) }'
   await container.scripts.storedProcedures.create({ id: 'p', body })
   assert.deepEqual((await container.scripts.storedProcedure('p').execute('a', [])).resource, [10, 12])
 })

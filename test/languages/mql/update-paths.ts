@@ -295,7 +295,8 @@ export const pathCases: readonly UpdateCase[] = [
     arrayFilters: [{ E: 1 }],
     error: [
       2,
-      "Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found 'E'",
+      'Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string ' +
+        "beginning with a lowercase letter, found 'E'",
     ],
   },
   {

@@ -102,7 +102,8 @@ export function between(
     if (operands.length < least || operands.length > most) {
       refuse(
         28667,
-        `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${operands.length} were passed in.`,
+        `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${operands.length} were ` +
+          'passed in.',
       )
     }
     return make(operands, name)

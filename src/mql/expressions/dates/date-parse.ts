@@ -60,7 +60,8 @@ function momentOf(parts: Parts, text: string, zone: TimeZone): bigint {
     const given =
       parts.zoneName === undefined
         ? 'you cannot pass in a date/time string with GMT offset together with a timezone argument'
-        : `you cannot pass in a date/time string with time zone information ('${parts.zoneName}') together with a timezone argument`
+        : `you cannot pass in a date/time string with time zone information ('${parts.zoneName}') together with a ` +
+          'timezone argument'
     refuse(conversionFailure, given)
   }
   return localMs - BigInt(offsetMs)

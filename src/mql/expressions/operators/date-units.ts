@@ -46,7 +46,8 @@ function arithmetic(isAddition: boolean): CompileOperator {
     const specs = namedArguments(given, ['startDate', 'unit', 'amount', 'timezone'], unknown =>
       refuse(
         5166401,
-        `Unrecognized argument to ${name}: ${unknown}. Expected arguments are startDate, unit, amount, and optionally timezone.`,
+        `Unrecognized argument to ${name}: ${unknown}. Expected arguments are startDate, unit, amount, and ` +
+          'optionally timezone.',
       ),
     )
     const required = [specs.startDate, specs.unit, specs.amount].map(spec =>
@@ -110,7 +111,8 @@ const truncation: CompileOperator = (argument, compiler, name) => {
   const specs = namedArguments(given, ['date', 'unit', 'binSize', 'timezone', 'startOfWeek'], unknown =>
     refuse(
       5439008,
-      `Unrecognized argument to $dateTrunc: ${unknown}. Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek`,
+      `Unrecognized argument to $dateTrunc: ${unknown}. Expected arguments are date, unit, and optionally, ` +
+        'binSize, timezone, startOfWeek',
     ),
   )
   const moment = compiler.compile(specs.date ?? refuse(5439009, "Missing 'date' parameter to $dateTrunc"))

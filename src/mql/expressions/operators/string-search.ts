@@ -23,7 +23,8 @@ export function searchIndex(value: Value | undefined, name: string, what: string
     int32Of(value) ??
     refuse(
       40096,
-      `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ${printForMessage(value)}`,
+      `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ` +
+        `${printForMessage(value)}`,
     )
   if (place < 0) refuse(40097, `${name} requires a nonnegative ${what}, found: ${place}`)
   return place
