@@ -1,4 +1,4 @@
-/** One page of a query by hand: every header chosen by the test, and what was read for the answer. */
+/** Sends one page of a query with headers chosen by the test, and reports what the server read for it. */
 
 import assert from 'node:assert/strict'
 import type { Container } from '@azure/cosmos'
@@ -10,14 +10,14 @@ export type Headers = Readonly<Record<string, string | undefined>>
 
 export interface Asked {
   readonly rows: SqlValue[]
-  /** Items that were read to find them. */
+  /** Items that the server read. */
   readonly itemsRead: number
   readonly used: readonly string[]
   readonly wished: readonly string[]
   readonly continuation: string | undefined
 }
 
-/** Of the first physical partition, unless the headers say otherwise. */
+/** Asks the first physical partition, unless the headers name another. */
 export function sendQuery(
   server: TestServer,
   container: Container,

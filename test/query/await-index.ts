@@ -1,4 +1,4 @@
-/** Waiting for the background: asks the server for its indexes until they are as wanted. */
+/** Waits for background work: asks the server for its indexes until they are as wanted. */
 
 import assert from 'node:assert/strict'
 import type { Container } from '@azure/cosmos'
@@ -17,7 +17,7 @@ export async function indexesOf({ db }: Pick<TestServer, 'db'>, container: Conta
   return database.containers.find(({ id }: { id: string }) => id === container.id).indexes
 }
 
-/** The number of looks bounds the waiting, and not the time: a busy machine is no failure. */
+/** The wait is bounded by the number of requests, not by time, so a busy machine does not fail a test. */
 export async function waitForIndexes(
   server: Pick<TestServer, 'db'>,
   container: Container,

@@ -1,7 +1,4 @@
-/**
- * Queries that are wrong, hostile or out of place: each is refused with a reason, and the server goes on for
- * everybody else.
- */
+/** Queries that are wrong or hostile: each is refused with a reason, and the server keeps serving others. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -41,7 +38,7 @@ function partition(pk: string): Headers {
   return { 'x-ms-documentdb-partitionkeyrangeid': undefined, 'x-ms-documentdb-partitionkey': JSON.stringify([pk]) }
 }
 
-/** The text of the error within the service's wrapping. */
+/** The text of the error inside the service's wrapping. */
 function errorOf(answer: RawAnswer): string {
   assert.equal(answer.status, 400, answer.text.slice(0, 1000))
   assert.equal(answer.json.code, 'BadRequest')
@@ -59,13 +56,13 @@ async function refusal(query: unknown, options?: { headers?: Headers; parameters
   return errorOf(await sendQuery(server, container, query, options))
 }
 
-/** Another client, who wants little. */
+/** Another client, with a small request. */
 async function assertAlive(): Promise<void> {
   const { rows } = await ask(server, container, 'SELECT VALUE c.n FROM c', partition('p3'))
   assert.deepEqual(rows, [3])
 }
 
-describe('a syntax error says where it is', () => {
+describe('a syntax error gives its position', () => {
   const cases: readonly (readonly [query: string, code: string, start: number, end: number])[] = [
     ['SELECT * FROM c WHERE', 'SC1001', 21, 21],
     ['SELECT * FROM c WHERE c.a = = 1', 'SC1001', 28, 29],
@@ -87,13 +84,13 @@ describe('a syntax error says where it is', () => {
   }
 })
 
-describe('a query that is no query is refused', () => {
+describe('a body that is not a query is refused', () => {
   const cases: readonly (readonly [name: string, query: unknown, parameters?: unknown])[] = [
     ['without text', undefined],
     ['a number', 5],
     ['null', null],
     ['a list', ['SELECT 1']],
-    ['parameters that are no list', 'SELECT 1', { '@p': 1 }],
+    ['parameters that are not a list', 'SELECT 1', { '@p': 1 }],
     ['a parameter without a name', 'SELECT 1', [{ value: 1 }]],
     ['a parameter without its sign', 'SELECT 1', [{ name: 'p', value: 1 }]],
     ['a parameter that is null', 'SELECT 1', [null]],
@@ -105,7 +102,7 @@ describe('a query that is no query is refused', () => {
     })
   }
 
-  test('a body that is no JSON', async () => {
+  test('a body that is not JSON', async () => {
     for (const body of ['', 'SELECT 1', '[', '"SELECT 1"', '{"query":"SELECT 1"', Buffer.from([0xff, 0xfe])]) {
       const headers = { 'x-ms-documentdb-isquery': 'true', 'x-ms-documentdb-partitionkeyrangeid': '0' }
       const answer = await server.send({ method: 'POST', path: pathOf(container, 'docs'), headers, body })
@@ -115,7 +112,7 @@ describe('a query that is no query is refused', () => {
   })
 })
 
-describe('a query beyond all measure is refused for what exceeds it', () => {
+describe('a query above a limit is refused, and the error names the limit', () => {
   const depth = 10_000
   const many = 100_000
   const cases: readonly (readonly [name: string, query: string, text: RegExp])[] = [
@@ -162,7 +159,7 @@ describe('a query beyond all measure is refused for what exceeds it', () => {
     `SELECT VALUE${' '.repeat(600 * 1024)}1`,
     `SELECT VALUE c.id FROM c WHERE ${Array(many).fill('c.a = 1').join(' OR ')}`,
   ]
-  test('600 KB of text are more than a query may have', async () => {
+  test('a text of 600 KB is too long', async () => {
     for (const query of long) {
       const answer = await sendQuery(server, container, query)
       assert.equal(answer.status, 413)
@@ -171,14 +168,14 @@ describe('a query beyond all measure is refused for what exceeds it', () => {
     await assertAlive()
   })
 
-  test('many of them at once, and a small one among them', async () => {
+  test('many such queries at once, and a small one among them', async () => {
     const refused = cases.map(([, query]) => refusal(query))
     const answered = ask(server, container, 'SELECT VALUE c.n FROM c WHERE c.id = "i1"', partition('p1'))
     assert.deepEqual((await answered).rows, [1])
     await Promise.all(refused)
   })
 
-  test('what is just within the measure is answered', async () => {
+  test('a query just below the limits is answered', async () => {
     const terms = Array.from({ length: 5000 }, (_, at) => `c.n = ${at + 100}`)
     const { rows } = await ask(
       server,
@@ -193,8 +190,8 @@ describe('a query beyond all measure is refused for what exceeds it', () => {
   })
 })
 
-describe('patterns that bring other engines down', () => {
-  /** Each gives an answer or a refusal; none keeps the server from the next request. */
+describe('patterns that overload other engines', () => {
+  /** Each is answered or refused; none keeps the server from the next request. */
   const answered: readonly (readonly [name: string, expression: string, row: unknown])[] = [
     ['nested repetition', 'REGEXMATCH(c.big, "(a+b+)+$")', true],
     ['nested repetition without a match', 'REGEXMATCH(c.same, "(a+)+b")', false],
@@ -205,15 +202,19 @@ describe('patterns that bring other engines down', () => {
     ['many percent signs', `c.same LIKE '${'%a'.repeat(1000)}%'`, true],
     ['many percent signs without a match', `c.same LIKE '${'%a'.repeat(1000)}%b'`, false],
     ['underscores', `c.same LIKE '${'_'.repeat(1000)}'`, false],
-    // Half a minute for the engine's own search, and minutes if the item were as large as it may be.
+    // The engine's own search would take half a minute, and minutes for the largest item.
     [
-      'what is alike until its middle',
+      'a text that matches up to its middle',
       'CONTAINS(c.same, CONCAT(LEFT(c.same, 100000), "b", LEFT(c.same, 100000)))',
       false,
     ],
-    ['the same from behind', 'LASTINDEXOF(c.same, CONCAT(LEFT(c.same, 100000), "b", LEFT(c.same, 100000)))', -1],
     [
-      'the same to be replaced',
+      'the same, searched backwards',
+      'LASTINDEXOF(c.same, CONCAT(LEFT(c.same, 100000), "b", LEFT(c.same, 100000)))',
+      -1,
+    ],
+    [
+      'the same, in REPLACE',
       'LENGTH(REPLACE(c.same, CONCAT(LEFT(c.same, 100000), "b", LEFT(c.same, 100000)), ""))',
       300_000,
     ],
@@ -229,14 +230,14 @@ describe('patterns that bring other engines down', () => {
     ['a long run between percent signs', `c.same LIKE '%${'a'.repeat(5000)}b%'`],
     ['a long run of sets', `c.same LIKE '%${'[a-z]'.repeat(3000)}!%'`],
     [
-      'many such, each of them small',
+      'many such patterns, each of them small',
       Array(300)
         .fill(`c.same LIKE '%${'a'.repeat(10)}b%'`)
         .join(' OR '),
     ],
     ['an automaton of a thousand states', 'REGEXMATCH(c.big, "(a|b)*a(a|b){900}c")'],
     [
-      'a list looked through again and again',
+      'a list searched many times',
       `ARRAY_CONTAINS_ANY(ARRAY_CONCAT(c.list, c.list), ${Array.from({ length: 25_000 }, (_, at) => at + 2000)})`,
     ],
   ]
@@ -248,7 +249,7 @@ describe('patterns that bring other engines down', () => {
     })
   }
 
-  test('every match may look at the whole rest, so their number is bounded by time', async () => {
+  test('every match may read the whole rest, so time bounds their number', async () => {
     const errors = await refusal('SELECT VALUE REGEXEXTRACTALL(c.big, "(a|b)*?c|a") FROM c', { headers: point })
     assert.match(errors, /works for more than \d+ milliseconds on one item/)
     await assertAlive()
@@ -264,7 +265,7 @@ describe('queries that explode', () => {
     ],
     ['the end of one', 'SELECT VALUE x FROM c JOIN x IN c.list JOIN y IN c.list WHERE x = 1099 AND y = 1099', /JOINs/],
     [
-      'subqueries in each other',
+      'nested subqueries',
       'SELECT VALUE ARRAY(SELECT VALUE (SELECT VALUE COUNT(1) FROM y IN c.list JOIN z IN c.list) FROM x IN ' +
         'c.list) FROM c',
       /more than \d+ rows/,
@@ -280,7 +281,7 @@ describe('queries that explode', () => {
       /string longer than/,
     ],
     [
-      'a value made of itself',
+      'a value made of copies of itself',
       `SELECT VALUE ${Array.from({ length: 40 }, (_, at) => `LET v${at} = [${at === 0 ? 'c.big' : `v${at - 1}`}, ${at === 0 ? 'c.big' : `v${at - 1}`}] IN `).join('')}v39 FROM c`,
       /large|bytes|size/i,
     ],
@@ -292,7 +293,7 @@ describe('queries that explode', () => {
     })
   }
 
-  test('while a long query works, others are answered', async () => {
+  test('other clients are answered while a long query runs', async () => {
     const crowd = await server.newContainer()
     const list = Array.from({ length: 40 }, (_, at) => at)
     await Promise.all(Array.from({ length: 400 }, (_, at) => crowd.items.create({ id: `${at}`, pk: 'big', list })))
@@ -317,7 +318,7 @@ describe('queries that explode', () => {
   })
 })
 
-describe('a page of a wrong size', () => {
+describe('an invalid page size', () => {
   for (const count of ['0', '-2', '1.5', 'ten', 'NaN', 'Infinity', '0x']) {
     test(JSON.stringify(count), async () => {
       assert.match(
@@ -326,7 +327,7 @@ describe('a page of a wrong size', () => {
       )
     })
   }
-  test('is no matter when it is too large, or left to the server', async () => {
+  test('may be too large, or left to the server', async () => {
     for (const count of ['-1', '1000', '100000', '2147483648']) {
       assert.equal(
         (await ask(server, container, 'SELECT VALUE c.id FROM c', { 'x-ms-max-item-count': count })).continuation,

@@ -1,6 +1,6 @@
 /**
- * Where the official client (4.10) makes something else of right answers than the language says, or cannot
- * run a query over several partitions. Each is pinned, so that a new version of the client shows.
+ * Known flaws of the official client (4.10): correct answers that it changes, and queries that it cannot run
+ * over several partitions. Each is pinned by a test, so that a new version of the client is noticed.
  */
 
 import type { SqlValue } from '../../src/sql/values/value.ts'
@@ -8,12 +8,12 @@ import { isPlanned, type Mode } from './client-modes.ts'
 
 export interface Flaw {
   readonly why: string
-  /** Cases with this query and with items. */
+  /** Applies to cases with this query and with items. */
   readonly query: string
   readonly partitions?: 1 | 5
-  /** Only where the client follows a plan. */
+  /** Applies only where the client follows a plan. */
   readonly isPlanned?: true
-  /** What the client gives instead. */
+  /** What the client returns instead. */
   readonly rows?: readonly SqlValue[]
   readonly error?: RegExp
 }

@@ -1,6 +1,6 @@
 /**
- * The ways in which the official client can ask: how it fetches, whether it plans, how many at a time and at
- * once.
+ * The ways in which the official client can run a query: how it fetches, whether it plans, page size and
+ * parallelism.
  */
 
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
@@ -19,7 +19,7 @@ const fetchNext: Mode['fetch'] = async (container, query, options) => {
   const rows: SqlValue[] = []
   const iterator = container.items.query<SqlValue>(query, options)
   while (iterator.hasMoreResults()) {
-    // Of an empty page the client says undefined.
+    // For an empty page the client returns undefined.
     const { resources = [] } = (await iterator.fetchNext()) as { resources?: SqlValue[] }
     rows.push(...resources)
   }
@@ -48,7 +48,7 @@ export const modes: readonly Mode[] = [
   },
 ]
 
-/** The client gets a plan and follows it, whatever the server would answer to the query itself. */
+/** The client gets a plan and follows it, even if the server could answer the query directly. */
 export function isPlanned({ options }: Mode): boolean {
   return options.forceQueryPlan === true || options.enableQueryControl === true
 }

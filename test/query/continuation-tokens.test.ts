@@ -1,7 +1,6 @@
 /**
- * Continuation tokens belong to one query with its parameters, one container and one part of it, and one
- * account. With anything else, and when they are altered, they are refused instead of silently reading
- * something else.
+ * A continuation token belongs to one query with its parameters, one container, one part of it, and one
+ * account. With anything else, or when it is altered, it is refused instead of silently reading other data.
  */
 
 import assert from 'node:assert/strict'
@@ -49,7 +48,7 @@ async function rangeOfTwo(): Promise<Headers> {
   return assert.fail('no partition has two items')
 }
 
-test('a token is refused when any of its characters is another, or one is missing or too many', async () => {
+test('a token is refused if any of its characters is changed, missing or added', async () => {
   const two = await rangeOfTwo()
   const ordered = 'SELECT VALUE c.id FROM c ORDER BY c.n'
   const tokens = [
@@ -72,7 +71,7 @@ test('a token is refused when any of its characters is another, or one is missin
   }
 })
 
-test('what is no token at all is refused', async () => {
+test('a text that is not a token is refused', async () => {
   const json = Buffer.from('{"passed":0}').toString('base64')
   for (const token of ['.', '..', 'null', '{}', '[]', '0', '__proto__', 'a.b', 'é', json, '.'.repeat(5000)]) {
     await assertInvalid(text, token)
@@ -117,7 +116,7 @@ test('a token is refused by another container, by the feed, and by another accou
   await assertInvalid(text, String(foreign.headers['x-ms-continuation']))
 })
 
-test('a token serves again and again, with pages of any size', async () => {
+test('a token can be used many times, with pages of any size', async () => {
   const token = await firstPage(text, whole, parameters)
   for (const count of ['1', '2', '100', '1']) {
     const headers = { ...whole, 'x-ms-max-item-count': count, 'x-ms-continuation': token }
@@ -127,14 +126,14 @@ test('a token serves again and again, with pages of any size', async () => {
   }
 })
 
-test('the client hands on the refusal', async () => {
+test('the client passes on the refusal', async () => {
   const { continuationToken } = await container.items.query('SELECT VALUE c.id FROM c', { maxItemCount: 2 }).fetchNext()
   assert.ok(continuationToken !== undefined)
   const wrong = container.items.query('SELECT VALUE c.n FROM c', { maxItemCount: 2, continuationToken })
   await assert.rejects(wrong.fetchNext(), { code: 400, message: /Invalid Continuation Token/ })
 })
 
-test('a token stays short however long the values are that it goes on behind', async () => {
+test('a token stays short, however long the values of its position are', async () => {
   const long = await server.newContainer()
   for (let at = 0; at < 4; at++) await long.items.create({ id: `i${at}`, pk: 'p', s: `${'x'.repeat(200_000)}${at}` })
   const headers = { ...whole, 'x-ms-documentdb-partitionkey': '["p"]', ...one }

@@ -1,6 +1,6 @@
 /**
- * No query sees a dead item, whichever way it is answered: by a scan, by an index, by ids or from the keys
- * alone; in the very second of death as little as after it, swept or not.
+ * No query sees a dead item, however it is answered: by a scan, by an index, by ids or from index keys alone;
+ * from the very second of death on, swept or not.
  */
 
 import assert from 'node:assert/strict'
@@ -20,8 +20,7 @@ const servers = { 1: await startServer({ partitions: 1 }), 5: await startServer(
 const ttl = 60
 
 /**
- * The mortal have the smallest and the largest of everything, a group and tags of their own, and stand in
- * between.
+ * The mortal items have the smallest and the largest values, their own group and tags, and values in between.
  */
 const mortals: readonly Item[] = [
   { id: 'm0', pk: 'p0', k: 'a', n: -100, s: 'aa', tags: ['x', 'only'], o: { x: 1 } },
@@ -57,7 +56,7 @@ const queries = [
   'SELECT DISTINCT VALUE c.k FROM c',
   'SELECT DISTINCT VALUE c.k FROM c ORDER BY c.k',
   'SELECT DISTINCT VALUE t FROM c JOIN t IN c.tags',
-  // Orders, served by an index and not.
+  // Orders, with and without an index.
   'SELECT VALUE c.id FROM c ORDER BY c.n',
   'SELECT VALUE c.id FROM c ORDER BY c.n DESC',
   'SELECT VALUE c.id FROM c ORDER BY c.k, c.n',
@@ -113,7 +112,7 @@ async function check(container: Container, living: readonly Item[], when: string
 
 for (const partitions of [1, 5] as const) {
   for (const lifespan of ['inherited', 'own'] as const) {
-    test(`${partitions} partition(s), ${lifespan} ttl: alive until the second of death, and never from then on`, async () => {
+    test(`${partitions} partition(s), ${lifespan} ttl: visible until the second of death, and never from then on`, async () => {
       const server = servers[partitions]
       await server.admin('POST', 'purge', { pause: true })
       const container = await fill(server, lifespan)
@@ -128,7 +127,7 @@ for (const partitions of [1, 5] as const) {
       assert.equal(status.backlog, mortals.length, 'all of this while the dead were present')
       await server.db.purge()
       await check(container, immortals, 'swept')
-      // What comes after the dead is not confused with them.
+      // Items written after the deaths are not confused with the dead.
       await container.items.create({ ...mortals[0]!, ttl: -1 })
       await check(container, [mortals[0]!, ...immortals], 'one is made anew')
     })
@@ -138,7 +137,7 @@ for (const partitions of [1, 5] as const) {
 describe('over one partition', () => {
   const server = servers[1]
 
-  test('a count is made of keys while nobody is dead, of items while somebody is, and of keys again when swept', async () => {
+  test('a count uses keys while no item is dead, items while one is, and keys again after the sweep', async () => {
     await server.admin('POST', 'purge', { pause: true })
     const container = await fill(server, 'own')
     const count = 'SELECT VALUE COUNT(1) FROM c WHERE c.k = "a"'
@@ -154,7 +153,7 @@ describe('over one partition', () => {
     assert.deepEqual([swept.rows, swept.itemsRead], [[3], 0])
   })
 
-  test('so it is with those whose lifespan is the default', async () => {
+  test('the same holds for items that inherit their lifespan', async () => {
     await server.admin('POST', 'purge', { pause: true })
     const container = await fill(server, 'inherited')
     const count = 'SELECT VALUE COUNT(1) FROM c WHERE c.k = "mortal"'

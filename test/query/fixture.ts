@@ -1,4 +1,4 @@
-/** An engine, a container in it, and queries over it page by page, for tests that need no socket. */
+/** An engine with a container, and queries over it page by page, for tests that need no socket. */
 
 import assert from 'node:assert/strict'
 import type { Worker } from 'node:worker_threads'
@@ -49,19 +49,19 @@ export interface QueryOptions {
 }
 
 /**
- * One container with everything a query over it needs. Nothing is swept and no index is built unless the test
+ * One container with everything that a query needs. Nothing is swept and no index is built unless the test
  * does it.
  */
 export class QueryWorld implements AsyncDisposable {
   readonly clock: ManualClock
   readonly engine: Engine
-  /** What the engine stands on. */
+  /** The store under the engine. */
   readonly store: Store
-  /** Only on disk. */
+  /** Only present on disk. */
   readonly thread: QueryThread | undefined
-  /** What makes the pages; without it they are made here. */
+  /** Makes the pages; without it they are made in this thread. */
   runner: PageRunner | undefined
-  /** Pages that were made elsewhere. */
+  /** Pages that another thread made. */
   remotePages = 0
 
   private constructor(engine: Engine, store: Store, clock: ManualClock, thread: QueryThread | undefined) {
@@ -80,7 +80,7 @@ export class QueryWorld implements AsyncDisposable {
   }: {
     partitions?: number
     defaultTtl?: number | null
-    /** Data on disk, and every page that can be made by the query thread is made there. */
+    /** Data is on disk, and the query thread makes every page that it can. */
     directory?: string
     startWorker?: () => Worker
   } = {}): Promise<QueryWorld> {
@@ -115,7 +115,7 @@ export class QueryWorld implements AsyncDisposable {
     return new QueryWorld(engine, store, clock, thread)
   }
 
-  /** The present record: indexes come and go. */
+  /** The current record, because indexes change. */
   async container(): Promise<ContainerRecord> {
     return (await this.engine.catalog.findContainer('d', 'c')) ?? assert.fail('the container is gone')
   }
@@ -126,7 +126,7 @@ export class QueryWorld implements AsyncDisposable {
     return partitionRanges(partitionKey, partitionCount)
   }
 
-  /** The part of the container that one partition key is. */
+  /** The range of one partition key. */
   async partition(pk: PartitionKeyComponent): Promise<ScanRange> {
     const { partitionKey } = await this.container()
     return { ...effectivePartitionKeyPrefixRange(partitionKey, [pk]), pk: canonicalPartitionKey([pk]) }
@@ -160,7 +160,7 @@ export class QueryWorld implements AsyncDisposable {
     return (await this.store.sweep(await this.container(), rowsMax)).removed
   }
 
-  /** Makes an index and brings in everything that is there. */
+  /** Creates an index and builds it completely. */
   async index(components: Components): Promise<number> {
     const number = await this.beginIndex(components)
     while (!(await this.buildStep(number, indexBuildRowsMax))) {}
@@ -177,7 +177,7 @@ export class QueryWorld implements AsyncDisposable {
   }
 
   /**
-   * A part of the items is there before the indexes, a part comes while they are built, a part afterwards.
+   * Writes a third of the items before the indexes exist, a third during the build, and a third afterwards.
    */
   async fill(items: readonly Item[], indexes: readonly Components[]): Promise<void> {
     const third = Math.ceil(items.length / 3)
@@ -193,7 +193,7 @@ export class QueryWorld implements AsyncDisposable {
     await this.store.dropIndex(await this.container(), number)
   }
 
-  /** One page; the position is taken through JSON, as in a continuation token. */
+  /** One page. The position goes through JSON, as in a continuation token. */
   async page(
     query: string | PreparedQuery,
     position: PagePosition | undefined,
@@ -222,7 +222,7 @@ export class QueryWorld implements AsyncDisposable {
     return this.runner!.run(task)
   }
 
-  /** The pages of a query, one after another; whatever happens between two of them is up to the caller. */
+  /** The pages of a query, one after another; the caller may change things between two of them. */
   async *pages(query: string | PreparedQuery, options?: QueryOptions): AsyncGenerator<QueriedPage> {
     const prepared = typeof query === 'string' ? prepareQuery(query) : query
     let position: PagePosition | undefined
@@ -247,7 +247,7 @@ export class QueryWorld implements AsyncDisposable {
 
 export const everything: ScanRange = { min: '', maxExclusive: 'FF' }
 
-/** What the query gives over these items, run by the executor that knows no store, pages or indexes. */
+/** The result over these items by the reference executor, which knows no store, pages or indexes. */
 export function reference(
   query: string | PreparedQuery,
   items: readonly SqlValue[],

@@ -1,5 +1,5 @@
 /**
- * Indexes know exactly the living, at every moment: while they are built and afterwards, whatever is written,
+ * Indexes have exactly the living items at every moment: during and after the build, whatever is written,
  * dies and is swept, and however large a value or a list is.
  */
 
@@ -18,7 +18,7 @@ import { indexSets, partitionKeys, properties } from './random-query.ts'
 const allKeys = [{ low: new Uint8Array(), high: Uint8Array.of(0xff) }]
 const page = { itemsMax: 100_000, bytesMax: 1e9 }
 
-/** Item and key of every entry of a living item, in the order of the index. */
+/** Item and key of every entry of a living item, in index order. */
 async function entriesOf(world: QueryWorld, { definition }: IndexRecord, isReverse = false): Promise<string[]> {
   const range = { index: definition.number, keys: allKeys, isReverse, within: everything }
   const { items } = await world.store.scanIndex(await world.container(), range, page)
@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('every index has the entries of the living and no others, after every step of a random history', async () => {
+test('every index has the entries of the living items and no others, after every step of a random history', async () => {
   let compared = 0
   const property = fc.asyncProperty(
     fc.array(fc.tuple(at, properties), { maxLength: 10 }),
@@ -99,7 +99,7 @@ test('every index has the entries of the living and no others, after every step 
           assert.deepEqual((await entriesOf(world, index, true)).reverse(), entries, 'and the same from the end')
         }
       }
-      // When the dead are gone, so are their entries.
+      // When the dead items are removed, so are their entries.
       for (const { definition, isReady } of (await world.container()).indexes) {
         while (!isReady && !(await world.buildStep(definition.number, 100))) {}
       }
@@ -181,13 +181,13 @@ describe('values larger than a key', () => {
   }
 })
 
-describe('lists longer than an item may have entries', () => {
+describe('lists with more elements than an item may have entries', () => {
   const path: Components = [{ path: ['tags', anyElement], isDescending: false }]
   const long = Array.from({ length: indexEntriesPerItemMax + 1 }, (_, tag) => `t${tag}`)
   const short = { id: 'short', pk: 'p', tags: ['t5', 't5', 'other'] }
   const query = 'SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, "t5")'
 
-  test('are found, whether they were there before the index or came afterwards', async () => {
+  test('are found, whether written before or after the index', async () => {
     for (const isBefore of [true, false]) {
       await using world = await QueryWorld.make()
       await world.put(short)
@@ -209,7 +209,7 @@ describe('lists longer than an item may have entries', () => {
     await assert.rejects(world.page(query, first.next, { rowsMax: 1 }), /^RequestError: Invalid Continuation Token/)
   })
 
-  test('with as many entries as allowed are in the index', async () => {
+  test('with the allowed number of entries are in the index', async () => {
     await using world = await QueryWorld.make()
     await world.put({ id: 'long', pk: 'p', tags: [...long.slice(1), 't5', 't6'] })
     await world.index(path)
@@ -219,7 +219,7 @@ describe('lists longer than an item may have entries', () => {
   })
 })
 
-describe('a walk whose index is gone', () => {
+describe('a walk whose index was dropped', () => {
   async function twoOfThree(components: Components, query: string) {
     const world = await QueryWorld.make()
     await world.put(...[0, 1, 2].map(n => ({ id: `i${n}`, pk: `p${n}`, a: n, b: 10 - n })))
@@ -229,7 +229,7 @@ describe('a walk whose index is gone', () => {
     return { world, number, first }
   }
 
-  test('goes on when the order is one of places', async () => {
+  test('continues if the result is in sort key order', async () => {
     const query = 'SELECT VALUE c.a FROM c ORDER BY c.a DESC'
     const { world, number, first } = await twoOfThree([ascending('a')], query)
     await world.dropIndex(number)
@@ -238,7 +238,7 @@ describe('a walk whose index is gone', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test('is refused when the order was that of the index', async () => {
+  test('is refused if the order was that of the index', async () => {
     const query = 'SELECT VALUE c.a FROM c WHERE c.a >= 0'
     const { world, number, first } = await twoOfThree([ascending('a')], query)
     await world.dropIndex(number)
@@ -246,7 +246,7 @@ describe('a walk whose index is gone', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test('does not mistake another index of the same number for it, and knows its own again', async () => {
+  test('does not accept another index with the same number, and accepts its own again', async () => {
     const query = 'SELECT VALUE c.a FROM c WHERE c.a >= 0 AND c.b >= 0'
     const { world, number, first } = await twoOfThree([ascending('a')], query)
     await world.dropIndex(number)
@@ -260,7 +260,7 @@ describe('a walk whose index is gone', () => {
   })
 })
 
-test('an index that serves counts alone is in use', async () => {
+test('an index that only serves counts is in use', async () => {
   await using world = await QueryWorld.make()
   const used = await world.index([ascending('a')])
   await world.index([ascending('b')])
@@ -277,7 +277,7 @@ test('an index that serves counts alone is in use', async () => {
   assert.deepEqual(await look(), [used], 'and the other one goes')
 })
 
-test('a client that makes up paths does not fill the memory: the path that was not asked for longest is forgotten', async () => {
+test('a client that invents paths does not fill the memory: the least recently used path is forgotten', async () => {
   await using world = await QueryWorld.make()
   const { indexes } = world.engine
   const container = await world.container()
@@ -290,7 +290,7 @@ test('a client that makes up paths does not fill the memory: the path that was n
   assert.deepEqual((await world.container()).indexes, [])
 })
 
-test('a page over several turns is not disturbed by what is written in later seconds, with an index and without', async () => {
+test('a page over several turns ignores writes of later seconds, with and without an index', async () => {
   for (const isIndexed of [false, true]) {
     await using world = await QueryWorld.make({ defaultTtl: 1000 })
     const items = Array.from({ length: 3000 }, (_, n) => ({ id: `i${n}`, pk: n % 7, n, padding: 'x'.repeat(300) }))
@@ -306,7 +306,7 @@ test('a page over several turns is not disturbed by what is written in later sec
   }
 })
 
-/** Lets the background work. */
+/** Gives background work time to run. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
 }

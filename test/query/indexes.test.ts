@@ -1,6 +1,6 @@
 /**
- * Indexes as a user meets them: they come when queries need them, follow the policy, survive a restart, and
- * change no answer.
+ * Indexes as a user sees them: they are built when queries need them, follow the policy, survive a restart,
+ * and change no answer.
  */
 
 import assert from 'node:assert/strict'
@@ -29,14 +29,14 @@ function itemsOf(count: number): Item[] {
   }))
 }
 
-/** Many at once, because each waits for its commit. */
+/** Many at once, because each write waits for its commit. */
 async function put(container: Container, items: readonly Item[]): Promise<void> {
   for (let at = 0; at < items.length; at += 200) {
     await Promise.all(items.slice(at, at + 200).map(item => container.items.upsert(item)))
   }
 }
 
-/** Asks until the server says that an index would have been enough. */
+/** Repeats the query until the server reports that an index would have been enough. */
 async function askOften(container: Container, query: string): Promise<void> {
   for (let time = 0; time < adaptiveScansMin + 1; time++) await askAll(server, container, query, 1000)
 }
@@ -60,10 +60,10 @@ async function assertSame(container: Container, living: readonly Item[], asked: 
   }
 }
 
-describe('an index nobody declared', () => {
+describe('an index that is not declared', () => {
   const items = itemsOf(adaptiveIndexRowsMin + 500)
 
-  test('is wished for, comes after repeated scans, is used, and stays exact', async () => {
+  test('is recommended, built after repeated scans, used, and stays exact', async () => {
     const container = await server.newContainer({ defaultTtl: -1 })
     await put(container, items)
     const scan = await ask(server, container, queries[0]!)
@@ -72,7 +72,7 @@ describe('an index nobody declared', () => {
     assert.deepEqual(await indexesOf(server, container), [], 'one scan is no reason')
 
     await askOften(container, queries[0]!)
-    // While it is built, nobody reads it and everything written goes into it.
+    // During the build no query reads the index, and every write goes into it.
     const changed = items.map((item, n) => (n % 5 === 0 ? { ...item, k: `k${(n + 1) % 50}` } : item))
     const gone = items.slice(0, 40)
     await put(container, changed.slice(0, 1000))
@@ -87,7 +87,7 @@ describe('an index nobody declared', () => {
     assert.ok(served.itemsRead < items.length / 20, String(served.itemsRead))
     await assertSame(container, expected)
 
-    // Deaths, with the dead present and swept, and what is written afterwards.
+    // Deaths, with the dead items present and swept, and later writes.
     await server.admin('POST', 'purge', { pause: true })
     const mortal = itemsOf(300).map(item => ({ ...item, id: `m${item.id}`, ttl: 10 }))
     await put(container, mortal)
@@ -100,7 +100,7 @@ describe('an index nobody declared', () => {
     await assertSame(container, [...expected, ...mortal.slice(0, 10)])
   })
 
-  test('comes for the elements of a list', async () => {
+  test('is built for the elements of a list', async () => {
     const container = await server.newContainer()
     await put(container, items)
     const query = 'SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, "t7")'
@@ -111,7 +111,7 @@ describe('an index nobody declared', () => {
     assert.deepEqual(rows.toSorted(), reference(query, items as unknown as SqlValue[]).toSorted())
   })
 
-  test('does not come for a path that the policy excludes, or does not include', async () => {
+  test('is not built for a path that the policy excludes or does not include', async () => {
     const policies = [
       { includedPaths: [{ path: '/*' }], excludedPaths: [{ path: '/secret/*' }] },
       { includedPaths: [{ path: '/k/?' }], excludedPaths: [{ path: '/*' }] },
@@ -123,7 +123,7 @@ describe('an index nobody declared', () => {
       await askOften(container, query)
       const { wished, rows } = await ask(server, container, query)
       assert.deepEqual([wished, rows.length], [[], 50])
-      // One that may come does, which shows that there was time enough.
+      // An allowed index is built meanwhile, which shows that there was time enough.
       await askOften(container, queries[0]!)
       const indexes = await waitForIndexes(server, container)
       assert.deepEqual(
@@ -133,7 +133,7 @@ describe('an index nobody declared', () => {
     }
   })
 
-  test('does not come in a small container', async () => {
+  test('is not built in a small container', async () => {
     const container = await server.newContainer()
     await put(container, items.slice(0, 300))
     for (let time = 0; time < 40; time++) await ask(server, container, queries[0]!)
@@ -141,7 +141,7 @@ describe('an index nobody declared', () => {
   })
 })
 
-test('an index that was half built when the server stopped is finished after it starts again', async () => {
+test('an index that was half built when the server stopped is finished after a restart', async () => {
   const data = temporaryDirectory()
   const items = itemsOf(1200)
   let name: { database: string; container: string }
@@ -152,7 +152,7 @@ test('an index that was half built when the server stopped is finished after it 
     name = { database: container.database.id, container: container.id }
   }
   {
-    // The same file, opened below the server, to stop in the middle.
+    // The same file, opened without the server, to stop in the middle of the build.
     const clock = new ManualClock(toEpochSeconds(4_000_000_000))
     await using store = openSqlite({ directory: data, clock: () => clock, onFatal: assert.ifError })
     const record = (await store.findContainer(name.database, name.container))!
@@ -163,7 +163,7 @@ test('an index that was half built when the server stopped is finished after it 
   await using db = await mayfly({ clock: 'manual', data, partitions: 1 })
   const again = testServer(db)
   const container = again.client.database(name.database).container(name.container)
-  // Behind and before the point that was reached, while it goes on.
+  // Writes before and after the position that the build has reached.
   const changed = items.map((item, n) => (n % 100 === 0 ? { ...item, k: 'k7' } : item))
   await put(
     container,
@@ -191,7 +191,7 @@ describe('an index that the policy declares', () => {
   const turned = 'SELECT VALUE c.id FROM c ORDER BY c.k DESC, c.n DESC'
   const missing = /does not have a corresponding composite index/
 
-  test('is made and dropped with it, and the order is served as long as it is there', async () => {
+  test('is created and dropped with the policy, and serves the order while it exists', async () => {
     const container = await server.newContainer()
     const items = itemsOf(300)
     await put(container, items)
@@ -199,7 +199,7 @@ describe('an index that the policy declares', () => {
     await assert.rejects(container.items.query(ordered, all).fetchAll(), missing)
 
     await declare(container, composite('k', 'n'))
-    // From the first moment the order can be asked for, ready or not.
+    // The order can be used at once, whether the index is ready or not.
     for (const isReady of [false, true]) {
       if (isReady) await waitForIndexes(server, container)
       for (const query of [ordered, turned]) {
@@ -216,7 +216,7 @@ describe('an index that the policy declares', () => {
     await assert.rejects(container.items.query(ordered, all).fetchAll(), missing)
   })
 
-  test('serves its own directions and their opposite, and no others', async () => {
+  test('serves its own directions and the opposite ones, and no others', async () => {
     const container = await server.newContainer()
     await put(container, itemsOf(100))
     await declare(container, composite('k', '-n'))
@@ -248,13 +248,13 @@ describe('an index that the policy declares', () => {
     }
   })
 
-  test('is made once, however often and in whichever of its two directions it is named', async () => {
+  test('is created once, however often it is named and in either direction', async () => {
     const container = await server.newContainer()
     await Promise.all([1, 2, 3].map(() => declare(container, composite('k', '-n'), composite('-k', 'n'))))
     assert.equal((await waitForIndexes(server, container)).length, 1)
   })
 
-  test('is built also when it comes while another one is built', async () => {
+  test('is built also if it is declared while another one is built', async () => {
     const busy = await server.newContainer()
     await put(busy, itemsOf(1500))
     await declare(busy, composite('k', 'n'))
@@ -266,7 +266,7 @@ describe('an index that the policy declares', () => {
     for (const container of [...others, busy]) await waitForIndexes(server, container)
   })
 
-  test('is not lost to a container that is deleted while it waits', async () => {
+  test('is built although another container is deleted while it waits', async () => {
     const busy = await server.newContainer()
     await put(busy, itemsOf(1500))
     const definition = { indexingPolicy: { compositeIndexes: [composite('a', 'b')] } as object }
@@ -276,7 +276,7 @@ describe('an index that the policy declares', () => {
     await waitForIndexes(server, last)
   })
 
-  test('through an array is no obstacle to writing', async () => {
+  test('through an array does not block writes', async () => {
     const container = await server.newContainer({
       indexingPolicy: { compositeIndexes: [composite('tags/[]', 'n')] } as object,
     })
@@ -285,7 +285,7 @@ describe('an index that the policy declares', () => {
     assert.deepEqual((await container.items.query(query).fetchAll()).resources, [10])
   })
 
-  test('leaves tokens behind that are refused, or that go on rightly', async () => {
+  test('leaves tokens that are refused or continue correctly after it is dropped', async () => {
     const container = await server.newContainer()
     const items = itemsOf(200)
     await put(container, items)
@@ -307,7 +307,7 @@ describe('an index that the policy declares', () => {
     )
     const expected = reference('SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', items as unknown as SqlValue[])
     assert.deepEqual([...placed.rows, ...rest], expected)
-    // Declared again it is the same index, and the token is good again.
+    // Declared again it is the same index, so the token is valid again.
     await declare(container, composite('k', 'n'))
     await waitForIndexes(server, container)
     const more = await askAll(server, container, filtered, 10, along.continuation)
@@ -318,7 +318,7 @@ describe('an index that the policy declares', () => {
   })
 })
 
-test('while indexes are built, everybody is answered', async () => {
+test('requests are answered while indexes are built', async () => {
   const container = await server.newContainer()
   await put(container, itemsOf(3000))
   const { resource } = await container.read()

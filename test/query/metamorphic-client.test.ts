@@ -1,6 +1,6 @@
 /**
- * Random queries through the official client, over one partition and over five, by all its ways of asking,
- * give the rows of the naive executor: the plans, the rewritten queries and the pages fit together.
+ * Random queries through the official client, over one and over five partitions and in all its modes, give
+ * the rows of the naive executor. So plans, rewritten queries and pages fit together.
  *
  * MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH and MAYFLY_QUERY_RUNS work as in metamorphic.test.ts.
  */
@@ -32,7 +32,7 @@ const served = [
   [order('c.n', true), order('c.s', true)],
 ]
 
-/** What the client cannot do right, whatever it is answered, is left out; client-flaws.ts pins it. */
+/** Queries that the client cannot run correctly are left out; client-flaws.ts pins them. */
 function isForClient({ selection, from, orderBy, isDistinct }: RandomQuery): boolean {
   const selected = JSON.stringify(selection)
   const isSplittable = !/DISTINCT|GROUP BY/.test(from)
@@ -55,8 +55,8 @@ const clientQueries = fc
   .filter(isForClient)
 
 /**
- * The client refuses to merge an order in which some have no value, and compares text by its UTF-16 units,
- * and not by code points as the partitions do.
+ * The client refuses to merge an order in which some rows have no value. It compares text by UTF-16 units,
+ * not by code points as the partitions do.
  */
 function mergeable(item: Item): Item {
   const { n = 0, s } = item

@@ -1,9 +1,9 @@
 /**
- * Random queries over random items on disk: the query thread makes the very pages that the main thread would
- * have made, and together they are the rows of the naive executor.
+ * Random queries over random items on disk: the query thread makes the same pages as the main thread, and
+ * together they are the rows of the naive executor.
  *
- * MAYFLY_QUERY_RUNS=10000 runs that many queries, and MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH show a failure
- * again, as in metamorphic.test.ts.
+ * MAYFLY_QUERY_RUNS=10000 runs that many queries. MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH reproduce a
+ * failure, as in metamorphic.test.ts.
  */
 
 import assert from 'node:assert/strict'
@@ -20,17 +20,17 @@ import { assertGives } from './same-rows.ts'
 
 const { MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH } = process.env
 
-/** Many, because each world has a file and a thread. */
+/** Many queries per world, because each world has a file and a thread. */
 const queriesPerWorld = 60
 
 const directory = temporaryDirectory()
 
-/** All but the time it took. */
+/** Everything except the elapsed time. */
 function known({ rows, next, version, indexUse, statistics }: QueriedPage) {
   return { rows, next, version, indexUse, statistics: { ...statistics, elapsedMs: 0 } }
 }
 
-/** All rows, and every page made twice. */
+/** All rows; every page is made in both threads. */
 async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number): Promise<SqlValue[]> {
   const text = printQuery(query)
   const rows: SqlValue[] = []
@@ -47,7 +47,7 @@ async function queryTwice(world: QueryWorld, query: RandomQuery, rowsMax: number
   return rows
 }
 
-test('the query thread makes the pages that would have been made here', async () => {
+test('the query thread makes the same pages as the main thread', async () => {
   const made = { indexed: 0, remote: 0 }
   let worlds = 0
   const property = fc.asyncProperty(
@@ -60,7 +60,7 @@ test('the query thread makes the pages that would have been made here', async ()
       await world.fill(all, indexes)
       for (const [at, query] of list.entries()) {
         const rows = await queryTwice(world, query, [1, 7, 1000][at % 3]!)
-        // Ties of several partitions come in the order of the scan, as in one.
+        // Ties from several partitions come in the order of the scan, as in one.
         assertGives(query, rows, all as unknown as SqlValue[], `${partitions} partition(s)`)
         const { indexUse } = await world.page(printQuery(query), undefined, { parameters })
         if (indexUse.used.length > 0) made.indexed++

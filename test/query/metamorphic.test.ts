@@ -1,9 +1,9 @@
 /**
- * Random queries over random items give the same whatever is done to serve them: over one partition or
- * several, with indexes or without, in pages of any size; and the same as the naive executor gives over the
+ * Random queries over random items give the same result however they are served: over one partition or
+ * several, with or without indexes, in pages of any size. It equals the result of the naive executor over the
  * items in memory.
  *
- * A failure is shrunk and printed with its seed and path. To see it again:
+ * A failure is shrunk and printed with its seed and path. To reproduce it:
  *
  *   MAYFLY_QUERY_SEED=… MAYFLY_QUERY_PATH=… node --test test/query/metamorphic.test.ts
  *
@@ -22,14 +22,12 @@ import { assertGives } from './same-rows.ts'
 
 const { MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH } = process.env
 
-/** On average; few are left when a failure is shrunk. */
+/** On average; fewer after shrinking a failure. */
 const queriesPerWorld = 10
 
 const pageSizes = [1, 7, 1000]
 
-/**
- * Over the whole container and over one partition key of the one; over one physical partition of the many.
- */
+/** The whole container and one partition key with one partition; one physical partition with several. */
 async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly Item[], name: string): Promise<void> {
   const prepared = prepareQuery(printQuery(query))
   const check = async (range: ScanRange, rowsMax: number, expected: readonly Item[]) => {
@@ -38,7 +36,7 @@ async function checkQuery(world: QueryWorld, query: RandomQuery, all: readonly I
     assertGives(query, rows, expected as unknown as SqlValue[], what)
   }
   const ranges = await world.ranges()
-  // Which part it is follows from the query, so that a failure can be shrunk.
+  // The query determines the part, so that a failure can be shrunk.
   const turn = prepared.text.length
   if (ranges.length === 1) {
     for (const rowsMax of pageSizes) await check(everything, rowsMax, all)

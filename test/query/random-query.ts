@@ -1,6 +1,6 @@
 /**
- * Random items and random queries over them, as data: a query is kept in its parts, so that a test can print
- * it, take its window away, or ask for its rows together with their order keys.
+ * Random items and random queries over them, as data. A query is kept in parts, so that a test can print it,
+ * remove its window, or ask for its rows together with their order keys.
  */
 
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ export interface Order {
 
 export interface RandomQuery {
   readonly isDistinct: boolean
-  /** An expression, names and expressions, or everything. */
+  /** One expression, a list of names and expressions, or everything. */
   readonly selection: string | readonly (readonly [name: string, expression: string])[] | '*'
   readonly from: string
   readonly where: string | undefined
@@ -23,11 +23,11 @@ export interface RandomQuery {
   readonly orderBy: readonly Order[]
   readonly top: number | undefined
   readonly window: { readonly offset: number; readonly limit: number } | undefined
-  /** Rows are made of items one by one, without a derived table, groups or aggregates. */
+  /** Rows are made from single items, without a derived table, groups or aggregates. */
   readonly isPerItem: boolean
 }
 
-/** The same for every query, whether it mentions them or not. */
+/** The same for every query, whether it uses them or not. */
 export const parameters: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue>([
   ['@one', 1],
   ['@text', 'b'],
@@ -44,12 +44,12 @@ export function printQuery(query: RandomQuery): string {
   })
 }
 
-/** The result without its window. */
+/** The query without its window. */
 export function printWhole(query: RandomQuery): string {
   return printQuery({ ...query, top: undefined, window: undefined })
 }
 
-/** `{"keys": [[…], …], "row": …}`, in order and with duplicates; a row that is undefined has no `row`. */
+/** Selects `{"keys": [[…], …], "row": …}`, in order and with duplicates; an undefined row has no `row`. */
 export function printWithKeys(query: RandomQuery): string {
   const keys = query.orderBy.map(({ expression }) => `[${expression}]`).join(', ')
   return print(query, { select: `VALUE {"keys": [${keys}], "row": ${rowOf(query)}}`, tail: '' })
@@ -79,12 +79,12 @@ function rowOf({ selection }: RandomQuery): string {
   return `{${selection.map(([name, expression]) => `"${name}": ${expression}`).join(', ')}}`
 }
 
-/** Longer than the key of an index, and than what a token has of a place. */
+/** Longer than an index key, and longer than the sort key in a token. */
 const long = 'long '.repeat(60)
 const longer = 'longer '.repeat(80)
 
 /**
- * Few different values, so that items meet; every type; what sorts differently in bytes, units and code
+ * Few different values, so that items match; all types; texts that sort differently by bytes, units and code
  * points.
  */
 const texts = [
@@ -120,14 +120,14 @@ export const properties = fc.record(
   { requiredKeys: [] },
 )
 
-/** Items in the order in which they are to be written. */
+/** Items in the order in which they are written. */
 export function items(minLength: number): fc.Arbitrary<Item[]> {
   return fc
     .array(fc.tuple(fc.constantFrom(...partitionKeys), properties), { minLength, maxLength: 30, size: 'max' })
     .map(list => list.map(([pk, rest], at): Item => ({ id: `i${at}`, pk, ...rest })))
 }
 
-/** As the engine makes them: the first component ascends, which serves the opposite order as well. */
+/** As the engine makes them: the first component ascends, and serves the opposite order as well. */
 const indexChoices: readonly Components[] = [
   [ascending('a')],
   [ascending('b')],
@@ -209,7 +209,7 @@ const orders = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Order[]>([]) },
   { weight: 3, arbitrary: orderItem.map((order): Order[] => [order]) },
   fc.uniqueArray(orderItem, { minLength: 2, maxLength: 3, selector: ({ expression }) => expression }),
-  // As some of the composite indexes have it, and the other way round.
+  // The order of some composite indexes, and its opposite.
   fc.tuple(fc.boolean(), fc.boolean()).map(([a, b]): Order[] => [
     { expression: 'c.a', isDescending: a },
     { expression: 'c.b', isDescending: b },
@@ -309,11 +309,11 @@ export const queries: fc.Arbitrary<RandomQuery> = fc.oneof(
   { weight: 2, arbitrary: groupQueries },
 )
 
-/** Queries whose rows tell their item, to be followed through a walk over pages. */
+/** Queries whose rows name their item, so that a test can follow items through pages. */
 export const walkQueries: fc.Arbitrary<RandomQuery> = fc
   .record({
     from: fc.constantFrom('c', 'c', 'c JOIN t IN c.tags'),
-    // Most filters let few items through, which makes short walks.
+    // Most filters accept few items, which makes short walks.
     where: fc.oneof(
       where,
       fc.constantFrom('IS_DEFINED(c.a)', 'IS_DEFINED(c.b)', 'c.n > -1', 'c.s >= ""', 'STARTSWITH(c.s, "")'),

@@ -1,6 +1,6 @@
 /**
- * Whether rows are what a query may give: in its order where it has one, the same rows in any order where it
- * has none.
+ * Checks rows against what a query may return: in its order if it has one, otherwise the same rows in any
+ * order.
  */
 
 import assert from 'node:assert/strict'
@@ -22,8 +22,8 @@ function assertAmong(actual: readonly SqlValue[], expected: readonly SqlValue[],
 }
 
 /**
- * Compares with the naive executor over the same items, which are given in the order of their making. Rows
- * with equal order keys follow their items, unless a client brings them together from several partitions.
+ * Compares with the naive executor over the same items, given in the order of creation. Rows with equal order
+ * keys follow their items, unless a client merges them from several partitions.
  */
 export function assertGives(
   query: RandomQuery,
@@ -35,7 +35,7 @@ export function assertGives(
   const text = printQuery(query)
   const about = `${what}: ${text}`
   const isReverse = query.orderBy[0]?.isDescending === true
-  // In the order of making, and against it when the first key descends.
+  // In the order of creation, reversed if the first key descends.
   const expected = reference(text, isReverse ? items.toReversed() : items, { parameters })
   assert.equal(actual.length, expected.length, `${about}\n${JSON.stringify(actual)}\n${JSON.stringify(expected)}`)
   const isOrdered = query.orderBy.length > 0 && !isAggregate(query)
@@ -59,7 +59,7 @@ interface KeyedRow {
   readonly row: SqlValue
 }
 
-/** Rows with equal keys may come in any order, and any of them may be cut off by the window. */
+/** Rows with equal keys may come in any order, and the window may cut off any of them. */
 function assertInOrder(
   query: RandomQuery,
   actual: readonly SqlValue[],

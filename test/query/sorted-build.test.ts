@@ -1,6 +1,6 @@
 /**
- * Indexes built from sorted ranges are exact: whatever is written, taken back, dies, is deleted and is swept
- * while another thread reads and sorts, and while the writer brings in what it sorted.
+ * Indexes built from sorted ranges are exact, whatever is written, rolled back, deleted, swept or dies while
+ * another thread reads and sorts, and while the writer adds the sorted entries.
  */
 
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ let worlds = 0
 const everyKey = [{ low: new Uint8Array(), high: Uint8Array.of(0xff) }]
 const wholePage = { itemsMax: 100_000, bytesMax: 1e9 }
 
-/** Every entry there is against every item there is, once the dead are gone. */
+/** Removes the dead items, then compares all entries with all items. */
 async function assertExact(world: QueryWorld, number: number): Promise<void> {
   while ((await world.sweep()) > 0) {}
   const { store } = world
@@ -59,8 +59,8 @@ function itemOf(n: number, random: Random): Item {
 }
 
 /**
- * One after the other, until told to stop: writes of all kinds, deaths, sweeps, and transactions that come to
- * nothing.
+ * One after the other until stopped: writes of all kinds, deaths, sweeps, and transactions that are rolled
+ * back.
  */
 async function disturb(world: QueryWorld, items: number, random: Random, isOver: () => boolean): Promise<void> {
   const container = await world.container()
@@ -77,7 +77,7 @@ async function disturb(world: QueryWorld, items: number, random: Random, isOver:
   }
 }
 
-/** Writes an item and takes that back. */
+/** Writes an item and rolls that back. */
 async function refuse(world: QueryWorld, item: Item, keyOf: (item: Item) => ReturnType<typeof itemKey>): Promise<void> {
   const container = await world.container()
   const draft = { texts: [JSON.stringify({ ...item, s: 'taken back' })], stamps: [] }
@@ -101,7 +101,7 @@ const indexes: Readonly<Record<string, Components>> = {
   'two paths': [ascending('s'), descending('n')],
 }
 
-describe('an index built from sorted ranges, beside everything else', () => {
+describe('an index built from sorted ranges, beside other work', () => {
   const count = 3 * indexSortRowsMin
 
   for (const [seed, [name, components]] of Object.entries(indexes).entries()) {
@@ -116,7 +116,7 @@ describe('an index built from sorted ranges, beside everything else', () => {
       while (!isReady) {
         isReady = await world.buildStep(number, 100)
         steps++
-        // Somebody else gets a turn, or the writer would be at it alone.
+        // Gives other work a turn; otherwise the writer would run alone.
         await new Promise(resolve => setImmediate(resolve))
       }
       await disturbed
@@ -127,7 +127,7 @@ describe('an index built from sorted ranges, beside everything else', () => {
     })
   }
 
-  test('does not come into the way of another one that is built at the same time', async () => {
+  test('does not interfere with another one that is built at the same time', async () => {
     const random = new Random(6)
     await using world = await QueryWorld.make({ directory: join(directory, String(worlds++)), defaultTtl: -1 })
     await world.put(...Array.from({ length: count }, (_, n) => itemOf(n, random)))
@@ -146,7 +146,7 @@ describe('an index built from sorted ranges, beside everything else', () => {
     for (const number of numbers) await assertExact(world, number)
   })
 
-  test('starts again when it is dropped and made anew in the middle', async () => {
+  test('starts again when it is dropped and created again in the middle', async () => {
     const random = new Random(7)
     await using world = await QueryWorld.make({ directory: join(directory, String(worlds++)) })
     await world.put(...Array.from({ length: count }, (_, n) => itemOf(n, random)))

@@ -1,4 +1,4 @@
-/** Pages that the query thread makes: at their moment, with their errors, through crashes and closing. */
+/** Tests of pages from the query thread: their moment, their errors, crashes and closing. */
 
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -24,7 +24,7 @@ async function onDisk(options: Parameters<typeof QueryWorld.make>[0] = {}) {
   return { world: await QueryWorld.make({ ...options, directory: path }), path }
 }
 
-/** Something happens after the page was planned, and before the thread looks at anything. */
+/** Runs something after the page was planned and before the thread starts it. */
 function whileOnItsWay(world: QueryWorld, happen: () => unknown): PageRunner {
   let isFirst = true
   return {
@@ -80,7 +80,7 @@ describe('a page of the query thread', () => {
     })
   }
 
-  test('is about the moment and the default at which it was planned, whatever happens while it is on its way', async () => {
+  test('keeps the moment and the default of its planning, whatever happens meanwhile', async () => {
     for (const isIndexed of [false, true]) {
       const { world } = await onDisk()
       await world.put(...itemsOf(6))
@@ -100,7 +100,7 @@ describe('a page of the query thread', () => {
     }
   })
 
-  test('sees everything that was acknowledged before it was asked for', async () => {
+  test('sees every write that was acknowledged before the request', async () => {
     const { world } = await onDisk()
     for (let n = 0; n < 50; n++) {
       await world.put({ id: 'a', pk: 'p', n })
@@ -110,7 +110,7 @@ describe('a page of the query thread', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test('is planned anew when its index is dropped, made or found to have gaps meanwhile', async () => {
+  test('is planned again when its index is dropped, created or found to have gaps meanwhile', async () => {
     const text = 'SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, "t5")'
     const { world } = await onDisk()
     await world.put({ id: 'a', pk: 'p', tags: ['t5'] }, { id: 'b', pk: 'p', tags: ['t6'] })
@@ -128,7 +128,7 @@ describe('a page of the query thread', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test('says so when its container is deleted meanwhile, also when another has its name', async () => {
+  test('reports that its container was deleted meanwhile, also when another has its name', async () => {
     for (const isMadeAnew of [false, true]) {
       const { world } = await onDisk()
       await world.put(...itemsOf(3))
@@ -152,7 +152,7 @@ describe('a page of the query thread', () => {
     }
   })
 
-  test('fails with the error that it would have failed with here', async () => {
+  test('fails with the same error as in the main thread', async () => {
     const { world } = await onDisk()
     await world.put({ id: 'a', pk: 'p', list: Array.from({ length: 200 }, (_, n) => n) })
     const texts = [
@@ -194,7 +194,7 @@ describe('the query thread', () => {
     return { world, workers, path }
   }
 
-  test('that dies fails its pages cleanly, and the next page has another', async () => {
+  test('that dies fails its pages cleanly, and the next page gets a new thread', async () => {
     const { world, workers } = await withSlowPages()
     const asked = [world.query(slow), world.query(slow)]
     world.runner = {
@@ -224,7 +224,7 @@ describe('the query thread', () => {
     assert.deepEqual(
       readdirSync(path).filter(name => /-(wal|shm)$/.test(name)),
       [],
-      'the log was folded into the file',
+      'the WAL was checkpointed into the file',
     )
   })
 
@@ -241,7 +241,7 @@ describe('the query thread', () => {
   })
 })
 
-describe('without being told, a page', () => {
+describe('by default, a page', () => {
   async function counting() {
     const { world } = await onDisk()
     let count = 0
@@ -253,7 +253,7 @@ describe('without being told, a page', () => {
     return { world, remote: () => count }
   }
 
-  /** Through the engine, which decides by itself. */
+  /** Through the engine, which decides where the page is made. */
   async function ask(world: QueryWorld, text: string) {
     const prepared = prepareQuery(text)
     const parameters = new Map()
@@ -272,7 +272,7 @@ describe('without being told, a page', () => {
     return page.rows
   }
 
-  test('goes when it is long', async () => {
+  test('is made in the query thread if it is long', async () => {
     const { world, remote } = await counting()
     await world.put(...itemsOf(inlineRowsMax + 1))
     assert.deepEqual(await ask(world, 'SELECT VALUE COUNT(c.n) FROM c WHERE c.n >= 0'), [String(inlineRowsMax + 1)])
@@ -280,7 +280,7 @@ describe('without being told, a page', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test('goes when it turns out long', async () => {
+  test('moves to the query thread if it turns out long', async () => {
     const { world, remote } = await counting()
     const list = Array.from({ length: 300 }, (_, n) => n)
     await world.put(...Array.from({ length: 20 }, (_, n) => ({ id: `i${n}`, pk: 'p', n, list })))

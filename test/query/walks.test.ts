@@ -1,7 +1,7 @@
 /**
- * Walks over the pages of a query while other items are written, die and are swept, and indexes come and go:
- * an item that lives throughout is in the result exactly once and in its order, and nothing is on a page that
- * is dead at its moment.
+ * Walks over the pages of a query while other items are written, die and are swept, and indexes come and go.
+ * An item that lives throughout is in the result exactly once and in order, and no page has an item that is
+ * dead at its moment.
  *
  * MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH and MAYFLY_QUERY_RUNS work as in metamorphic.test.ts.
  */
@@ -26,7 +26,7 @@ type Step =
   | { readonly kind: 'sweep'; readonly rowsMax: number }
   | { readonly kind: 'begin' | 'build' | 'drop'; readonly index: number }
 
-/** The mortal are m0 to m9. Nobody touches the others, i0 and so on. */
+/** Only m0 to m9 die or change. Nothing touches the others, i0 and so on. */
 const mortalId = fc.nat(9).map(at => `m${at}`)
 const ttl = fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined })
 
@@ -38,11 +38,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 10, arbitrary: fc.record({ kind: kind('advance'), seconds: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 5, arbitrary: fc.record({ kind: kind('sweep'), rowsMax: fc.integer({ min: 1, max: 10 }) }) },
   { weight: 10, arbitrary: fc.record({ kind: kind('begin', 'build', 'build'), index: fc.nat(5) }) },
-  // An index that is gone ends a walk along it.
+  // An index that is dropped ends a walk along it.
   { weight: 1, arbitrary: fc.record({ kind: kind('drop'), index: fc.nat(5) }) },
 )
 
-/** The world, and what is true in it. */
+/** The world, and the facts that must hold in it. */
 class Walk {
   readonly world: QueryWorld
   readonly #indexes: readonly Components[]
@@ -95,7 +95,7 @@ function pkOf(id: string) {
   return partitionKeys[Number(id.slice(1)) % partitionKeys.length]!
 }
 
-test('a walk gives every lifelong item once, in order, and nobody dead, whatever happens on the way', async () => {
+test('a walk gives every item that lives throughout once, in order, and no dead item, whatever happens meanwhile', async () => {
   const met = { pages: 0, indexed: 0, broken: 0, deaths: 0 }
   const property = fc.asyncProperty(
     items(10),
@@ -147,7 +147,7 @@ test('a walk gives every lifelong item once, in order, and nobody dead, whatever
     ...(MAYFLY_QUERY_SEED === undefined ? {} : { seed: Number(MAYFLY_QUERY_SEED) }),
     ...(MAYFLY_QUERY_PATH === undefined ? {} : { path: MAYFLY_QUERY_PATH }),
   })
-  // A walk on which nothing happens proves nothing.
+  // A walk during which nothing happens proves nothing.
   if (MAYFLY_QUERY_PATH === undefined) {
     assert.ok(met.indexed > 200 && met.pages > met.indexed && met.deaths > 100, JSON.stringify(met))
     assert.ok(met.broken < met.pages / 50, JSON.stringify(met))

@@ -1,9 +1,8 @@
 /**
- * Random operations until PostgreSQL, the embedded store and the model have agreed on so many:
- * `npm run differential [-- --operations 1000000 --seed 1]`.
+ * Runs random operations until PostgreSQL, the embedded store and the model have agreed on a given number of
+ * them: `npm run differential [-- --operations 1000000 --seed 1]`.
  *
- * Histories run beside each other, each in a database of its own. A failure is shrunk, printed and ends it
- * all.
+ * Histories run in parallel, each in its own database. A failure is shrunk and printed, and ends the run.
  */
 
 import { parseArgs } from 'node:util'
@@ -19,7 +18,7 @@ const wanted = Number(values.operations)
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
 const lanes = 8
 const historiesAtOnce = 4
-/** Long and seldom reopened: new connections cost PostgreSQL more than a hundred operations do. */
+/** Long and rarely reopened: new connections cost PostgreSQL more than a hundred operations. */
 const course = { lengthMax: 400, reopenWeight: 3 }
 const reportEvery = 10_000
 

@@ -1,6 +1,6 @@
 /**
- * Tests of a commit that fails: nobody is told that it worked, nothing has happened, and what cannot be
- * trusted ends.
+ * Tests of a commit that fails: no caller is told that it succeeded, nothing has changed, and a store that
+ * cannot be trusted ends.
  */
 
 import assert from 'node:assert/strict'
@@ -35,7 +35,7 @@ async function fragile(t: TestContext) {
 }
 
 describe('a commit that fails because the disk is full', () => {
-  test('fails everything in it, and nothing has happened', async t => {
+  test('fails all its writes, and nothing has changed', async t => {
     const { store, container, failure, fatal } = await fragile(t)
     failure.code = full
     const asked = [
@@ -62,7 +62,7 @@ describe('a commit that fails because the disk is full', () => {
     assert.equal((await store.census(container)).rows, 2)
   })
 
-  test('is forgotten by the next', async t => {
+  test('does not affect the next one', async t => {
     const { store, container, failure } = await fragile(t)
     failure.code = full
     await assert.rejects(put(store, container, 'new'))
@@ -74,7 +74,7 @@ describe('a commit that fails because the disk is full', () => {
   })
 })
 
-test('a failed fsync ends the store: it answers nothing more and says so', async t => {
+test('a failed fsync ends the store: every later call fails and says so', async t => {
   const { store, container, failure, fatal } = await fragile(t)
   failure.code = fsyncFailed
   await assert.rejects(put(store, container, 'new'), { kind: 'unavailable' })

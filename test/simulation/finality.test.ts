@@ -1,9 +1,10 @@
 /**
- * Death is final: the two marks of a policy against someone who watches every second and forgets nothing.
+ * Death is final: compares the two marks of a policy with a watcher that checks every second and forgets
+ * nothing.
  *
- * The watcher applies the bare matrix after every change and at every second, and whatever it once found dead
- * it counts as dead for ever. The marks, and the model of the simulation, must agree with it about every item
- * at all times.
+ * The watcher applies the bare table of lifespan.ts after every change and at every second. An item that it
+ * found dead once counts as dead for ever. The marks, and the model of the simulation, must agree with it
+ * about every item at all times.
  */
 
 import assert from 'node:assert/strict'
@@ -75,7 +76,7 @@ class History {
   }
 }
 
-test('what was dead at any second, under any default, is dead for ever, and nothing else is', () => {
+test('an item that was dead at any second, under any default, is dead for ever, and no other is', () => {
   const histories = fc.array(event, { minLength: 1, maxLength: 20, size: 'max' })
   fc.assert(
     fc.property(histories, events => {

@@ -1,7 +1,4 @@
-/**
- * A store in memory, a container in it and a few words to use them, for tests that need items and not a
- * server.
- */
+/** A store in memory with a container, and helpers for it, for tests that need items but no server. */
 
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
@@ -60,7 +57,7 @@ export async function setDefault(
   return changed!
 }
 
-/** A body with some content that also tells the item's incarnation, version and second. */
+/** A body with some content and with the item's sequence, version and second. */
 export function draftOf(content: object): Draft {
   const stamps = (['sequence', 'version', 'ts'] as const).map(name => ({
     name,
@@ -83,7 +80,7 @@ export function put(store: Store, container: ContainerRecord, id: string, ttl?: 
   })
 }
 
-/** So many items, all written in the same turn. */
+/** Writes this many items, all in the same turn. */
 export async function putMany(store: Store, container: ContainerRecord, count: number, ttl?: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, n) => `${ttl ?? ''}-${String(n).padStart(6, '0')}`)
   await Promise.all(ids.map(id => put(store, container, id, ttl)))

@@ -1,6 +1,6 @@
 /**
- * Indexes in the simulation: made, built in parts, dropped, and read in order at any time, beside everything
- * else.
+ * Indexes in the simulation: created, built in parts, dropped, and read in order, at any time beside other
+ * operations.
  */
 
 import assert from 'node:assert/strict'
@@ -44,7 +44,7 @@ export async function changeIndexes(
   world.container = (await world.store.findContainer('d', 'c'))!
 }
 
-/** Asks for everything that can be asked for, in a turn whose commit will fail. */
+/** Starts every possible index change in a turn whose commit will fail. */
 export function changeIndexesInVain({ container, handle, store }: World): Promise<unknown>[] {
   const building = container.indexes.map(({ definition }) => store.buildIndex(handle, definition.number, 1000))
   const dropping = container.indexes.map(({ definition }) => store.dropIndex(handle, definition.number))
@@ -94,7 +94,7 @@ async function checkScan(
   )
 }
 
-/** Entries belong to rows that are there, alive or dead, and to no others. */
+/** Entries belong to rows that are present, alive or dead, and to no others. */
 async function checkCount({ container, model }: World, store: Store, { definition }: IndexRecord): Promise<void> {
   let expected = 0
   for (const key of keys) {

@@ -1,8 +1,8 @@
 /**
- * The reference: a Map of items, every default the container ever had, and the rules of life read off both.
+ * The reference model: a Map of items, all defaults that the container ever had, and the rules of expiry.
  *
- * It keeps no marks and removes nothing. Whether an item is dead is decided by its whole history: it is, when
- * under any default, at the last second that default held (or now), its time had come.
+ * It has no marks and removes nothing. The whole history decides whether an item is dead: it is, if under any
+ * default its deadline had come by the last second of that default (or by now).
  */
 
 import type { ItemKey, StoredItem } from '../../src/store/item.ts'
@@ -14,7 +14,7 @@ export interface ModelItem extends Omit<StoredItem, 'deadline'> {
   readonly ttl: number | undefined
 }
 
-/** The matrix of design: what the container says first, what the item says last. */
+/** The table of lifespan.ts: the container decides first, then the item's own ttl. */
 export function lifespan(defaultTtl: number | null, ttl: number | undefined): number {
   if (defaultTtl === null) return Number.POSITIVE_INFINITY
   const seconds = ttl ?? defaultTtl
@@ -22,7 +22,7 @@ export function lifespan(defaultTtl: number | null, ttl: number | undefined): nu
 }
 
 export class Model {
-  /** Dead ones stay until something is written over them. */
+  /** Dead items stay until they are overwritten. */
   readonly items = new Map<string, ModelItem>()
   readonly #defaults: { readonly defaultTtl: number | null; readonly since: number }[] = []
 
@@ -60,7 +60,7 @@ export class Model {
     if (item !== undefined && write.kind !== 'delete') this.items.set(nameOf(key), { ...item, key, ttl: write.ttl })
   }
 
-  /** The living of a range behind a key, as many as a page takes. */
+  /** The living items of a range after a key, as many as a page takes. */
   page({ min, maxExclusive, pk, after }: ScanRange, { itemsMax, bytesMax }: PageSize, moment: number): ModelItem[] {
     const page: ModelItem[] = []
     let bytes = 0
@@ -77,5 +77,5 @@ export class Model {
   }
 }
 
-/** Sorts as the key does, because no part contains the separator or anything below it. */
+/** Sorts like the key, because no part contains the separator or a lower character. */
 export const nameOf = ({ epk, pk, id }: ItemKey): string => `${epk} ${pk} ${id}`

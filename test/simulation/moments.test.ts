@@ -1,4 +1,4 @@
-/** Tests of the one moment of a call, with a clock that moves on every time somebody looks at it. */
+/** Tests that a call has one moment, with a clock that moves at every reading. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { keyNamed, makeContainer, manualClock, openStore, put, putMany, setDefau
 class RestlessClock implements Clock {
   readonly mode = 'system'
   at = start
-  /** How far it moves with each look. */
+  /** How far it moves at each reading. */
   stepS = 0
 
   now() {
@@ -30,7 +30,7 @@ const everything = { min: '', maxExclusive: 'FF' }
 const wholePage = { itemsMax: 100_000, bytesMax: 100_000_000 }
 
 describe('a clock that never stands still', () => {
-  test('gives one moment to all that is written together, and every item carries it', async () => {
+  test('gives one moment to all writes of one turn, and every item carries it', async () => {
     const { clock, store, container } = await restless(null)
     clock.stepS = 1
     const answers = await Promise.all(['a', 'b', 'c'].map(id => put(store, container, id, 10)))
@@ -38,7 +38,7 @@ describe('a clock that never stands still', () => {
     for (const { item, moment } of answers) assert.deepEqual([item!.ts, item!.deadline], [moment, moment + 10])
   })
 
-  test('gives one moment to each commit when more is written than one takes', async () => {
+  test('gives one moment to each commit, if the writes need several', async () => {
     const { clock, store, container } = await restless(null)
     clock.stepS = 1
     const ids = Array.from({ length: 2 * groupWritesMax + 1 }, (_, n) => String(n))
@@ -52,11 +52,11 @@ describe('a clock that never stands still', () => {
     assert.deepEqual(
       answers.map(({ version }) => version),
       ids.map(id => Number(id) + 1),
-      'in the order in which they were asked for',
+      'in the order of the calls',
     )
   })
 
-  test('gives one moment to what is written over a few turns, and not to what goes on and on', async () => {
+  test('gives one moment to writes over a few turns, but not to an endless series', async () => {
     const { clock, store, container } = await restless(null)
     clock.stepS = 1
     const writes: Promise<WriteAnswer>[] = []
@@ -70,12 +70,12 @@ describe('a clock that never stands still', () => {
     assert.ok(Math.max(...groups) <= groupTurnsMax + 1, `groups of ${groups}`)
   })
 
-  test('lets a sweep, a write and a change of the default in one commit agree on who is dead', async () => {
+  test('lets a sweep, a write and a change of the default in one commit agree on which items are dead', async () => {
     const { clock, store, container } = await restless(10)
     await put(store, container, 'old')
     clock.at += 1
     await put(store, container, 'young')
-    // The commit's moment is the old one's deadline; another look would kill the young one too.
+    // The commit's moment is the deadline of the old item; a second reading would kill the young one too.
     clock.at += 8
     clock.stepS = 1
     const [swept, created, replaced, changed] = await Promise.all([
@@ -90,7 +90,7 @@ describe('a clock that never stands still', () => {
     assert.deepEqual(changed.policy, { defaultTtl: null, inheritedDeadAt: start, ownDeadAt: start + 10 })
   })
 
-  test('gives one moment to a read: it is judged at the moment it answers with', async () => {
+  test('gives one moment to a read: the read is judged at the moment in its answer', async () => {
     const { clock, store, container } = await restless(10)
     await put(store, container, 'a')
     clock.stepS = 1
@@ -101,7 +101,7 @@ describe('a clock that never stands still', () => {
     }
   })
 
-  test('gives one moment to a page, also when it is read in many turns', async () => {
+  test('gives one moment to a page, also when it takes many turns', async () => {
     const { clock, store, container } = await restless(null)
     await putMany(store, container, sliceRowsMax + 10, 5)
     await put(store, container, 'zzz', 8)
@@ -119,10 +119,7 @@ function draft() {
 }
 
 describe('a page that takes several turns', () => {
-  /**
-   * A long stretch of dead rows, which makes a page go on for more turns than a write waits, and somebody
-   * alive behind them.
-   */
+  /** Many dead rows, so that a page takes more turns than a write waits for, and a living item after them. */
   async function longStretch() {
     const clock = manualClock()
     const store = openStore(clock)
@@ -135,21 +132,21 @@ describe('a page that takes several turns', () => {
   }
   const ids = (page: { items: readonly { deadline: number | null }[] }) => page.items.map(({ deadline }) => deadline)
 
-  test('finds the living behind any number of dead', async () => {
+  test('finds the living after any number of dead rows', async () => {
     const { store, container } = await longStretch()
     const page = await store.scan(container, everything, wholePage)
     assert.deepEqual(ids(page), [start + 11, start + 2])
     assert.equal(page.last, undefined)
   })
 
-  test('sees what is written meanwhile in its own second', async () => {
+  test('sees writes of its own second meanwhile', async () => {
     const { store, container } = await longStretch()
     const asked = store.scan(container, everything, wholePage)
     await put(store, container, 'yy', 20)
     assert.deepEqual(ids(await asked), [start + 11, start + 21, start + 2])
   })
 
-  test('is not broken by what is written in a later second', async () => {
+  test('is not affected by writes of a later second', async () => {
     const { clock, store, container } = await longStretch()
     const asked = store.scan(container, everything, wholePage)
     clock.advance(1)
@@ -158,7 +155,7 @@ describe('a page that takes several turns', () => {
     assert.ok(ids(page).includes(start + 11))
   })
 
-  test('nor is a part of one that is read in a later second', async () => {
+  test('nor is a part of it that is read in a later second', async () => {
     const clock = manualClock()
     const store = openStore(clock)
     const container = await makeContainer(store, null)
@@ -170,7 +167,7 @@ describe('a page that takes several turns', () => {
     assert.equal(items[0]?.key.id, 'a')
   })
 
-  test('says the same whether or not the dead of a later second are swept', async () => {
+  test('gives the same result whether or not the dead of a later second are swept', async () => {
     const pages: unknown[] = []
     for (const isSwept of [false, true]) {
       const { clock, store, container } = await longStretch()
@@ -182,7 +179,7 @@ describe('a page that takes several turns', () => {
     assert.deepEqual(pages[1], pages[0])
   })
 
-  test('is under one default, also when that changes meanwhile', async () => {
+  test('uses one default, also when that changes meanwhile', async () => {
     const clock = manualClock()
     const store = openStore(clock)
     const container = await makeContainer(store, null)
@@ -196,7 +193,7 @@ describe('a page that takes several turns', () => {
   })
 })
 
-test('a page cut by bytes goes on alike, swept or not', async () => {
+test('a page cut by bytes continues in the same way, swept or not', async () => {
   const next: string[][] = []
   for (const isSwept of [false, true]) {
     const clock = manualClock()

@@ -1,15 +1,15 @@
-/** What may happen to a container, as plain data: fast-check makes it, shrinks it and prints it. */
+/** The operations on a container, as plain data: fast-check makes, shrinks and prints them. */
 
 import fc from 'fast-check'
 import { ttlSecondsMax } from '../../src/ttl/lifespan.ts'
 
 /**
- * Which version a conditional write names: the key's newest, also when that item is dead; its oldest; or none
- * that is.
+ * The version that a conditional write names: the newest of the key (even if that item is dead), the oldest,
+ * or an unknown one.
  */
 export type Condition = 'none' | 'newest' | 'oldest' | 'unknown'
 
-/** What indexes look at. */
+/** The properties that indexes read. */
 export interface Content {
   readonly n?: number | string
   readonly tags?: readonly number[]
@@ -24,7 +24,7 @@ export interface Write {
   readonly content: Content
 }
 
-/** What can be under way at the same time as something else. */
+/** Operations that can run at the same time as others. */
 export type Step =
   | Write
   | { readonly op: 'read'; readonly key: number }
@@ -41,13 +41,13 @@ export interface Page {
 }
 
 export type Operation =
-  /** Asked for in one turn of the event loop; time may pass before the turn ends, and its commit may fail. */
+  /** Sent in one turn of the event loop. Time may pass before the turn ends, and its commit may fail. */
   | { readonly op: 'together'; readonly steps: readonly Step[]; readonly advanceMs: number; readonly isLost: boolean }
   | Page
   /** All of them or none. */
   | { readonly op: 'transact'; readonly writes: readonly Write[] }
   | { readonly op: 'advance'; readonly ms: number }
-  /** The wall clock is set; the monotonic one does not notice. */
+  /** Sets the wall clock; the monotonic one does not change. */
   | { readonly op: 'set wall'; readonly byMs: number }
   | { readonly op: 'look' }
   | { readonly op: 'survey'; readonly after: number; readonly seconds: number; readonly defaultTtl: number | null }
@@ -72,7 +72,7 @@ const ttl = fc.oneof({ arbitrary: seconds, weight: 3 }, fc.constant(-1), {
 })
 export const defaultTtl = fc.oneof({ arbitrary: seconds, weight: 3 }, fc.constant(-1), fc.constant(null))
 
-/** Mostly a few seconds, sometimes a part of one, once in a while longer than any lifespan. */
+/** Mostly a few seconds, sometimes a part of one, rarely longer than any lifespan. */
 const elapsedMs = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 1500 }), weight: 4 },
   { arbitrary: fc.integer({ min: 1, max: 7 }).map(s => s * 1000), weight: 8 },
@@ -192,10 +192,7 @@ function operation(reopenWeight: number): fc.Arbitrary<Operation> {
   )
 }
 
-/**
- * The length of a history at most, and how often the store is opened anew: 10 is once in a hundred
- * operations.
- */
+/** The longest history, and how often the store is reopened: 10 means once in a hundred operations. */
 export interface Course {
   readonly lengthMax: number
   readonly reopenWeight: number

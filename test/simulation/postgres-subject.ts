@@ -1,7 +1,4 @@
-/**
- * PostgreSQL as the store of random histories; each history finds its tables as they were when they were
- * made.
- */
+/** PostgreSQL as the store of random histories; each history starts with new or emptied tables. */
 
 import { withContract } from '../../src/adapters/contract.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
@@ -9,7 +6,7 @@ import type { TestServer } from '../support/postgres.ts'
 import { fail } from './fixture.ts'
 import type { MakeClock, Subject } from './subject.ts'
 
-/** Emptying the tables takes a fifth of the time that making them anew does. */
+/** Emptying the tables takes a fifth of the time of creating them again. */
 const emptyTables = `
   DO $$ BEGIN
     IF to_regclass('mayfly.clock') IS NOT NULL THEN
@@ -30,9 +27,7 @@ export function postgresSubjects(server: TestServer): () => Promise<Subject> {
       isOneCommit: false,
       isLasting: true,
       open: clock => open(url, clock),
-      /**
-       * The next gateway comes while the last one still writes: what it was asked for has been sent already.
-       */
+      /** The next gateway starts while the last one still writes: its requests have been sent already. */
       kill: async (store, writes) => {
         const closed = store[Symbol.asyncDispose]()
         await Promise.all(writes)

@@ -1,5 +1,5 @@
 /**
- * Runs random histories over a kind of store and tells what they met. A failure is shrunk and printed with
+ * Runs random histories over a kind of store and reports what they met. A failure is shrunk and printed with
  * its seed.
  */
 
@@ -41,7 +41,7 @@ export const toMeet: readonly string[] = [
   ...['a transaction', 'a refused transaction'],
 ]
 
-/** What the caller of the tests asks for: more histories, or one of them again. */
+/** The settings from the environment: more histories, or one of them again. */
 export function asked(runs: number): Simulation {
   const { MAYFLY_SIMULATION_RUNS, MAYFLY_SIMULATION_SEED, MAYFLY_SIMULATION_PATH } = process.env
   return {

@@ -14,11 +14,11 @@ import { asked, simulate, toMeet } from './simulate.ts'
 const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
-test('in PostgreSQL, a container that is swept, closed and reopened answers as an embedded one that is not', async () => {
+test('in PostgreSQL, a container that is swept, closed and reopened answers like an embedded one that is not', async () => {
   const simulation = asked(35)
   const met = new Set<string>()
   const isWhole = () => [...toMeet, 'a crash'].every(what => met.has(what))
-  // So few histories may miss something; a second round will hardly miss the same.
+  // A few histories may miss something; a second round will hardly miss the same.
   for (let round = 0; round < 4 && !isWhole(); round++) {
     for (const what of await simulate(postgresSubjects(server), simulation)) met.add(what)
     if (simulation.path !== undefined) return

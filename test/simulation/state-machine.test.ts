@@ -1,8 +1,8 @@
 /**
- * Random histories of one container, over the real store, against the model and against a twin that is never
- * swept.
+ * Random histories of one container, over the real store, compared with the model and with a twin that is
+ * never swept.
  *
- * A failure is shrunk and printed with its seed and path. To see it again:
+ * A failure is shrunk and printed with its seed and path. To reproduce it:
  *
  *   MAYFLY_SIMULATION_SEED=… MAYFLY_SIMULATION_PATH=… node --test test/simulation/state-machine.test.ts
  *
@@ -15,7 +15,7 @@ import { test } from 'node:test'
 import { asked, simulate, toMeet } from './simulate.ts'
 import { sqliteInMemory, sqliteOnDisk } from './subject.ts'
 
-test('in memory, a swept container and one that is never swept answer alike, as the rules say', async () => {
+test('in memory, a swept container and one that is never swept give the same answers, by the rules', async () => {
   const simulation = asked(1500)
   const met = await simulate(sqliteInMemory, simulation)
   if (simulation.path === undefined) assert.deepEqual([...met].sort(), [...toMeet].sort())

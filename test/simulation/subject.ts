@@ -1,6 +1,6 @@
 /**
- * The stores that random histories are run over, each with what can be done to it that the port does not
- * name.
+ * The stores that random histories run over, each with operations that the port does not have, such as a
+ * crash.
  */
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -14,17 +14,14 @@ import { fail } from './fixture.ts'
 
 export type MakeClock = (highWaterMark: EpochSeconds) => Clock
 
-/** A place for one store, for the length of one history. */
+/** One store for the length of one history. */
 export interface Subject extends AsyncDisposable {
-  /** What is asked for in one turn is one commit, and versions count the writes of the whole container. */
+  /** All calls of one turn are one commit, and versions count the writes of the whole container. */
   readonly isOneCommit: boolean
-  /** It outlives closing. */
+  /** The data outlive closing. */
   readonly isLasting: boolean
   open(clock: MakeClock): Promise<Store>
-  /**
-   * Ends the store as a killed process would, in the middle of these writes; tells whether they have
-   * happened.
-   */
+  /** Ends the store like a killed process, in the middle of these writes. Tells whether they happened. */
   kill(store: Store, writes: readonly Promise<unknown>[]): Promise<'lost' | 'happened'>
 }
 
@@ -49,8 +46,8 @@ export async function sqliteOnDisk(): Promise<Subject> {
     isLasting: true,
     open: async clock => open(directory, clock),
     /**
-     * A copy of the files as they are in the middle of a turn: what was under way was not acknowledged and is
-     * not in it.
+     * Copies the files in the middle of a turn: unfinished writes were not acknowledged and are not in the
+     * copy.
      */
     kill: async (store, writes) => {
       const before = directory

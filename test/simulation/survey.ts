@@ -1,4 +1,4 @@
-/** What an operator can ask about a container, counted again by hand from the rows that are there. */
+/** The operator's reports on a container, compared with counts made from the rows. */
 
 import assert from 'node:assert/strict'
 import type { StoredItem } from '../../src/store/item.ts'

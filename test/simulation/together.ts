@@ -1,4 +1,4 @@
-/** In which order the things happened that were asked for together, found out from their answers. */
+/** Finds the order of operations that were sent together, from their answers. */
 
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
@@ -16,36 +16,36 @@ export function momentOf(happened: Happened): EpochSeconds {
 }
 
 /**
- * Writes of one effective partition key follow on each other by the versions that they gave or found. Between
- * them and the changes of the policy the order is by moments, and within one by the policy that a write was
- * judged by: each takes the earliest it can have been. Where that is ambiguous, the order makes no difference
- * to anyone.
+ * Writes of one effective partition key are ordered by the versions that they made or found. Writes and
+ * policy changes are ordered by moment, and within one moment by the policy that judged the write; each write
+ * takes the earliest position that is possible. If that is ambiguous, the order makes no difference.
  */
 export function inOrder(before: TtlPolicy, happened: readonly Happened[]): Happened[] {
   const changes = happened.filter(each => 'record' in each).sort((a, b) => a.record.version - b.record.version)
   const policies = [before, ...changes.map(({ record }) => record.policy)]
   const reached = new Map<string, number>()
-  const places = new Map<Happened, number>()
+  const policyIndexes = new Map<Happened, number>()
   for (const each of happened.filter(each => 'answer' in each).sort(byVersion)) {
     const { epk } = each.write.key
     const from = reached.get(epk) ?? 0
-    const place = policies.findIndex((policy, index) => index >= from && isDeepStrictEqual(policy, each.answer.policy))
-    assert.notEqual(place, -1, 'a write is judged by a policy that was in force')
-    reached.set(epk, place)
-    places.set(each, place)
+    const policyIndex = policies.findIndex(
+      (policy, index) => index >= from && isDeepStrictEqual(policy, each.answer.policy),
+    )
+    assert.notEqual(policyIndex, -1, 'a write is judged by a policy that was in force')
+    reached.set(epk, policyIndex)
+    policyIndexes.set(each, policyIndex)
   }
-  // Behind every write that was judged by the policy before, and before every one that was judged by the new
-  // one.
-  for (const [index, change] of changes.entries()) places.set(change, index + 0.5)
+  // After every write that the old policy judged, and before every write that the new one judged.
+  for (const [index, change] of changes.entries()) policyIndexes.set(change, index + 0.5)
   return [...happened].sort(
     (a, b) =>
       momentOf(a) - momentOf(b) ||
-      places.get(a)! - places.get(b)! ||
+      policyIndexes.get(a)! - policyIndexes.get(b)! ||
       ('answer' in a && 'answer' in b ? byVersion(a, b) : 0),
   )
 }
 
-/** A write that was refused found the version that the last one before it gave. */
+/** A refused write found the version that the last write before it made. */
 function byVersion({ answer: a }: Written, { answer: b }: Written): number {
   return a.moment - b.moment || a.version - b.version || Number(isRefused(a)) - Number(isRefused(b))
 }

@@ -1,4 +1,4 @@
-/** Transactions in the simulation: several writes of which all happen or none, over one bucket or several. */
+/** Transactions in the simulation: several writes, all or none, over one bucket or several. */
 
 import assert from 'node:assert/strict'
 import type { StoredItem } from '../../src/store/item.ts'

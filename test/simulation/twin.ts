@@ -1,10 +1,10 @@
 /**
- * The twin: an embedded store in memory that is told everything the store under test has done, and is never
- * swept.
+ * The twin: an embedded store in memory that repeats everything that the store under test has done, and is
+ * never swept.
  *
- * It happens there at the same moments and in the same order, so the answers must be alike. Only numbers may
- * differ: another kind of store numbers incarnations and versions in its own way, and the twin keeps the
- * dictionary of both.
+ * It repeats everything at the same moments and in the same order, so the answers must be equal. Only numbers
+ * may differ: another kind of store numbers incarnations and versions in its own way, and the twin translates
+ * them.
  */
 
 import assert from 'node:assert/strict'
@@ -30,12 +30,12 @@ export class Twin {
     this.#isAlike = isAlike
   }
 
-  /** The container was made anew: what its items were called means nothing any more. */
+  /** The container was created again, so the known numbers mean nothing any more. */
   forget(): void {
     this.#theirs = new Map()
   }
 
-  /** Learns what the twin calls an item that both have just written. */
+  /** Learns the twin's numbers of an item that both have just written. */
   learn(ours: Numbered | undefined, theirs: Numbered | undefined): void {
     assert.equal(ours === undefined, theirs === undefined)
     if (ours === undefined || theirs === undefined) return
@@ -56,7 +56,7 @@ export class Twin {
     return ifVersion === undefined ? write : { ...write, ifVersion: this.#numberOf(ifVersion) }
   }
 
-  /** An item of the store under test, as the twin has it. */
+  /** An item of the store under test with the twin's numbers. */
   asTheirs<T extends Numbered & Pick<StoredItem, 'body' | 'ts'>>(item: T): T {
     const sequence = this.#numberOf(item.sequence)
     const version = this.#numberOf(item.version)
@@ -64,7 +64,7 @@ export class Twin {
     return { ...item, sequence, version, body: JSON.stringify({ content, stamps: [sequence, version, item.ts] }) }
   }
 
-  /** Two answers to one question, but for the numbers in them. */
+  /** Compares two answers to one call, except for the numbers in them. */
   compare<T extends Answer & { items?: readonly StoredItem[]; item?: StoredItem | undefined }>(
     ours: T,
     theirs: T,
@@ -79,7 +79,7 @@ export class Twin {
     )
   }
 
-  /** What nobody has written names nothing there either. */
+  /** An unknown number names nothing in the twin either. */
   #numberOf(ours: number): number {
     return this.#theirs.get(ours) ?? -1
   }

@@ -1,11 +1,10 @@
 /**
- * One simulated life: the store under test, its twin that is never swept, and the model, asked the same
- * things.
+ * One simulated history: the store under test, its twin that is never swept, and the model, with the same
+ * operations.
  *
- * All three are compared at every answer. The twin is never closed either, so that sweeping, closing,
- * crashing and reopening are shown to change nothing that a client can see. The store under test lives by a
- * SystemClock over a wall and a monotonic source that the simulation turns; twin and model live by the
- * moments of its answers.
+ * All three are compared at every answer. The twin is never closed either. So sweeping, closing, crashing and
+ * reopening are shown to change nothing that a client can see. The store under test uses a SystemClock with a
+ * wall and a monotonic source that the simulation moves; twin and model use the moments of its answers.
  */
 
 import assert from 'node:assert/strict'
@@ -48,9 +47,7 @@ export const ranges: readonly ScanRange[] = [
 interface Cursor {
   readonly range: ScanRange
   readonly resume: ItemKey | undefined
-  /**
-   * The last item the client was given. The model goes on from here, whatever the store names as its place.
-   */
+  /** The last item that the client received. The model continues here, whatever position the store names. */
   readonly lastItem: ItemKey | undefined
 }
 
@@ -61,27 +58,28 @@ type Asked =
 
 export class World implements AsyncDisposable {
   readonly subject: Subject
-  /** What happened, for a check that the simulation is not idle. */
+  /** What happened, to check that the simulation is not idle. */
   readonly met: Set<string>
   readonly #source = { wallMs: 1_000_000_000_000, elapsedMs: 0 }
   #clock!: Clock
   #cursors: (Cursor | undefined)[] = []
-  /** Versions each key had, oldest first. */
+  /** Versions that each key had, oldest first. */
   #versions = new Map<string, number[]>()
   #incarnations = new Set<number>()
   /**
-   * The version of the last write that changed something; of each effective partition key where they count
-   * apart.
+   * The version of the last write that changed something, for the container or for each effective partition
+   * key.
    */
   #newest = new Map<string, number>()
-  /** The latest moment that an answer has named. */
+  /** The latest moment in any answer. */
   #latest = toEpochSeconds(0)
   store!: Store
   readonly twin: Twin
-  /** The container as it is now. */
+  /** The current container record. */
   container!: ContainerRecord
   /**
-   * The container as it was when it was made: who holds an old record must be answered by the present policy.
+   * The record from when the container was created. A caller with an old record must be judged by the current
+   * policy.
    */
   handle!: ContainerRecord
   model = new Model(null)
@@ -147,7 +145,7 @@ export class World implements AsyncDisposable {
     assert.deepEqual(bodies(answer.items), bodies(this.model.page(everything, page, moment)))
   }
 
-  /** `wallMs`: what the wall showed at the earliest time at which it can have happened. */
+  /** `wallMs`: the wall clock at the earliest possible time of the operation. */
   observe(moment: EpochSeconds, wallMs = this.#source.wallMs): EpochSeconds {
     assert.ok(moment >= this.#latest, `the moment ${moment} is before ${this.#latest}`)
     assert.ok(moment >= Math.floor(wallMs / 1000), 'a wall clock that is ahead is followed')
@@ -172,8 +170,8 @@ export class World implements AsyncDisposable {
 
   async #together({ steps, advanceMs, isLost }: Extract<Operation, { op: 'together' }>): Promise<void> {
     const asked: Asked[] = []
-    // Within the turn a read sees nothing of the writes that were asked for before it. Over several turns
-    // nobody knows.
+    // Within a turn a read does not see writes that were sent before it. Over several turns the order is
+    // unknown.
     const isRead = ({ op }: Step) => op === 'read'
     const ordered = this.subject.isOneCommit ? steps : [...steps].sort((a, b) => Number(isRead(b)) - Number(isRead(a)))
     for (const step of ordered) {
@@ -187,10 +185,7 @@ export class World implements AsyncDisposable {
     await this.#settle(asked, this.subject.isOneCommit ? this.#source.wallMs : wallMs)
   }
 
-  /**
-   * The last work of the turn fails in a way that nobody foresaw, and its commit with it: nothing has
-   * happened then.
-   */
+  /** The last operation of the turn fails unexpectedly, and its commit with it: nothing has changed then. */
   async #lose(asked: readonly Asked[]): Promise<void> {
     const before = await this.store.findContainer('d', 'c')
     const broken = [...changeIndexesInVain(this), this.store.updateContainer(this.handle, breaking)]
@@ -200,7 +195,7 @@ export class World implements AsyncDisposable {
     this.meet('a lost commit')
   }
 
-  /** Where commits are apart, what fails in a way that nobody foresaw takes nothing else with it. */
+  /** If commits are separate, an unexpected failure affects nothing else. */
   async #failAlone(): Promise<void> {
     await assert.rejects(this.store.updateContainer(this.handle, breaking), { name: 'InvariantError' })
     this.meet('a lost commit')
@@ -215,9 +210,7 @@ export class World implements AsyncDisposable {
     return { write, answer: this.store.write(this.handle, write) }
   }
 
-  /**
-   * Waits for what was asked for together; the twin and the model follow in the order in which it happened.
-   */
+  /** Waits for operations that were sent together; the twin and the model follow in their actual order. */
   async #settle(asked: readonly Asked[], wallMs = this.#source.wallMs): Promise<void> {
     await Promise.all(asked.map(promiseOf))
     const happened: Happened[] = []
@@ -260,7 +253,7 @@ export class World implements AsyncDisposable {
     return { kind, key, ifVersion, ttl, draft: draftOf(padded) }
   }
 
-  /** What came of a write, against what the model expects; then the model follows. */
+  /** Compares the result of a write with what the model expects; then the model follows. */
   check(write: ItemWrite, answer: WriteAnswer): void {
     const { outcome, item, moment } = answer
     const name = nameOf(write.key)
@@ -293,17 +286,14 @@ export class World implements AsyncDisposable {
     assert.deepEqual(bodies(answer.items), bodies(expected))
     const lastItem = expected.at(-1)?.key ?? cursor.lastItem
     this.#cursors[n] = answer.last && { range: cursor.range, resume: answer.last, lastItem }
-    // Whoever is told that there is no more must have seen all.
+    // A client that is told there is no more must have seen everything.
     if (answer.last === undefined) {
       const rest = this.model.page({ ...cursor.range, after: lastItem }, size, moment)
       assert.deepEqual(bodies(rest), [])
     }
   }
 
-  /**
-   * A crash loses what was under way, or does not, but never a part of what was acknowledged. Closing ends
-   * what is under way.
-   */
+  /** A crash may or may not lose unfinished writes, but never an acknowledged one. Closing finishes them. */
   async #reopen({ isCrash, wallByMs, underWay }: Extract<Operation, { op: 'reopen' }>): Promise<void> {
     const asked = underWay.map(step => this.#ask(step))
     if (isCrash) {
@@ -354,7 +344,7 @@ export class World implements AsyncDisposable {
     this.#newest = new Map()
   }
 
-  /** An item was written; `sequence`: of the one that it replaced. */
+  /** An item was written; `sequence` is that of the item it replaced. */
   know(key: ItemKey, item: StoredItem, sequence: number | undefined): void {
     const name = nameOf(key)
     this.#versions.set(name, [...(this.#versions.get(name) ?? []), item.version])
@@ -364,7 +354,7 @@ export class World implements AsyncDisposable {
     this.#incarnations.add(item.sequence)
   }
 
-  /** Something was written with these keys that does not tell all its versions. */
+  /** Writes with these keys happened whose versions are not all known. */
   async relearnNewest(written: readonly ItemKey[]): Promise<void> {
     for (const key of written) {
       const { version } = await this.store.read(this.handle, key)
@@ -381,7 +371,10 @@ export class World implements AsyncDisposable {
     return this.subject.isOneCommit ? '' : epk
   }
 
-  /** An item of the model, which knows it from the store under test, as one of the two stores has it. */
+  /**
+   * An item of the model as one of the two stores has it. The model knows the numbers of the store under
+   * test.
+   */
   asIn(store: Store, item: ModelItem): ModelItem {
     return store === this.twin.store ? this.twin.asTheirs(item) : item
   }
@@ -392,8 +385,8 @@ export class World implements AsyncDisposable {
 }
 
 /**
- * An index takes longer to build where the dead are still there, so that one store may have it ready before
- * the other.
+ * An index takes longer to build while dead items are present, so one store may have it ready before the
+ * other.
  */
 function withoutIndexes({ indexes: _, ...rest }: ContainerRecord): Omit<ContainerRecord, 'indexes'> {
   return rest

@@ -18,12 +18,12 @@ export interface AggregateOptions {
 const database = 'test'
 const main = 'main'
 
-/** Bytes of a driver's document; integers that fit are int32, as drivers write them. */
+/** BSON bytes of a driver's document; integers that fit are int32, as drivers write them. */
 export function bytesOf(document: Document): Uint8Array {
   return serialize(document, { ignoreUndefined: false })
 }
 
-/** A document in one notation, in which equal bytes look the same and others do not. */
+/** A document as text: equal for equal bytes, different for different ones. */
 export function shown(bytes: Uint8Array): string {
   return EJSON.stringify(deserialize(bytes, { promoteValues: false, bsonRegExp: true }), { relaxed: false })
 }
@@ -32,7 +32,7 @@ export function bsonValue(value: unknown): Value {
   return BsonDocument.view(bytesOf({ value })).get('value')!
 }
 
-/** Collections by name, with no more of a store than a pipeline can see. */
+/** Collections by name, with only the part of a store that a pipeline sees. */
 export class MemoryCollections implements Collections {
   readonly #byName: Map<string, readonly Uint8Array[]>
 
@@ -52,7 +52,7 @@ export class MemoryCollections implements Collections {
       found = found.toSorted((left, right) => Buffer.compare(sort.keyOf(left), sort.keyOf(right)))
     }
     const end = request.limit === undefined ? undefined : request.skip + request.limit
-    // Several batches, so that stages meet their boundaries.
+    // Several batches, so that stages meet batch boundaries.
     const wanted = found.slice(request.skip, end)
     for (let at = 0; at < wanted.length; at += 2) yield wanted.slice(at, at + 2)
   }

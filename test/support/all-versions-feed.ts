@@ -1,6 +1,4 @@
-/**
- * Reads the change feed of all versions and deletes as the SDK does, and says what it tells in a few words.
- */
+/** Reads the change feed of all versions and deletes with the SDK, and prints each change in a few words. */
 
 import {
   ChangeFeedMode,
@@ -25,7 +23,7 @@ export interface Change {
   }
 }
 
-/** What a container needs to have such a feed. */
+/** The policy that a container needs for such a feed. */
 export const changeFeedPolicy = new ChangeFeedPolicy(ChangeFeedRetentionTimeSpan.fromMinutes(5))
 
 export function allVersions(
@@ -40,7 +38,7 @@ export function allVersions(
   })
 }
 
-/** `create one 1`, `delete one`, `expire one`: what a change says. */
+/** Changes as text: `create one 1`, `delete one`, `expire one`. */
 export function told(changes: readonly Change[]): string[] {
   return changes.map(({ current, metadata }) => {
     const { operationType, id, timeToLiveExpired } = metadata

@@ -1,7 +1,6 @@
 /**
- * A client that writes to one item, alone, and knows at every time what it must be: any answer that does not
- * fit is a violation. When it does not hear what came of a write it finds out, and goes on from what it
- * finds.
+ * A client that alone writes to one item and always knows what the item must be. An answer that does not fit
+ * is a violation. If a write gets no answer, the client reads the item and continues from there.
  */
 
 import assert from 'node:assert/strict'
@@ -21,9 +20,9 @@ export class CarefulWriter {
   readonly #key: ItemKey
   #known: StoredItem | undefined
   #writes = 0
-  /** Writes that took effect, heard of or not. */
+  /** Writes that took effect, whether answered or not. */
   effects = 0
-  /** Answers that did not come. */
+  /** Writes without an answer. */
   unheard = 0
   longestMs = 0
 
@@ -86,10 +85,12 @@ export class CarefulWriter {
     this.#known = steps[0]!.item
   }
 
-  /** Whether the last write happened: the item is as before, or as that write would have left it. */
+  /**
+   * Finds out whether the last write happened: the item is as before, or as that write would have left it.
+   */
   async #findOut(n: number): Promise<void> {
     const before = this.#known
-    // A write that is refused stands in line behind whatever is still under way in its bucket.
+    // A refused write waits behind all unfinished writes of its bucket.
     await untilHeard(() => this.#store.write(this.#container, { kind: 'delete', key: this.#key, ifVersion: -1 }))
     const { item } = await untilHeard(async () => this.#store.read(this.#container, this.#key))
     if (item?.version === before?.version) return
@@ -100,7 +101,7 @@ export class CarefulWriter {
   }
 }
 
-/** Asks again and again; only to be used for questions. */
+/** Repeats a call until it is answered. Only for calls that change nothing. */
 export async function untilHeard<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** Databases for tests: in one PostgreSQL, or the same on every node of a Citus cluster. */
+/** Databases for tests: in one PostgreSQL, or on every node of a Citus cluster. */
 
 import { Client } from 'pg'
 
@@ -8,7 +8,7 @@ export interface Node {
   readonly isCoordinator: boolean
 }
 
-/** Triggers are how tests make something slow or fail inside; Citus wants to be told that they may. */
+/** Tests use triggers to make something slow or fail; Citus must be told to allow them. */
 const options = '-c citus.enable_unsafe_triggers=on'
 
 export async function query(url: string, text: string, values: unknown[] = []): Promise<unknown[]> {
@@ -21,7 +21,7 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   }
 }
 
-/** The nodes that the database of this address knows, workers first; none where there is no Citus. */
+/** The nodes that the database at this address knows, workers first; none without Citus. */
 export async function nodesOf(url: string): Promise<Node[]> {
   const installed = await query(url, `SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
   if (installed.length === 0) return []
@@ -30,7 +30,7 @@ export async function nodesOf(url: string): Promise<Node[]> {
   return (await query(url, text)) as Node[]
 }
 
-/** Makes a database; on a cluster it is on every node, and so many workers hold data. */
+/** Creates a database. On a cluster it is on every node, and at most `workersMax` workers hold data. */
 export async function createDatabase(maintenance: string, name: string, workersMax = 64): Promise<string> {
   const url = named(maintenance, name)
   const nodes = await nodesOf(maintenance)
@@ -58,13 +58,13 @@ export async function addWorker(url: string, { host, port }: Node): Promise<void
 export async function dropDatabase(maintenance: string, name: string): Promise<void> {
   const nodes = await nodesOf(maintenance)
   if (nodes.length === 0) await query(maintenance, `DROP DATABASE ${name} WITH (FORCE)`)
-  // The coordinator first, or what it does by itself would find workers gone.
+  // The coordinator first; otherwise its background work would miss the workers.
   for (const node of nodes.toReversed()) {
     await query(on(node, maintenance), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
 }
 
-/** The names of databases that begin so. */
+/** The names of databases with this prefix. */
 export async function databasesNamed(maintenance: string, beginning: string): Promise<string[]> {
   const text = `SELECT datname FROM pg_database WHERE datname LIKE $1 || '%'`
   return ((await query(maintenance, text, [beginning])) as { datname: string }[]).map(({ datname }) => datname)

@@ -1,4 +1,4 @@
-/** Reads a change feed until nothing is new. */
+/** Reads a change feed until there is nothing new. */
 
 import assert from 'node:assert/strict'
 import type { ChangeFeedPullModelIterator } from '@azure/cosmos'

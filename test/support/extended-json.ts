@@ -1,5 +1,5 @@
 /**
- * Canonical extended JSON as BSON values.
+ * Reads canonical extended JSON as BSON values.
  *
  * The official package reads `{ "$regex": … }` as a regular expression, where a filter means its operator.
  * Whole numbers are int32 or int64, others double. JSON itself moves names that look like numbers to the

@@ -1,13 +1,12 @@
 /**
- * Stands between a store and PostgreSQL and troubles the connections at random: delays, cuts and resets, of
- * what is on its way there and of what comes back. What happens is decided by a seed; when it happens, by
- * what passes.
+ * A proxy between a store and PostgreSQL that disturbs connections at random: delays, cuts and resets, in
+ * both directions. A seed decides what happens; the traffic decides when.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Trouble {
-  /** How likely each is for something that passes. */
+  /** The probability of each for a chunk that passes. */
   readonly delay: number
   readonly cut: number
   readonly reset: number
@@ -16,17 +15,17 @@ export interface Trouble {
 
 export interface FaultyProxy extends AsyncDisposable {
   readonly url: string
-  /** How many connections were broken. */
+  /** Connections that were broken. */
   readonly broken: number
   trouble(now: Trouble | undefined): void
   /**
-   * Lets nothing through in either direction while it is true, and breaks nothing: as a network does that
-   * lost the way.
+   * While true, nothing passes in either direction and nothing breaks, like a network that has lost its
+   * route.
    */
   stall(isStalled: boolean): void
   /**
-   * Ends the stall, but not for what it holds: that arrives when it is asked for, also from clients that have
-   * gone.
+   * Ends the stall, except for the chunks that it holds. They arrive when the returned function is called,
+   * even if their clients have gone.
    */
   strand(): () => Promise<void>
 }
@@ -34,7 +33,7 @@ export interface FaultyProxy extends AsyncDisposable {
 export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy> {
   const { hostname, port } = new URL(to)
   const sockets = new Set<Socket>()
-  /** Connections to the server whose client has gone, until all is delivered. */
+  /** Connections to the server whose client has gone, until everything is delivered. */
   const orphans = new Set<Promise<unknown>>()
   const random = randomNumbers(seed)
   let present: Trouble | undefined
@@ -65,7 +64,7 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
       [client, server],
       [server, client],
     ] as const) {
-      // What was delayed holds up what comes behind it.
+      // A delayed chunk holds up the chunks after it.
       let passing = Promise.resolve()
       if (from === client) client.on('close', () => abandon(passing))
       from.on('data', chunk => {
@@ -78,7 +77,7 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
           const { delay, cut, reset, delayMsMax } = present
           if (random() < delay) await new Promise(resolve => setTimeout(resolve, random() * delayMsMax))
           const isBroken = random() < cut + reset
-          // Half of what is broken off was still delivered.
+          // Half of the interrupted chunks are still delivered.
           if (!isBroken || random() < 0.5) into.write(chunk)
           if (isBroken) breakOff(random() < reset / (cut + reset))
         })
@@ -122,7 +121,7 @@ export async function faultyProxy(to: string, seed: number): Promise<FaultyProxy
   }
 }
 
-/** The same numbers from 0 to 1 for the same seed (mulberry32). */
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,8 +1,9 @@
 /**
- * Many writers and readers of one feed of changes: what a reader missed, got twice or got in the wrong order.
+ * Runs many writers and readers of one change feed, and finds changes that a reader missed, got twice or got
+ * in the wrong order.
  *
- * Each key has one writer, which counts its versions; so what readers must have seen in the end is known, and
- * an older version after a newer one is a violation wherever it comes from.
+ * Each key has one writer, which counts its versions. So it is known what readers must have seen in the end,
+ * and an older version after a newer one is always a violation.
  */
 
 export interface Change {
@@ -11,7 +12,7 @@ export interface Change {
 }
 
 export interface Feed {
-  /** Writes the version, or does not: true when it is there. */
+  /** Tries to write the version; true if it was written. */
   write(change: Change): Promise<boolean>
   read(after: string): Promise<{ changes: readonly Change[]; position: string; isEnd: boolean }>
 }
@@ -29,7 +30,7 @@ export interface Crowd {
   readonly writes: number
   readonly readers: number
   readonly start: string
-  /** Until then everybody goes on. */
+  /** Writers and readers continue until this returns true. */
   readonly isEnough?: () => boolean
 }
 
@@ -41,7 +42,7 @@ export async function checkFeed(
   let isOver = false
   const writing = Array.from({ length: writers }, async (_, writer) => {
     for (let n = 1; n <= writes || !isEnough(); n++) {
-      // Half of the writes go to a few keys that change again and again.
+      // Half of the writes go to a few keys that change often.
       const key = n % 2 === 0 ? `hot ${writer}` : `new ${writer} ${n}`
       if (await feed.write({ key, n })) latest.set(key, n)
     }

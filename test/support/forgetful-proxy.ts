@@ -1,6 +1,6 @@
 /**
- * Stands between a store and PostgreSQL and breaks connections where it hurts most: when a write was done and
- * not heard of.
+ * A proxy between a store and PostgreSQL that breaks connections at the worst point: after a commit, before
+ * its answer.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -8,9 +8,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export interface ForgetfulProxy extends AsyncDisposable {
   readonly url: string
   readonly forgotten: number
-  /** Lets the next write through, and cuts the connection when the server has committed it. */
+  /** Lets the next write pass, and cuts the connection after the server has committed it. */
   forgetNextWrite(): void
-  /** Cuts all connections and lets no new one through, until told otherwise. */
+  /** Cuts all connections and accepts no new ones while true. */
   refuse(isRefusing: boolean): void
 }
 

@@ -1,6 +1,5 @@
 /**
- * A host for scripts over a list of documents: what the tests of the sandbox need, without transactions or
- * partition keys.
+ * A script host over a list of documents, for tests of the sandbox; without transactions and partition keys.
  */
 
 import type { DocumentReference, HostAnswer, HostCall, ScriptHost } from '../../src/scripts/host.ts'

@@ -1,7 +1,7 @@
 /**
- * The cases of finding: every `.json` file in `test/languages/mql` has a few documents and what filters,
- * orders and projections find among them, in extended JSON. They say nothing of how they are run, so that a
- * driver can run them as well.
+ * The test cases of find: every `.json` file in `test/languages/mql` has a few documents, and the results of
+ * filters, sorts and projections over them, in extended JSON. The cases do not depend on how they are run, so
+ * a driver can run them as well.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -10,17 +10,17 @@ import { encodeDocument } from '../../src/document/bson/writer.ts'
 import { documentOf } from './extended-json.ts'
 
 export interface FindCase {
-  /** The case itself, short enough to be a name. */
+  /** The case itself as a short text. */
   readonly name: string
   readonly filter: BsonDocument
   readonly sort: BsonDocument | undefined
   readonly projection: BsonDocument | undefined
   readonly skip: number | undefined
   readonly limit: number | undefined
-  /** The `_id`s of what is found; in this order if there is one. */
+  /** The `_id`s of the documents found; in this order if there is a sort. */
   readonly finds: readonly number[] | undefined
   readonly isOrdered: boolean
-  /** What is shown of it, to the last byte. */
+  /** The resulting documents, to the last byte. */
   readonly gives: readonly Uint8Array[] | undefined
   readonly error: { readonly code: number; readonly message?: string } | undefined
 }

@@ -1,9 +1,8 @@
 /**
- * A PostgreSQL for tests: one that the test starts itself and throws away, or the one that
- * MAYFLY_TEST_POSTGRES names. That may be the coordinator of a Citus cluster, by the address of a database
- * that knows the workers.
+ * A PostgreSQL for tests: one that the test starts and throws away, or the one that MAYFLY_TEST_POSTGRES
+ * names. That may be the coordinator of a Citus cluster, by the address of a database that knows the workers.
  *
- * It does not wait for the disk: these tests kill processes, not machines.
+ * It does not wait for the disk (no fsync): these tests kill processes, not machines.
  */
 
 import type { ChildProcess } from 'node:child_process'
@@ -20,23 +19,23 @@ import type { Store } from '../../src/store/port.ts'
 import { createDatabase, dropDatabase, query } from './databases.ts'
 
 export interface TestServer extends AsyncDisposable {
-  /** Of a database in which others can be made. */
+  /** The address of a database from which others can be created. */
   readonly url: string
-  /** Makes an empty database and gives its address. */
+  /** Creates an empty database and returns its address. */
   createDatabase(): Promise<string>
   dropDatabase(url: string): Promise<void>
-  /** Runs one statement, beside what is tested. */
+  /** Runs one statement, beside the tested store. */
   query(url: string, text: string): Promise<unknown[]>
-  /** Kills the server in the middle of everything and starts it again; undefined when it is not ours. */
+  /** Kills the server and starts it again; undefined if the test did not start it. */
   readonly crash: (() => Promise<void>) | undefined
 }
 
-/** `isDurable`: it does wait for the disk, for who measures it. */
+/** `isDurable`: wait for the disk, for measurements. */
 export async function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
   const given = process.env.MAYFLY_TEST_POSTGRES
   if (given !== undefined && given !== '') return testServer(given, { stop: async () => {}, crash: undefined })
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-postgres-'))
-  // The server runs as another user when the tests run as root.
+  // The server runs as another user if the tests run as root.
   await chmod(directory, 0o755)
   const port = await freePort()
   const postgres = new EmbeddedPostgres({
@@ -52,7 +51,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestSer
       fsync: isDurable ? 'on' : 'off',
       unix_socket_directories: '',
       shared_buffers: isDurable ? '256MB' : '64MB',
-      // Dozens of servers in one process, when suites run together.
+      // One process runs dozens of servers when suites run together.
       max_connections: '500',
     }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
@@ -70,7 +69,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestSer
       const ended = once(own.process, 'exit')
       own.process.kill('SIGKILL')
       await ended
-      // Its children notice within moments that they are orphans; before that it will not start.
+      // Its children end soon after it; before that it cannot start again.
       for (let tries = 1; ; tries++) {
         try {
           return await postgres.start()
@@ -87,7 +86,7 @@ function testServer(
   maintenance: string,
   { stop, crash }: { stop: () => Promise<void>; crash: (() => Promise<void>) | undefined },
 ): TestServer {
-  // Making a database takes half a second, emptying one a tenth of it.
+  // Creating a database takes half a second, emptying one a tenth of that.
   const used: string[] = []
   const names: string[] = []
   return {
@@ -112,7 +111,7 @@ function testServer(
   }
 }
 
-/** A store in the database, whose clock begins no earlier than the database's. */
+/** A store in the database, whose clock starts no earlier than the database's. */
 export async function openGateway(url: string, clock: ManualClock): Promise<Store> {
   const startAt = (highWaterMark: number) => {
     clock.set(Math.max(highWaterMark, clock.now()))

@@ -1,5 +1,5 @@
 /**
- * A strict reader of the Prometheus text format, after its specification: anything unexpected is an error.
+ * A strict parser of the Prometheus text format, after its specification: anything unexpected is an error.
  */
 
 import assert from 'node:assert/strict'

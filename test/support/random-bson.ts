@@ -1,7 +1,4 @@
-/**
- * Random BSON values of every type, weighted towards the corners where comparisons go wrong; the same ones in
- * every run.
- */
+/** Random BSON values of every type, with many edge cases of comparison; the same ones in every run. */
 
 import { finite } from '../../src/document/bson/decimal128.ts'
 import { decimal128 } from '../../src/document/bson/number.ts'

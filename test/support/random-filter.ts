@@ -1,4 +1,4 @@
-/** Random filters, and documents that they have something to say about. */
+/** Random filters, and documents that they may match. */
 
 import { bsonType } from '../../src/document/bson/types.ts'
 import { BsonArray, BsonDocument, bool, type Field, int32, type Value } from '../../src/document/bson/value.ts'
@@ -16,8 +16,8 @@ export class RandomFilter {
   }
 
   /**
-   * Half of them of any shape, half with arrays of documents and of arrays, which random values are too
-   * rarely.
+   * Half of them have any shape, half have arrays of documents and of arrays, which random values rarely
+   * have.
    */
   documents(count: number): BsonDocument[] {
     const source = this.#source
@@ -35,7 +35,7 @@ export class RandomFilter {
     })
   }
 
-  /** Regular expressions and undefined mean something else in a filter. */
+  /** A value for a comparison. Regular expressions and undefined have another meaning in a filter. */
   operand(): Value {
     for (;;) {
       const value = this.#source.value(2)

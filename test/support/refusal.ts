@@ -1,4 +1,4 @@
-/** A container with something in it, and the certainty that a refused request changed nothing there. */
+/** A container with an item, and a check that a refused request changed nothing there. */
 
 import assert from 'node:assert/strict'
 import type { Container, ContainerRequest } from '@azure/cosmos'
@@ -21,7 +21,7 @@ export class Witness {
     this.container = container
   }
 
-  /** The item `one` in partition `a`, of a container with a default TTL. */
+  /** The item `one` in partition `a`, in a container with a default TTL. */
   static async make(server: TestServer, definition: Partial<ContainerRequest> = {}): Promise<Witness> {
     const container = await server.newContainer({ defaultTtl: 1000, ...definition })
     const answer = await server.send({
@@ -34,7 +34,7 @@ export class Witness {
     return new Witness(server, container)
   }
 
-  /** Also shows that the server still answers: a refusal must not be its last word. */
+  /** The state as text. It also shows that the server still answers after a refusal. */
   async state(): Promise<string> {
     const feed = await this.#server.send({ path: pathOf(this.container, 'docs') })
     const definition = await this.#server.send({ path: pathOf(this.container) })

@@ -1,7 +1,4 @@
-/**
- * The mayfly command as a process of its own, with an environment that holds nothing but what the test puts
- * there.
- */
+/** Runs the mayfly command as a process, with only the environment variables that the test sets. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,10 +7,10 @@ import { temporaryDirectory } from './start-server.ts'
 
 export const command = fileURLToPath(new URL('../../bin/mayfly.js', import.meta.url))
 
-/** More than any command needs, and less than a run that hangs would cost. */
+/** More than any command needs, and short enough for a run that hangs. */
 const limitMs = 20_000
 
-/** Compiled sources, kept from one start to the next: a test file starts the command dozens of times. */
+/** Compiled sources, shared by all starts: a test file starts the command dozens of times. */
 const compileCache = temporaryDirectory()
 
 type Variables = Readonly<Record<string, string>>
@@ -40,7 +37,7 @@ export interface Ended {
 export interface Running {
   readonly process: ChildProcess
   readonly ended: Promise<Ended>
-  /** Waits until standard output matches; a process that ends before fails the test. */
+  /** Waits until standard output matches; fails if the process ends before. */
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs test files in processes of their own, with the store that the environment names, and sums up what came
- * of it.
+ * Runs test files in separate processes, with the store that the environment names, and summarizes the
+ * results.
  */
 
 import { spawn } from 'node:child_process'
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..')
 
 export interface Outcome {
   readonly passed: number
-  /** What did not pass, as it was reported. */
+  /** The report of tests that did not pass. */
   readonly failed: string
   readonly code: number | null
 }

@@ -1,4 +1,4 @@
-/** Assertions about errors in the service's shape, and about failures of the SDK. */
+/** Assertions about errors in the service's format, and about failures of the SDK. */
 
 import assert from 'node:assert/strict'
 import type { RawAnswer } from './signed-request.ts'
@@ -18,7 +18,7 @@ const codes: Readonly<Record<number, string>> = {
 const guid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const messageShape = new RegExp(`^Message: (\\{"Errors":\\[.*\\]\\})\\r\\nActivityId: (${guid}), `, 's')
 
-/** The text within the service's wrapping; everything around it is checked. */
+/** The text inside the service's wrapping; checks everything around it. */
 export function assertServiceError(answer: RawAnswer, status: number, substatus?: number): string {
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.headers['content-type'], 'application/json')
@@ -33,7 +33,7 @@ export function assertServiceError(answer: RawAnswer, status: number, substatus?
   return texts[0]
 }
 
-/** The code with which a call of the SDK fails; it must fail. */
+/** The code with which a call of the SDK fails. The call must fail. */
 export async function failureOf(promise: Promise<unknown>): Promise<number> {
   try {
     await promise

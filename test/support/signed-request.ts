@@ -1,4 +1,4 @@
-/** One request written by hand: every byte and header chosen by the test, signed as the protocol asks. */
+/** One raw request: the test chooses every byte and header; it is signed as the protocol requires. */
 
 import { createHmac } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
@@ -10,11 +10,11 @@ export interface Account {
 
 export interface RawRequest {
   readonly method?: string
-  /** Encoded, as it goes on the wire; the signature is made over the decoded form. */
+  /** Encoded, as on the wire; the signature covers the decoded form. */
   readonly path: string
-  /** A value of undefined leaves out a header that would be sent otherwise. */
+  /** A value of undefined removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>
-  /** Text and bytes are sent as they are, anything else as its JSON. */
+  /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown
   readonly key?: string
   readonly date?: string
@@ -63,7 +63,7 @@ export async function send(account: Account, options: RawRequest): Promise<RawAn
   return exchange(account.endpoint, { method, path, headers, payload })
 }
 
-/** A request of the admin API, or any other that carries no signature. */
+/** A request of the admin API, or any other without a signature. */
 export async function call(
   endpoint: string,
   method: string,

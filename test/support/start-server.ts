@@ -1,6 +1,4 @@
-/**
- * A server for a test file: in this process, on a free port, with a clock turned by hand; and clients for it.
- */
+/** A server for a test file: in this process, on a free port, with a manual clock; and clients for it. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,12 +13,12 @@ import { testStore } from './test-store.ts'
 export interface TestServer {
   readonly db: Mayfly
   readonly client: CosmosClient
-  /** A signed request by hand. */
+  /** Sends a raw signed request. */
   send(request: RawRequest): Promise<RawAnswer>
   admin(method: string, path: string, body?: unknown): Promise<RawAnswer>
-  /** A database of its own for each caller. */
+  /** Creates a new database for each call. */
   newDatabase(): Promise<Database>
-  /** A container `items`, partition key `/pk`, in a database of its own. */
+  /** Creates a container `items` with partition key `/pk`, in a new database. */
   newContainer(definition?: Partial<ContainerRequest>): Promise<Container>
 }
 
@@ -48,20 +46,21 @@ export function testServer(db: Mayfly): TestServer {
   }
 }
 
-/** Failures must show, so nothing is retried unless a test asks for it. */
+/** Without retries by default, so that failures are seen. */
 export function newClient({ endpoint, key }: { endpoint: string; key: string }): CosmosClient {
   const connectionPolicy = { retryOptions: { maxRetryAttemptCount: 0, fixedRetryIntervalInMilliseconds: 0 } }
   return new CosmosClient({ endpoint, key, connectionPolicy: connectionPolicy as never })
 }
 
-/** The path of a container, or of something in it, as a signed request by hand needs it. */
+/** The path of a container, or of something in it, for a raw request. */
 export function pathOf(container: Container, ...rest: string[]): string {
   const names = ['dbs', container.database.id, 'colls', container.id, ...rest]
   return `/${names.map(encodeURIComponent).join('/')}`
 }
 
 /**
- * Every item of a container through the feed, page by page, by hand: the SDK has no call for it but a query.
+ * All items of a container through the feed, page by page, with raw requests: the SDK has no call for it
+ * except a query.
  */
 export async function readFeed(
   server: TestServer,
@@ -87,7 +86,7 @@ export function idsOf(items: readonly { id?: string }[]): string[] {
   return items.map(({ id }) => id!).sort()
 }
 
-/** A directory that goes away with the test file. */
+/** A directory that is removed with the test file. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'mayfly-test-'))
   after(() => rmSync(directory, { recursive: true, force: true }))

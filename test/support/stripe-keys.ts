@@ -6,7 +6,7 @@ import { keyOf } from '../contract/store-contract.ts'
 
 export const bucketIn = ({ epk }: ItemKey) => Number.parseInt(epk.slice(0, 2), 16)
 
-/** Of the stripe of `keyOf('a')`. */
+/** Keys of the stripe of `keyOf('a')`. */
 export function keysOfStripe(count: number): ItemKey[] {
   const first = firstOfStripe(bucketIn(keyOf('a')))
   const keys = new Map<number, ItemKey>()

@@ -1,7 +1,7 @@
 /**
- * Where the servers of tests keep their data: in memory, or each in a database of its own in the PostgreSQL
- * that MAYFLY_TEST_STORE names. `conformance/over-postgres.test.ts` and `over-citus.test.ts` set it and run
- * the suites of clients again.
+ * Where the servers of tests keep their data: in memory, or each in its own database in the PostgreSQL that
+ * MAYFLY_TEST_STORE names. `conformance/over-postgres.test.ts` and `over-citus.test.ts` set it and run the
+ * client suites again.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -9,10 +9,10 @@ import { createDatabase } from './databases.ts'
 
 const maintenance = process.env.MAYFLY_TEST_STORE ?? ''
 
-/** What the names of these databases begin with. */
+/** The prefix of these databases. */
 export const suiteDatabases = 'mayfly_suite_'
 
-/** As the server's status calls it. */
+/** The name in the server's status. */
 export const storeName = maintenance === '' ? 'sqlite (memory)' : 'postgres'
 
 export async function testStore(): Promise<{ store?: string }> {

@@ -50,7 +50,7 @@ function unitsOf(text: string): Uint16Array {
 
 class Searcher {
   readonly #part: Uint16Array
-  /** For each length of a start of the part: the longest proper suffix that is also a prefix. */
+  /** For each prefix of the part: the length of its longest proper suffix that is also a prefix. */
   readonly #borders: Int32Array
 
   constructor(part: Uint16Array) {
