@@ -16,9 +16,7 @@ const scriptErrorCharsMax = 8 * KiB
 
 const opening = '(function __docDbMain() { var fn = '
 
-/**
- * Calling the result returns the script's function. Throws an UncaughtError if the text is not JavaScript.
- */
+/** Calling the result returns the script's function. Throws an UncaughtError on a syntax error. */
 export function compileScript(context: EngineContext, body: string, fileName: string): GuestFunction {
   return context.evaluate(`${opening}${body}\n; return fn; })`, fileName)
 }
@@ -33,9 +31,7 @@ export function compileErrorText({ message, guestStack }: UncaughtError, body: s
   )
 }
 
-/**
- * File name of the sandbox's own code. Its stack frames are hidden: they tell the script's author nothing.
- */
+/** File name of the sandbox's own code. Its stack frames are hidden from the script's author. */
 export const guestFileName = 'mayfly:guest'
 
 export function executionErrorText({ text, stack }: ThrownError): string {
@@ -47,10 +43,7 @@ export function executionErrorText({ text, stack }: ThrownError): string {
   return `Encountered exception while executing function. Exception = ${text}${trace}`.slice(0, scriptErrorCharsMax)
 }
 
-/**
- * Parses the error that guest code reports. It is untrusted input, because scripts can change the guest's
- * tools.
- */
+/** Parses the error that guest code reports. Untrusted, because scripts can change the guest's tools. */
 export function readThrownError(text: string): ThrownError {
   try {
     const { text: message, stack, number } = JSON.parse(text)

@@ -24,10 +24,7 @@ const scriptCallCharsMax = 4 * MiB
 const scriptCallsWaitingMax = 10_000
 const scriptCallsWaitingCharsMax = 16 * MiB
 
-/**
- * Most unanswered calls sent to the server's thread, which receives all waiting messages in one turn of the
- * event loop.
- */
+/** Most calls on their way to the server's thread, which receives all of them in one turn. */
 export const scriptCallsSentMax = 100
 
 /** The log is returned in a header, and clients refuse responses with more than 16 KB of headers. */

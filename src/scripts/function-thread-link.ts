@@ -1,6 +1,5 @@
 /**
- * The query's link to the thread of user-defined functions: it asks, then sleeps until the answer or a
- * timeout.
+ * The query's link to the thread of user-defined functions: asks, then sleeps until the answer or a timeout.
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'

@@ -1,7 +1,4 @@
-/**
- * Parses the calls of a script. They leave the sandbox as text, and scripts can reach the function that sends
- * them.
- */
+/** Parses the calls of a script. They are untrusted text: scripts can reach the function that sends them. */
 
 import { pageItemsDefault, pageItemsMax } from '../base/limits.ts'
 import type { DocumentReference, HostCall } from './host.ts'

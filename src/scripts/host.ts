@@ -60,9 +60,7 @@ export interface HostSuccess {
   readonly options: ResponseOptions
 }
 
-/**
- * A status code of the protocol, and its text as the service sends it: `{"Errors":["Resource Not Found"]}`.
- */
+/** A status of the protocol, and its text as the service sends it: `{"Errors":["Resource Not Found"]}`. */
 export interface HostRefusal {
   readonly number: number
   readonly body: string

@@ -28,10 +28,7 @@ import { KiB, MiB } from '../base/limits.ts'
  */
 const scriptMemoryBytesMax = 64 * MiB
 
-/**
- * Stack limit of a script. The thread's own stack must be far larger, or the engine crashes instead of
- * refusing.
- */
+/** Stack limit of a script. The thread's own stack must be far larger, or recursion crashes the engine. */
 const scriptStackBytesMax = 256 * KiB
 
 declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => never }

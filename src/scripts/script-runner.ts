@@ -56,10 +56,7 @@ export interface TriggerRun extends ScriptRun {
   readonly requestBody: string | undefined
   /** JSON text of the item as it was written; post-triggers only. */
   readonly responseBody?: string | undefined
-  /**
-   * Further response values by name, such as `getResponse().getResourceQuotaCurrentUsage()`; post-triggers
-   * only.
-   */
+  /** More response values by name, such as `getResourceQuotaCurrentUsage`; post-triggers only. */
   readonly responseValues?: Readonly<Record<string, string>>
 }
 
@@ -77,10 +74,7 @@ export class ScriptRunner {
   readonly #waiting: ((link: ScriptThreadLink) => void)[] = []
   #isClosed = false
 
-  /**
-   * Rejects with a ScriptError if the script throws or does not compile, with a CapacityError if it takes too
-   * long.
-   */
+  /** Rejects with a ScriptError if the script throws, with a CapacityError if it takes too long. */
   async runStoredProcedure(run: StoredProcedureRun): Promise<StoredProcedureOutcome> {
     const { response, log } = await this.#run(run, {
       args: run.args,

@@ -1,7 +1,4 @@
-/**
- * Starts a thread for untrusted code: with the stack that the engine needs, and without the process's
- * environment.
- */
+/** Starts a thread for untrusted code, with a large stack and without the process's environment. */
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 

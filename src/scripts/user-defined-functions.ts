@@ -13,9 +13,7 @@ import { itemBytesMax, KiB, nestingDepthMax } from '../base/limits.ts'
 import { FunctionThreadLink } from './function-thread-link.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 
-/**
- * How long a query waits for a function, and again as long if it is at work. Then the thread is terminated.
- */
+/** How long a query waits for a function, and as long again if it is at work, before it ends the thread. */
 const functionKillMsMax = 25
 
 /** The wait grows with the arguments: the engine reads and writes 15 KB of JSON per millisecond. */
@@ -24,9 +22,7 @@ const functionCharsPerMs = 8 * KiB
 /** Time limit for all user-defined functions in one page of a query: the service's five seconds. */
 const functionPageMsMax = 5000
 
-/**
- * Most pages with user-defined functions at the same time. Each has a context of 300 KB in the one thread.
- */
+/** Most pages with user-defined functions at a time. Each has a context of 300 KB in the one thread. */
 export const functionSessionsMax = 64
 
 /** A value of the query language: JSON, or undefined. */
@@ -51,10 +47,7 @@ export class UserDefinedFunctions {
   #sessions = 0
   #lastSession = 0
 
-  /**
-   * Opens a session for one page of a query. It has its own context, in which functions are compiled on first
-   * call.
-   */
+  /** Opens a session for one page of a query. Functions are compiled in its own context on first call. */
   async open(definitions: FunctionDefinitions): Promise<FunctionSession> {
     if (this.#sessions >= functionSessionsMax) {
       throw new CapacityError('throttled', 'Too many queries use user-defined functions at the same time.', 100)
@@ -150,10 +143,7 @@ function readValue(text: string): FunctionValue {
   return JSON.parse(text)[0]
 }
 
-/**
- * Limits nesting, because the query language walks values recursively. The array around the value does not
- * count.
- */
+/** The query language walks values recursively. The array around the value does not count. */
 function isDeep(text: string): boolean {
   let depth = 0
   let isInString = false

@@ -1,7 +1,4 @@
-/**
- * Laws of updates over random documents of all types: a set value is found, and untouched fields keep their
- * bytes.
- */
+/** Laws of updates over random documents: a set value is found, and untouched fields keep their bytes. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

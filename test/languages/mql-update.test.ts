@@ -1,7 +1,4 @@
-/**
- * The update language by cases: every file `mql/update-*.ts` is a list of updates with the documents they
- * produce.
- */
+/** The update language by cases: every file `mql/update-*.ts` lists updates with the resulting documents. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

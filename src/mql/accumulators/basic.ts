@@ -24,9 +24,7 @@ abstract class SmallAccumulator implements Accumulator {
   abstract result(): Value | undefined
 }
 
-/**
- * Decimals are summed separately. All other numbers are summed as double-doubles, which keeps int64s exact.
- */
+/** Decimals are summed separately; all other numbers as double-doubles, which keeps int64s exact. */
 class NumberSum {
   readonly #others = new DoubleSum()
   #decimals: Decimal = finite(false, 0n, 0)

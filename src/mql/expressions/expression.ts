@@ -27,9 +27,7 @@ export function expressionCompiler(scope: VariableScope): Compiler {
   return new ExpressionCompiler(scope, { varying: 0, slots: [] })
 }
 
-/**
- * For filters: whether the expression is true for a document. `slots` holds the variables of outer pipelines.
- */
+/** For filters: whether the expression is true for a document. `slots` holds outer variables. */
 export function expressionTest(scope: VariableScope, slots: readonly (Value | undefined)[] = []) {
   return (spec: Value): ((document: Uint8Array) => boolean) => {
     const evaluate = compileExpression(spec, scope)

@@ -1,6 +1,4 @@
-/**
- * `$bitsAllSet` and the other bit operators. Integers are sign-extended; binary data is padded with zeros.
- */
+/** `$bitsAllSet` and the other bit operators. Integers are sign-extended; binary data is zero-padded. */
 
 import { exactInteger } from '../../document/bson/number.ts'
 import { bsonType, isNumberType } from '../../document/bson/types.ts'

@@ -73,9 +73,7 @@ function comparison(operator: Comparison): ConditionParser {
   }
 }
 
-/**
- * Every comparison except equality refuses a regular expression, because regular expressions have no order.
- */
+/** All comparisons except equality refuse a regular expression, because those have no order. */
 function ordering(operator: Comparison): ConditionParser {
   return operand => {
     if (operand.value.type === bsonType.regex) {

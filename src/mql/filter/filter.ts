@@ -48,10 +48,7 @@ export interface FilterContext {
   readonly allowsNear: boolean
 }
 
-/**
- * The condition that a plain value in a filter means: a regular expression must match, anything else must be
- * equal.
- */
+/** What a plain value in a filter means: a regular expression must match, anything else must be equal. */
 export function equalTo(value: Value): Condition {
   if (value.type === bsonType.regex) return { kind: 'regex', pattern: value.pattern, options: value.options }
   if (value.type === bsonType.undefined) throw badValue('cannot compare to undefined')

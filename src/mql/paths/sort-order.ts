@@ -21,10 +21,7 @@ export interface Sort {
   readonly components: readonly SortComponent[]
   /** Set by `$natural: -1`: the natural order, reversed. */
   readonly isReversed: boolean
-  /**
-   * Sort key: bytes that compare like the documents. Documents that the order treats as equal have equal
-   * keys.
-   */
+  /** Sort key: bytes that compare like the documents. Equal documents in this order have equal keys. */
   keyOf(document: Uint8Array): Uint8Array
 }
 

@@ -25,8 +25,7 @@ export type ElementTest = (bytes: Uint8Array, type: number, start: number, trace
 export type DocumentTest = (bytes: Uint8Array, start: number, trace: Trace | undefined) => boolean
 
 /**
- * A test of the values at a path. It has two steps, so that several tests can share one walk over the
- * document.
+ * A test of the values at a path, in two steps so that several tests can share one walk over the document.
  */
 export interface PathTest {
   /** The first part of the path, in UTF-8. */

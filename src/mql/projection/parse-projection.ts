@@ -20,9 +20,7 @@ type Compute = (document: Uint8Array) => Value | undefined
 
 export interface ProjectionNode {
   readonly fields: ReadonlyMap<string, ProjectionPlan>
-  /**
-   * Computed fields, which are written after the others. A nested node is created if its document is missing.
-   */
+  /** Computed fields, written after the others. A nested node is created if its document is missing. */
   readonly computed: readonly (readonly [name: string, part: Compute | ProjectionNode])[]
 }
 
@@ -31,9 +29,7 @@ export type ProjectionPlan =
   | { readonly kind: 'node'; readonly node: ProjectionNode }
   | { readonly kind: 'slice'; readonly skip: number; readonly limit: number }
   | { readonly kind: 'elemMatch'; readonly test: ElementTest }
-  /**
-   * The matched element of the first array on the path. Until an array is found, `node` continues the path.
-   */
+  /** The matched element of the first array on the path. Before an array, `node` continues the path. */
   | { readonly kind: 'positional'; readonly node: ProjectionNode | undefined }
 
 interface GrowingNode extends ProjectionNode {

@@ -95,9 +95,9 @@ export function equalityJoiner(
       }
     }
     return chunk.map(({ document, values: own }) => {
-      const places = [...own.keys()].flatMap(identity => holders.get(identity) ?? [])
-      const inOrder = own.size === 1 ? places : [...new Set(places)].sort((left, right) => left - right)
-      return [document, BsonArray.of(inOrder.map(place => found[place]!))]
+      const indexes = [...own.keys()].flatMap(identity => holders.get(identity) ?? [])
+      const inOrder = own.size === 1 ? indexes : [...new Set(indexes)].sort((left, right) => left - right)
+      return [document, BsonArray.of(inOrder.map(index => found[index]!))]
     })
   }
 

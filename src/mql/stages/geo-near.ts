@@ -139,14 +139,17 @@ function nearestOn([from, to]: readonly [Position, Position], position: Position
   return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share]
 }
 
-interface Place {
+interface NearestLocation {
   readonly distance: number
   readonly location: Value
 }
 
 /** Finds the nearest of the locations that a document has at a path. */
-function placeFinder(key: string, condition: NearCondition): (document: Uint8Array) => Place | undefined {
-  let nearest: Place | undefined
+function nearestLocationFinder(
+  key: string,
+  condition: NearCondition,
+): (document: Uint8Array) => NearestLocation | undefined {
+  let nearest: NearestLocation | undefined
   const look: ElementTest = (bytes, type, start) => {
     if (type !== bsonType.document && type !== bsonType.array) return false
     const location = valueAt(bytes, type, start)
@@ -167,17 +170,17 @@ function placeFinder(key: string, condition: NearCondition): (document: Uint8Arr
 export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number | undefined): Stage {
   if (spec.type !== bsonType.document) return refuse(10065, 'invalid parameter: expected an object ($geoNear)')
   const { condition, key, distancePath, locationPath, factor } = readNear(spec, compiler.expressions, compiler.geoPath)
-  const find = placeFinder(key, condition)
+  const find = nearestLocationFinder(key, condition)
   return {
     name: '$geoNear',
     async *run(input, { slice }) {
       const sorter = new Sorter(limit ?? Number.POSITIVE_INFINITY)
       await forEachDocument(input, slice, document => {
-        const place = find(documentBytes(document))
-        if (place === undefined || place.distance < condition.min || place.distance > condition.max) return
-        const measured = withPath(document, distancePath, double(place.distance * factor))
-        const output = locationPath === undefined ? measured : withPath(measured, locationPath, place.location)
-        sorter.add(keyOfValue(double(place.distance)), output)
+        const found = find(documentBytes(document))
+        if (found === undefined || found.distance < condition.min || found.distance > condition.max) return
+        const measured = withPath(document, distancePath, double(found.distance * factor))
+        const output = locationPath === undefined ? measured : withPath(measured, locationPath, found.location)
+        sorter.add(keyOfValue(double(found.distance)), output)
       })
       yield* inBatches(sorter.documents(), slice)
     },

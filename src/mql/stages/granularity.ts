@@ -1,6 +1,4 @@
-/**
- * Preferred number series for `$bucketAuto`: Renard (ISO 3), E series (IEC 60063), 1-2-5, and powers of two.
- */
+/** Preferred number series for `$bucketAuto`: Renard (ISO 3), E series (IEC 60063), 1-2-5, powers of two. */
 
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'

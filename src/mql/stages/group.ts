@@ -91,9 +91,7 @@ async function* grouped(input: Stream, { name, id, statements }: Grouping, { slo
   yield* inBatches(groups.documents(), slice)
 }
 
-/**
- * Compiles `_id`. A document without an operator lists fields; it must not look like a projection with flags.
- */
+/** Compiles `_id`. A document without an operator lists fields, and may not contain inclusion flags. */
 function compileId(spec: Value, expressions: Compiler): Evaluate {
   if (spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') !== true) {
     for (const [, value] of spec.fields) {

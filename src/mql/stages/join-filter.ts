@@ -18,8 +18,7 @@ function condition(path: string, operator: string, operand: Value): BsonDocument
 }
 
 /**
- * The values by which a document is joined. The deprecated type `undefined` cannot be queried and counts as
- * null.
+ * The values by which a document is joined. The old type `undefined` cannot be queried and counts as null.
  */
 export function joinValues(document: BsonDocument, names: readonly string[]): readonly Value[] {
   return valuesAtPath(document, names).map(value => (value.type === bsonType.undefined ? nullValue : value))

@@ -97,12 +97,12 @@ export const sampleStage: CompileStage = (spec, { scope }, name) => {
       const memory = new Memory(refuseSortMemory)
       let seen = 0
       await forEachDocument(input, slice, document => {
-        const place = kept.length < wanted ? kept.length : Math.floor(random() * (seen + 1))
+        const slot = kept.length < wanted ? kept.length : Math.floor(random() * (seen + 1))
         seen += 1
-        if (place >= wanted) return
+        if (slot >= wanted) return
         const own = encoded(document)
-        memory.add(documentBytes(own).length - (kept[place] === undefined ? 0 : documentBytes(kept[place]).length))
-        kept[place] = own
+        memory.add(documentBytes(own).length - (kept[slot] === undefined ? 0 : documentBytes(kept[slot]).length))
+        kept[slot] = own
       })
       yield* inBatches(shuffled(kept, random), slice)
     },

@@ -3,10 +3,7 @@
 import { MiB } from '../../base/limits.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 
-/**
- * Most memory that one stage of an aggregation may hold: MongoDB's limit, beyond which it spills to disk or
- * fails.
- */
+/** Most memory that one stage may hold: MongoDB's limit, beyond which it spills to disk or fails. */
 export const aggregationMemoryBytesMax = 100 * MiB
 
 const noDiskUse = 292

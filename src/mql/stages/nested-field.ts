@@ -9,8 +9,7 @@ import { withField } from '../expressions/values/document-builder.ts'
 const nothing = BsonDocument.of([])
 
 /**
- * Sets the field at a path. A value on the path that is no document is replaced by one. Without a value the
- * field is removed.
+ * Sets the field at a path, or removes it without a value. A scalar on the path is replaced by a document.
  */
 export function withPath(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
   const { raw } = document

@@ -22,7 +22,7 @@ export function sortSpecOf(spec: Value): BsonDocument {
   return spec
 }
 
-interface Placed {
+interface SortEntry {
   readonly key: Uint8Array
   readonly document: BsonDocument
   readonly bytes: number
@@ -34,7 +34,7 @@ const entryBytes = 100
 /** Keeps the first `limit` documents in sort order. Documents with equal keys keep their order of arrival. */
 export class Sorter {
   readonly #limit: number
-  #placed: Placed[] = []
+  #entries: SortEntry[] = []
   #bytes = 0
   #cutAt = 1024
 
@@ -44,22 +44,22 @@ export class Sorter {
 
   add(key: Uint8Array, document: BsonDocument): void {
     const bytes = key.length + documentBytes(document).length + entryBytes
-    this.#placed.push({ key, document, bytes })
+    this.#entries.push({ key, document, bytes })
     this.#bytes += bytes
-    const isLong = this.#placed.length >= this.#cutAt && this.#placed.length > this.#limit
+    const isLong = this.#entries.length >= this.#cutAt && this.#entries.length > this.#limit
     if (isLong || this.#bytes > aggregationMemoryBytesMax) this.#cut()
   }
 
   /** Cutting at twice the limit makes the cost of sorting per document constant. */
   #cut(): void {
-    this.#placed = this.#sorted()
-    this.#bytes = this.#placed.reduce((sum, placed) => sum + placed.bytes, 0)
+    this.#entries = this.#sorted()
+    this.#bytes = this.#entries.reduce((sum, entry) => sum + entry.bytes, 0)
     if (this.#bytes > aggregationMemoryBytesMax) throw refuseSortMemory()
-    this.#cutAt = 2 * this.#placed.length + 1024
+    this.#cutAt = 2 * this.#entries.length + 1024
   }
 
-  #sorted(): Placed[] {
-    return this.#placed.toSorted((left, right) => Buffer.compare(left.key, right.key)).slice(0, this.#limit)
+  #sorted(): SortEntry[] {
+    return this.#entries.toSorted((left, right) => Buffer.compare(left.key, right.key)).slice(0, this.#limit)
   }
 
   documents(): readonly BsonDocument[] {

@@ -10,7 +10,7 @@ import { ElementCursor, int32At } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import {
-  isContainer,
+  isDocumentOrArray,
   printRawField,
   type RawValue,
   type Rename,
@@ -81,12 +81,12 @@ class Application {
   }
 
   run(): Uint8Array {
-    this.#container(this.#tree.root, bsonType.document, 0, undefined)
+    this.#writeNested(this.#tree.root, bsonType.document, 0, undefined)
     return this.#writer.bytes()
   }
 
   /** Writes the changed version of the document or array that begins at `start`. */
-  #container(node: FieldsNode, type: number, start: number, path: Path | undefined): void {
+  #writeNested(node: FieldsNode, type: number, start: number, path: Path | undefined): void {
     const writer = this.#writer
     const bytes = this.#bytes
     const { position } = this.#context
@@ -108,7 +108,7 @@ class Application {
       missing -= 1
       writer.raw(bytes, copied, cursor.nameStart - 1)
       copied = cursor.valueEnd
-      this.#element(child.node, cursor, places !== undefined, { parent: path, name: child.name })
+      this.#writeElement(child.node, cursor, places !== undefined, { parent: path, name: child.name })
     }
     writer.raw(bytes, copied, start + int32At(bytes, start) - 1)
     if (missing > 0) {
@@ -120,49 +120,49 @@ class Application {
   }
 
   /** Writes the changed version of the element under the cursor, or nothing if it is removed. */
-  #element(node: UpdateNode, cursor: ElementCursor, isInArray: boolean, path: Path): void {
+  #writeElement(node: UpdateNode, cursor: ElementCursor, isInArray: boolean, path: Path): void {
     const current = valueUnder(cursor)
     if (node.kind === 'modifier') {
       const changed = node.modifier.change(current, this.#site(path, isInArray))
       if (changed === removed) return
-      this.#name(cursor, (changed ?? current).type)
-      this.#value(changed ?? current)
+      this.#writeName(cursor, (changed ?? current).type)
+      this.#writeValue(changed ?? current)
       return
     }
     if (node.kind === 'elements' && current.type !== bsonType.array) {
       throw new MongoError(2, `Cannot apply array updates to non-array element ${printRawField(path.name, current)}`)
     }
-    this.#name(cursor, current.type)
+    this.#writeName(cursor, current.type)
     if (node.kind === 'elements') {
-      this.#chosenElements(node, current.start, path)
-    } else if (isContainer(current.type)) {
-      this.#container(node, current.type, current.start, path)
+      this.#writeChosenElements(node, current.start, path)
+    } else if (isDocumentOrArray(current.type)) {
+      this.#writeNested(node, current.type, current.start, path)
     } else {
-      this.#value(current)
+      this.#writeValue(current)
       for (const child of withPosition(node, this.#context.position, () => textOf(path)).sorted) {
         const obstacle = { name: path.name, value: current, part: child.name }
-        this.#made(child.node, { parent: path, name: child.name }, obstacle)
+        this.#created(child.node, { parent: path, name: child.name }, obstacle)
       }
     }
   }
 
   /** Writes the type and the unchanged name of an element. */
-  #name({ bytes, nameStart, valueStart }: ElementCursor, type: number): void {
+  #writeName({ bytes, nameStart, valueStart }: ElementCursor, type: number): void {
     this.#writer.byte(type)
     this.#writer.raw(bytes, nameStart, valueStart)
   }
 
-  #value({ bytes, start, end }: RawValue): void {
+  #writeValue({ bytes, start, end }: RawValue): void {
     this.#writer.raw(bytes, start, end)
   }
 
-  #chosenElements(node: ElementsNode, start: number, path: Path): void {
+  #writeChosenElements(node: ElementsNode, start: number, path: Path): void {
     const writer = this.#writer
     const bytes = this.#bytes
     const opened = writer.open()
     const cursor = new ElementCursor(bytes, start)
     /** Merged nodes, cached by the names of the filters that chose the same element. */
-    const meetings = new Map<string, UpdateNode>()
+    const mergedNodes = new Map<string, UpdateNode>()
     let copied = start + 4
     for (let index = 0; cursor.next(); index += 1) {
       const names: string[] = []
@@ -172,16 +172,16 @@ class Application {
       }
       if (names.length === 0) continue
       const elementPath = { parent: path, name: String(index) }
-      const meeting = names.join()
-      let chosen = meetings.get(meeting)
+      const filterNames = names.join()
+      let chosen = mergedNodes.get(filterNames)
       if (chosen === undefined) {
         const nodes = names.map(name => node.children.get(name)!)
         chosen = nodes.reduce((left, right) => merged(left, right, () => textOf(elementPath)))
-        meetings.set(meeting, chosen)
+        mergedNodes.set(filterNames, chosen)
       }
       writer.raw(bytes, copied, cursor.nameStart - 1)
       copied = cursor.valueEnd
-      this.#element(chosen, cursor, true, elementPath)
+      this.#writeElement(chosen, cursor, true, elementPath)
     }
     writer.raw(bytes, copied, start + int32At(bytes, start) - 1)
     writer.close(opened)
@@ -189,10 +189,10 @@ class Application {
 
   #appendFields(children: readonly Child[], path: Path | undefined): void {
     for (const { name, node } of children) {
-      const value = this.#made(node, { parent: path, name }, undefined)
+      const value = this.#created(node, { parent: path, name }, undefined)
       if (value === undefined) continue
       this.#writer.name(value.type, name)
-      this.#value(value)
+      this.#writeValue(value)
     }
   }
 
@@ -201,23 +201,20 @@ class Application {
     for (const { name, node, index } of children.toSorted((left, right) => left.index - right.index)) {
       const array = { type: bsonType.array, bytes: this.#bytes, start, end: start + int32At(this.#bytes, start) }
       const obstacle = index === -1 ? { name: path!.name, value: array, part: name } : undefined
-      const value = this.#made(node, { parent: path, name }, obstacle)
+      const value = this.#created(node, { parent: path, name }, obstacle)
       if (value === undefined) continue
       if (index - count > arrayPaddingMax) {
         throw new MongoError(34, `can't backfill more than ${arrayPaddingMax} elements`)
       }
       for (; count < index; count += 1) this.#writer.name(bsonType.null, String(count))
       this.#writer.name(value.type, String(index))
-      this.#value(value)
+      this.#writeValue(value)
       count += 1
     }
   }
 
-  /**
-   * The value that a node creates where there is none. Missing parents become documents, even for names that
-   * are numbers.
-   */
-  #made(node: UpdateNode, path: Path, obstacle: Obstacle | undefined): RawValue | undefined {
+  /** The value that a node creates where there is none. Missing parents always become documents. */
+  #created(node: UpdateNode, path: Path, obstacle: Obstacle | undefined): RawValue | undefined {
     if (node.kind === 'modifier') {
       const { modifier } = node
       if (modifier.whenMissing === 'ignore') return undefined
@@ -232,7 +229,7 @@ class Application {
     }
     let writer: BsonWriter | undefined
     for (const { name, node: child } of withPosition(node, this.#context.position, () => textOf(path)).sorted) {
-      const value = this.#made(child, { parent: path, name }, obstacle)
+      const value = this.#created(child, { parent: path, name }, obstacle)
       if (value === undefined) continue
       if (writer === undefined) {
         writer = new BsonWriter()

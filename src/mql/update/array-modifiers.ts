@@ -145,7 +145,7 @@ function endToPop(operand: Value, path: string): bigint {
 }
 
 /** Removes the elements that meet a test. */
-function culling(isUnwanted: (element: RawValue) => boolean): Modifier {
+function removingWhere(isUnwanted: (element: RawValue) => boolean): Modifier {
   return {
     whenMissing: 'traverse',
     create: () => undefined,
@@ -169,26 +169,25 @@ export const pullAll: ModifierFactory = operand => {
     throw new MongoError(2, `$pullAll requires an array argument but was given a ${typeName(operand.type)}`)
   }
   const unwanted = new SortedValues(elementsOf(rawValue(operand)))
-  return culling(element => unwanted.find(element) !== undefined)
+  return removingWhere(element => unwanted.find(element) !== undefined)
 }
 
 /**
- * A document without operators is a filter for elements that are documents. Operators and patterns test any
- * element.
+ * A document without operators filters elements that are documents. Operators and patterns test any element.
  */
 export const pull: ModifierFactory = operand => {
   if (operand.type === bsonType.document && !beginsWithCondition(operand)) {
     const matcher = compileFilter(operand)
-    return culling(
+    return removingWhere(
       ({ type, bytes, start, end }) => type === bsonType.document && matcher.matches(bytes.subarray(start, end)),
     )
   }
   if (operand.type === bsonType.document || operand.type === bsonType.regex) {
     const test = compileElementFilter(BsonDocument.of([['element', operand]]), 'element')
-    return culling(({ bytes, type, start }) => test(bytes, type, start))
+    return removingWhere(({ bytes, type, start }) => test(bytes, type, start))
   }
   const value = rawValue(operand)
-  return culling(element => compare(element, value) === 0)
+  return removingWhere(element => compare(element, value) === 0)
 }
 
 function beginsWithCondition({ fields }: BsonDocument): boolean {

@@ -106,12 +106,12 @@ export function fieldAt(bytes: Uint8Array, documentStart: number, name: Uint8Arr
   return { bytes, type, start, end: endOfValue(bytes, type, start) }
 }
 
-export function isContainer(type: number): boolean {
+export function isDocumentOrArray(type: number): boolean {
   return type === bsonType.document || type === bsonType.array
 }
 
 function isNested(type: number): boolean {
-  return isContainer(type) || type === bsonType.codeWithScope
+  return isDocumentOrArray(type) || type === bsonType.codeWithScope
 }
 
 /** Nesting depth: 1 for a flat document or array, 0 for a scalar. Recurses as deep as validated bytes nest. */

@@ -9,7 +9,7 @@ import { arrayOf } from './array-modifiers.ts'
 import {
   elementsOf,
   fieldAt,
-  isContainer,
+  isDocumentOrArray,
   isSame,
   type ModifierFactory,
   printIdField,
@@ -145,7 +145,7 @@ const nullRaw = rawValue(nullValue)
 function keyOf(element: RawValue, parts: readonly Uint8Array[]): RawValue {
   let current: RawValue | undefined = element.type === bsonType.document ? element : undefined
   for (const part of parts) {
-    if (current === undefined || !isContainer(current.type)) return nullRaw
+    if (current === undefined || !isDocumentOrArray(current.type)) return nullRaw
     current = fieldAt(current.bytes, current.start, part)
   }
   return current ?? nullRaw

@@ -63,9 +63,7 @@ export function renameTarget(rename: Rename): Modifier {
   }
 }
 
-/**
- * Finds the value to move, if the document has it. No other modifier can touch it: that would be a conflict.
- */
+/** Finds the value to move, if there is one. No other modifier can touch it: that would be a conflict. */
 export function locateRename(rename: Rename, document: Uint8Array): RawValue | undefined {
   const source = follow(rename.from, document)
   if (source.obstacle !== undefined) {

@@ -34,9 +34,7 @@ function refuseInnerDollars(id: BsonDocument): void {
   }
 }
 
-/**
- * The `_id` followed by the fields of the replacement. If both documents have an `_id`, they must be equal.
- */
+/** The `_id` followed by the fields of the replacement. If both have an `_id`, they must be equal. */
 export function replaced(original: Uint8Array, replacement: Uint8Array): Uint8Array {
   const [kept, id] = [idOf(original), idOf(replacement)]
   if (id !== undefined) checkId(id)

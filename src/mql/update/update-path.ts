@@ -50,10 +50,7 @@ export function arrayIndex(part: string): number {
   return index <= indexMax ? index : -1
 }
 
-/**
- * Compares by bytes, but numbers by value: new fields come in alphabetical order, new array elements by
- * index.
- */
+/** Compares by bytes, but numbers by value: new fields sort alphabetically, new array elements by index. */
 export function comparePathParts(left: string, right: string): number {
   if (isPlainNumber(left) && isPlainNumber(right) && left.length !== right.length) return left.length - right.length
   return compareValues(string(left), string(right))

@@ -42,7 +42,7 @@ function equalityDocument(filter: BsonDocument, isReplacement: boolean): BsonDoc
     if (isReplacement && path !== '_id') {
       throw new MongoError(111, `field at '_id' must be exactly specified, field at sub-path '${path}'found`)
     }
-    plant(root, path, value)
+    addAtPath(root, path, value)
   }
   return grown(root)
 }
@@ -76,7 +76,7 @@ function collectConditions(path: string, condition: Condition, equalities: Field
 type Branch = Map<string, Branch | Value>
 
 /** Paths are sorted, so a parent comes before its children. */
-function plant(root: Branch, path: string, value: Value): void {
+function addAtPath(root: Branch, path: string, value: Value): void {
   const parts = path.split('.')
   if (parts.length > bsonWriteDepthMax) throw new MongoError(15, 'A path of the query is too long.')
   let branch = root

@@ -34,9 +34,7 @@ export function isOperationError(error: unknown): error is MayflyError {
   return error instanceof MayflyError && error.kind !== 'internal' && errorMap[error.kind].status !== 503
 }
 
-/**
- * Names and their order are the service's (xo/dbimp, cosmos-196). `message` is added for the JavaScript SDK.
- */
+/** Names and order are the service's (xo/dbimp, cosmos-196). `message` is for the JavaScript SDK. */
 export function printResults(results: readonly BatchResult[]): string | Buffer {
   return listBody('[', results.map(printResult), ']')
 }

@@ -1,6 +1,4 @@
-/**
- * How conflicting writes of several regions would be resolved. Stored and echoed only: there is one region.
- */
+/** How conflicting writes of regions would be resolved. Stored and echoed only: there is one region. */
 
 import { fieldOf, malformed, readObject, readString, readWord } from './definition-input.ts'
 import { isPropertyPath } from './policy-path.ts'

@@ -19,7 +19,7 @@ import { RequestError } from '../../base/error.ts'
 import { type ClientEncryptionPolicy, parseClientEncryptionPolicy } from './client-encryption-policy.ts'
 import { type ComputedProperty, parseComputedProperties } from './computed-properties.ts'
 import { type ConflictResolutionPolicy, parseConflictResolutionPolicy } from './conflict-resolution-policy.ts'
-import { fieldOf, type JsonObject, malformed, readObject, show } from './definition-input.ts'
+import { fieldOf, type JsonObject, malformed, readObject, showValue } from './definition-input.ts'
 import { checkFullTextIndexes, type FullTextPolicy, parseFullTextPolicy } from './full-text-policy.ts'
 import { type IndexingPolicy, parseIndexingPolicy } from './indexing-policy.ts'
 import { isSamePartitionKey, type PartitionKeyPolicy, parsePartitionKeyPolicy } from './partition-key-policy.ts'
@@ -180,7 +180,7 @@ function parseChangeFeedPolicy(input: unknown): ChangeFeedPolicy {
   if (typeof retentionDuration !== 'number' || !Number.isSafeInteger(retentionDuration) || retentionDuration < 0) {
     // INFERRED.
     malformed(
-      `The change feed retention duration '${show(retentionDuration)}' is invalid. Ensure to provide a number ` +
+      `The change feed retention duration '${showValue(retentionDuration)}' is invalid. Ensure to provide a number ` +
         'of minutes that is not negative.',
     )
   }

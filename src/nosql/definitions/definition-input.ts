@@ -64,7 +64,7 @@ const shownCharsMax = 100
  * The content of objects and arrays is left out. It could be long, and printing it could recurse as deep as
  * the body.
  */
-export function show(value: unknown): string {
+export function showValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : '[...]'
   if (isJsonObject(value)) return Object.keys(value).length === 0 ? '{}' : '{...}'
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value)

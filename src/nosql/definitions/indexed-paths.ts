@@ -14,9 +14,7 @@ export function isPathIndexed(policy: IndexingPolicy, path: IndexPath): boolean 
   return included > excluded
 }
 
-/**
- * How precisely a policy path matches: -1 if not at all, twice its depth for a subtree, one more if exact.
- */
+/** How precisely a policy path matches: -1 for no match, twice its depth for a subtree, one more if exact. */
 function precision(policyPath: string, path: IndexPath): number {
   const { steps, end } = parsed(policyPath)
   const fits = steps.every((step, at) => (step === arrayStep ? path[at] === anyElement : path[at] === step))

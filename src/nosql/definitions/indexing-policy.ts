@@ -14,7 +14,7 @@ import {
   readObject,
   readString,
   readWord,
-  show,
+  showValue,
 } from './definition-input.ts'
 import { type FullTextIndex, parseFullTextIndexes } from './full-text-policy.ts'
 import { canonicalPath, indexPathsMax, parseIndexPath, refuseIndexPath, scanPolicyPath } from './policy-path.ts'
@@ -154,7 +154,7 @@ function readOrder(input: unknown): 'ascending' | 'descending' {
   if (input === undefined || input === 'ascending') return 'ascending'
   if (input === 'descending') return 'descending'
   malformed(
-    `The composite order '${typeof input === 'string' ? input : show(input)}' is invalid. Choose between ` +
+    `The composite order '${typeof input === 'string' ? input : showValue(input)}' is invalid. Choose between ` +
       `'ascending' and 'descending'.`,
   )
 }

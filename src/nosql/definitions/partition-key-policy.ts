@@ -19,7 +19,7 @@ import {
   readObject,
   readString,
   readWord,
-  show,
+  showValue,
 } from './definition-input.ts'
 
 export interface PartitionKeyPolicy {
@@ -48,7 +48,7 @@ export function parsePartitionKeyPolicy(input: unknown, apiVersion: string): Par
   const given = fieldOf(policy, 'version') ?? fieldOf(policy, 'Version') ?? 1
   // The Java SDK writes the name of its constant.
   const version = given === 'V1' ? 1 : given === 'V2' ? 2 : given
-  if (version !== 1 && version !== 2) invalidInput(`'partitionKey.version' must be 1 or 2, not ${show(version)}`)
+  if (version !== 1 && version !== 2) invalidInput(`'partitionKey.version' must be 1 or 2, not ${showValue(version)}`)
   if (kind === 'MultiHash' && version !== 2) {
     // INFERRED text. That hierarchical keys are version 2 is documented.
     malformed("The partition key definition is invalid. Kind 'MultiHash' requires version 2.")

@@ -8,10 +8,7 @@
 
 import { malformed } from './definition-input.ts'
 
-/**
- * The service's limits for one container definition (its pages on limits, unique keys and computed
- * properties).
- */
+/** The service's limits for one container definition (pages on limits, unique keys, computed properties). */
 export const indexPathsMax = 1500
 
 export interface PolicyPath {

@@ -8,7 +8,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { invalidTtlText, isTtl, ttlSecondsMax } from '../../ttl/lifespan.ts'
-import { malformed, show } from './definition-input.ts'
+import { malformed, showValue } from './definition-input.ts'
 
 /** Seconds, -1 for "on, without a default", or undefined for off. */
 export function parseDefaultTtl(input: unknown): number | undefined {
@@ -24,7 +24,7 @@ export function parseAnalyticalStorageTtl(input: unknown): number | undefined {
   if (isTtl(input)) return input
   // INFERRED.
   malformed(
-    `The input analyticalStorageTtl '${show(input)}' is invalid. Ensure to provide a nonzero positive integer ` +
+    `The input analyticalStorageTtl '${showValue(input)}' is invalid. Ensure to provide a nonzero positive integer ` +
       `less than or equal to '${ttlSecondsMax}', '-1' which means never expire, or '0' which means off.`,
   )
 }

@@ -15,7 +15,7 @@ import {
   readObject,
   readString,
   readWord,
-  show,
+  showValue,
 } from './definition-input.ts'
 import { indexPathsMax, isPropertyPath } from './policy-path.ts'
 
@@ -88,7 +88,7 @@ export function parseVectorEmbeddingPolicy(input: unknown): VectorEmbeddingPolic
 
 /** Words are compared without case: the SDKs write `dotproduct`, the query language `dotProduct`. */
 function pick<Word extends string>(input: unknown, words: readonly Word[], complaint: string): Word {
-  const text = typeof input === 'string' ? input : show(input)
+  const text = typeof input === 'string' ? input : showValue(input)
   const word = words.find(candidate => candidate.toLowerCase() === text.toLowerCase())
   if (word === undefined) malformed(`${complaint}${text}.`)
   return word
@@ -97,7 +97,7 @@ function pick<Word extends string>(input: unknown, words: readonly Word[], compl
 function readDimensions(input: unknown): number {
   if (typeof input !== 'number' || !Number.isSafeInteger(input) || input < 1) {
     malformed(
-      `The Vector Embedding Policy has Dimensions:${show(input)} which is invalid, it should be a positive integer.`,
+      `The Vector Embedding Policy has Dimensions:${showValue(input)} which is invalid, it should be a positive integer.`,
     )
   }
   if (input > vectorDimensionsMax) {
@@ -133,7 +133,7 @@ export function parseVectorIndexes(input: unknown): VectorIndex[] {
 }
 
 function readIndexType(input: unknown): VectorIndex['type'] {
-  const text = typeof input === 'string' ? input : show(input)
+  const text = typeof input === 'string' ? input : showValue(input)
   const type = indexTypes.find(candidate => candidate.toLowerCase() === text.toLowerCase())
   if (type === undefined) malformed(`The Vector Indexing Policy's Index Type::${text} is invalid.`)
   return type

@@ -1,7 +1,4 @@
-/**
- * What the REST edge derives from a container once and needs in every request: links, key paths, ranges,
- * session tokens.
- */
+/** What the REST edge derives from a container once: links, key paths, ranges, session tokens. */
 
 import { RequestError } from '../../base/error.ts'
 import { ownText } from '../../base/own-text.ts'

@@ -21,9 +21,7 @@ export function pageSize(request: NosqlRequest): number {
   return Math.min(count, pageItemsMax)
 }
 
-/**
- * Resources are numbered in order of creation. A page continues after the last number of the previous one.
- */
+/** Resources are numbered in order of creation. A page continues after the last number before it. */
 export function definitionFeed(
   request: NosqlRequest,
   name: string,

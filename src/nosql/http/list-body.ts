@@ -30,17 +30,11 @@ function joined(before: string, elements: readonly string[], after: string): str
   return `${before}${elements.join(',')}${after}`
 }
 
-/**
- * Undefined if it is not all ASCII, where each character is one byte. Measuring first would cost as much as
- * writing.
- */
+/** Undefined if not all is ASCII (one byte per character). Measuring first would cost as much as writing. */
 function asciiList(before: string, elements: readonly string[], after: string, chars: number): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(chars + codePointBytesMax)
   let end = 0
-  /**
-   * There is room for one more code point at the end, so a text with more bytes than characters is always
-   * detected.
-   */
+  /** The buffer has room for one more code point, so more bytes than characters are always noticed. */
   const write = (text: string) => {
     const written = bytes.write(text, end)
     end += written

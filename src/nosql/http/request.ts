@@ -1,7 +1,4 @@
-/**
- * A request as handlers see it: the path as names, the headers and the body; and how a path is split into
- * names.
- */
+/** A request as handlers see it: path, headers and body; and how a path is split into names. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { RequestError } from '../../base/error.ts'

@@ -1,6 +1,4 @@
-/**
- * Tests that the byte scanner accepts what JSON.parse accepts, finds the same values, and limits the depth.
- */
+/** Tests that the byte scanner accepts what JSON.parse accepts, finds equal values, and limits the depth. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

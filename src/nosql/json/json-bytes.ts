@@ -15,10 +15,7 @@ type End = number
 const invalid = -1
 const tooDeep = -2
 
-/**
- * Member names to look for in an object, grouped by length in bytes. A name may have nested names to look for
- * in its value.
- */
+/** Member names to look for in an object, by length in bytes. A name may have nested names for its value. */
 export class Names {
   readonly #byLength: (Name[] | undefined)[] = []
   readonly #byText = new Map<string, Name>()

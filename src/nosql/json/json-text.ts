@@ -21,10 +21,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/**
- * The offset after the string that begins at `start`. Its closing quote follows an even number of
- * backslashes.
- */
+/** The offset after the string at `start`. Its closing quote follows an even number of backslashes. */
 export function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
@@ -48,7 +45,7 @@ export function depthOf(text: string, depthMax: number): number {
 }
 
 /** The parts between the commas of an object or array. */
-export function partsOf(text: string): string[] {
+export function splitAtCommas(text: string): string[] {
   const parts: string[] = []
   let depth = 0
   let start = text.search(/[[{]/) + 1
@@ -71,7 +68,7 @@ export function partsOf(text: string): string[] {
 
 /** The members of an object, in order. Duplicate names are listed twice; the last one counts. */
 export function membersOf(text: string): JsonMember[] {
-  return partsOf(text).map(part => {
+  return splitAtCommas(text).map(part => {
     const start = part.indexOf('"')
     const end = endOfString(part, start)
     return { name: JSON.parse(part.slice(start, end)), text: part, valueStart: part.indexOf(':', end) + 1 }

@@ -1,6 +1,6 @@
 /** A JSON value that is parsed level by level where it is changed; the rest stays as written. */
 
-import { membersOf, partsOf } from './json-text.ts'
+import { membersOf, splitAtCommas } from './json-text.ts'
 
 interface Field {
   readonly name: string
@@ -25,7 +25,7 @@ export class JsonTree {
   /** The elements of an array, to read and change. */
   get elements(): JsonTree[] {
     if (this.#elements === undefined) {
-      this.#elements = partsOf(this.toString()).map(text => new JsonTree(text))
+      this.#elements = splitAtCommas(this.toString()).map(text => new JsonTree(text))
       this.#text = undefined
     }
     return this.#elements

@@ -6,9 +6,7 @@
  * built-ins.
  */
 
-/**
- * Functions that the thread offers to the sandbox. Scripts can reach them too, so none trusts its arguments.
- */
+/** Functions that the thread offers to the sandbox. Scripts reach them too, so none trusts its arguments. */
 export interface GuestHost {
   /** Returns false if the call is not accepted. */
   send(kind: string, payload: string): boolean

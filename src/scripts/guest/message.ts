@@ -29,9 +29,7 @@ export function createMessage(properties: readonly [string, MessageProperty][], 
     return (typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value)).length
   }
 
-  /**
-   * The size is summed per piece, so that a thousand appends do not measure the whole body a thousand times.
-   */
+  /** The size is summed per piece, so that a thousand appends do not measure the body a thousand times. */
   const checkSize = (name: string, size: number): void => {
     if (size > charsMax) {
       const advice =

@@ -90,10 +90,7 @@ export function defineQueries(
     sortByDescending: sorted(-1),
   }
 
-  /**
-   * Where a result continues: after `skip` rows of the batch that begins at the token, or of all rows if
-   * sorted.
-   */
+  /** Where a result continues: after `skip` rows of the batch at the token, or of all rows if sorted. */
   const readPosition = (continuation: unknown): { token?: string; skip: number } => {
     try {
       const { token, skip } = continuation ? JSON.parse(String(continuation)) : { token: undefined, skip: 0 }

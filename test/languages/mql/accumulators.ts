@@ -1,7 +1,4 @@
-/**
- * Cases of accumulators in `$group`. Sources: the manual's pages on accumulators, and MongoDB's own unit
- * tests.
- */
+/** Cases of accumulators in `$group`. Sources: the manual, and MongoDB's own unit tests. */
 
 import { date, decimal, double, fails, long, type StageCases } from './aggregate-case.ts'
 

@@ -1,7 +1,4 @@
-/**
- * The form of the cases of the aggregation language. They do not depend on Mayfly, so a driver can run them,
- * too.
- */
+/** The form of the cases of the aggregation language. They do not depend on Mayfly: a driver can run them. */
 
 import { Decimal128, type Document, Double, Long } from 'bson'
 

@@ -1,7 +1,4 @@
-/**
- * Cases of arithmetic, trigonometry and bits. Sources: the manual's operator pages, and MongoDB's own unit
- * tests.
- */
+/** Cases of arithmetic, trigonometry and bits. Sources: the manual, and MongoDB's own unit tests. */
 
 import { Timestamp } from 'bson'
 import { date, decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'

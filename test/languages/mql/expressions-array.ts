@@ -1,6 +1,4 @@
-/**
- * Cases of arrays, sets and documents. Sources: the manual's operator pages, and MongoDB's own unit tests.
- */
+/** Cases of arrays, sets and documents. Sources: the manual, and MongoDB's own unit tests. */
 
 import { decimal, double, type ExpressionCases, fails, long, missing } from './aggregate-case.ts'
 

@@ -1,6 +1,5 @@
 /**
- * Cases of conditions, comparisons, variables and the rest. Sources: the manual, and MongoDB's own unit
- * tests.
+ * Cases of conditions, comparisons, variables and others. Sources: the manual, and MongoDB's own unit tests.
  */
 
 import { Binary, MaxKey, MinKey } from 'bson'

@@ -1,7 +1,4 @@
-/**
- * Cases of strings and regular expressions. Sources: the manual's operator pages, and MongoDB's own unit
- * tests.
- */
+/** Cases of strings and regular expressions. Sources: the manual, and MongoDB's own unit tests. */
 
 import { BSONRegExp, Timestamp } from 'bson'
 import { decimal, double, type ExpressionCases, fails, long } from './aggregate-case.ts'

@@ -1,7 +1,4 @@
-/**
- * All cases of updates, expressions and stages, by family. `../mql-driver.test.ts` also runs them through a
- * driver.
- */
+/** All cases of updates, expressions and stages, by family. `../mql-driver.test.ts` runs them as well. */
 
 import { accumulatorCases } from './accumulators.ts'
 import type { ExpressionCases, StageCases } from './aggregate-case.ts'

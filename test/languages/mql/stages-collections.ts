@@ -1,7 +1,4 @@
-/**
- * Cases of stages that read and write other collections. Sources: the manual's stage pages, and MongoDB's own
- * tests.
- */
+/** Cases of stages that read and write other collections. Sources: the manual, and MongoDB's own tests. */
 
 import { fails, long, type StageCases } from './aggregate-case.ts'
 

@@ -1,7 +1,4 @@
-/**
- * Cases of stages that process one document at a time. Sources: the manual's stage pages, and MongoDB's own
- * tests.
- */
+/** Cases of stages that process one document at a time. Sources: the manual, and MongoDB's own tests. */
 
 import { decimal, double, fails, long, type StageCases, thenName } from './aggregate-case.ts'
 

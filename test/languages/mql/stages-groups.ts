@@ -1,6 +1,4 @@
-/**
- * Cases of stages that must see all documents. Sources: the manual's stage pages, and MongoDB's own tests.
- */
+/** Cases of stages that must see all documents. Sources: the manual, and MongoDB's own tests. */
 
 import { BSONRegExp, MaxKey, MinKey } from 'bson'
 import { decimal, double, fails, long, type StageCases } from './aggregate-case.ts'

@@ -1,15 +1,10 @@
-/**
- * The form of a case of the update language. Cases do not depend on Mayfly, so a driver can run them, too.
- */
+/** The form of a case of the update language. Cases do not depend on Mayfly: a driver can run them. */
 
 import type { Document } from 'bson'
 
 export interface UpdateCase {
   readonly name: string
-  /**
-   * The existing document. `_id: 1` is added in front if it has none. Without `before` the update is an
-   * upsert.
-   */
+  /** The existing document; `_id: 1` is added if it has none. Without `before` the update is an upsert. */
   readonly before?: Document
   /** Finds the document. Without it, all documents match. */
   readonly filter?: Document

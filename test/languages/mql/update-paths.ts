@@ -1,6 +1,4 @@
-/**
- * Cases of paths: positional operators, array filters, conflicts, and updates that are refused as a whole.
- */
+/** Cases of paths: positional operators, array filters, conflicts, and updates that are refused. */
 
 import type { UpdateCase } from './update-case.ts'
 

@@ -1,6 +1,4 @@
-/**
- * Cases of replacements and upserts. Sources: the manual's page on update, and the server's tests of upserts.
- */
+/** Cases of replacements and upserts. Sources: the manual, and the server's own tests of upserts. */
 
 import { BSONRegExp, Double, ObjectId, Timestamp } from 'bson'
 import { caseMs, caseObjectId, type UpdateCase } from './update-case.ts'

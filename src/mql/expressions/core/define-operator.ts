@@ -1,6 +1,4 @@
-/**
- * Helpers that define operators: by the number or the names of their arguments, with checks of their values.
- */
+/** Helpers that define operators by the number or names of their arguments, and check values. */
 
 import { MiB } from '../../../base/limits.ts'
 import { exactInteger, int32Max, int32Min, isNumeric, isZeroValue } from '../../../document/bson/number.ts'
@@ -18,8 +16,7 @@ import { printForMessage } from './print-for-message.ts'
 import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
 
 /**
- * Most elements of an array made by an expression. A larger one could not be stored: an element takes at
- * least 8 bytes.
+ * Most elements of an array made by an expression. A larger one could not be stored (8 bytes per element).
  */
 export const expressionArrayElementsMax = 2_000_000
 
@@ -59,13 +56,13 @@ export function refuse(code: number, message: string): never {
 }
 
 /** Makes an array, or throws if it is too large. */
-export function array(elements: readonly Value[]): BsonArray {
+export function limitedArray(elements: readonly Value[]): BsonArray {
   if (elements.length > expressionArrayElementsMax) refuseSize('array')
   return BsonArray.of(elements)
 }
 
 /** Makes a string, or throws if it is too large. */
-export function text(value: string): StringValue {
+export function limitedString(value: string): StringValue {
   if (value.length > expressionStringCharsMax) refuseSize('string')
   return string(value)
 }

@@ -8,9 +8,7 @@
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
 import { MongoError } from '../../errors/mongo-error.ts'
 
-/**
- * Most elements that expressions may visit for one document: about a second, in which nothing else can run.
- */
+/** Most elements that expressions may visit for one document: about a second of blocking. */
 const expressionStepsMax = 10_000_000
 
 /** Values of the system variables during one command. */
@@ -73,10 +71,7 @@ export class VariableScope {
 
 const nothing = BsonDocument.of([])
 
-/**
- * Evaluation state: the current document and the values of variables. One context serves many documents, one
- * at a time.
- */
+/** Evaluation state: the current document and variables. One context serves many documents, in turn. */
 export class Context {
   /** The current document: paths begin here, and `$$ROOT` is it. */
   root: BsonDocument = nothing

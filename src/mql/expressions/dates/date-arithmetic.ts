@@ -1,6 +1,4 @@
-/**
- * Adds to dates, counts the units between them, and rounds them down, in units from milliseconds to years.
- */
+/** Adds to dates, counts units between them, and rounds them down, in units from milliseconds to years. */
 
 import { civilFromDays, daysFromCivil, daysInMonth } from '../../../base/calendar.ts'
 import { int64Max, int64Min } from '../../../document/bson/number.ts'
@@ -8,9 +6,7 @@ import { refuse } from '../core/define-operator.ts'
 import { isoDayOfWeek, joinDays, msPerDay, splitDays } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utcMsOf } from './time-zone.ts'
 
-/**
- * Units of fixed length have milliseconds. Days vary where clocks change, and months vary by the calendar.
- */
+/** Units have a fixed number of milliseconds, of days (which vary where clocks change), or of months. */
 const units = {
   millisecond: { ms: 1 },
   second: { ms: 1000 },

@@ -1,7 +1,7 @@
 /** Formats dates: the formats of `$dateToString`, and ISO 8601. */
 
 import { refuse } from '../core/define-operator.ts'
-import { dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, partsOf, splitDays, weekOfYear } from './days-and-weeks.ts'
+import { datePartsOf, dayOfWeek, dayOfYear, isoDayOfWeek, isoWeek, splitDays, weekOfYear } from './days-and-weeks.ts'
 import { localMsOf, type TimeZone, utc } from './time-zone.ts'
 
 export const monthNames: readonly string[] =
@@ -44,7 +44,7 @@ export function printIsoDate(utcMs: bigint): string {
 
 export function formatDate(utcMs: bigint, format: string | undefined, zone: TimeZone): string {
   const localMs = localMsOf(utcMs, zone)
-  const parts = partsOf(localMs)
+  const parts = datePartsOf(localMs)
   const { days } = splitDays(localMs)
   const offsetMinutes = () => Math.trunc(zone.offsetMs(utcMs) / 60_000)
   const write = (letter: string): string => {

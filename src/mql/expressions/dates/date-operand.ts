@@ -1,6 +1,4 @@
-/**
- * Operands that date operators share. Object ids and timestamps count as dates; time zones are given by name.
- */
+/** Shared operands of date operators. Object ids and timestamps count as dates; zones are given by name. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../../document/bson/value.ts'

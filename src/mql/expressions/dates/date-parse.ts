@@ -37,9 +37,7 @@ function refuseText(text: string, at: number, reason: string): never {
   )
 }
 
-/**
- * The moment that the parts mean. They are in local time of the given zone unless they have their own offset.
- */
+/** The moment that the parts mean: local time of the given zone, unless they have their own offset. */
 function momentOf(parts: Parts, text: string, zone: TimeZone): bigint {
   const { year, month, day, hour, minute, second, millisecond = 0, offsetMs } = parts
   const days = daysOf(parts, text)
@@ -82,9 +80,7 @@ function daysOf({ year, month, day, dayOfYear, isoYear, isoWeek, isoDay }: Parts
   return month === undefined || day === undefined ? undefined : daysFromCivil(year, month, day)
 }
 
-/**
- * Numeric fields of a format: their number of digits, and their name in the message when they are missing.
- */
+/** Numeric fields of a format: their number of digits, and their name in messages. */
 const fields: Readonly<Record<string, { part: keyof Parts; least: number; most: number; what: string }>> = {
   Y: { part: 'year', least: 4, most: 4, what: 'A four digit year could not be found' },
   G: { part: 'isoYear', least: 4, most: 4, what: 'A four digit ISO year could not be found' },

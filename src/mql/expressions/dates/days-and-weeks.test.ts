@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { civilFromDays, daysFromCivil } from '../../../base/calendar.ts'
 import { formatDate, printIsoDate } from './date-format.ts'
-import { dayOfWeek, daysFromIsoWeek, isoDayOfWeek, isoWeek, joinDays, partsOf, splitDays } from './days-and-weeks.ts'
+import {
+  datePartsOf,
+  dayOfWeek,
+  daysFromIsoWeek,
+  isoDayOfWeek,
+  isoWeek,
+  joinDays,
+  splitDays,
+} from './days-and-weeks.ts'
 import { localMsOf, timeZoneNamed, utc, utcMsOf } from './time-zone.ts'
 
 /** Pseudo-random moments over the whole range of JavaScript dates, the same in every run. */
@@ -20,7 +28,7 @@ function* moments(): Generator<number> {
 test('the parts of a date equal those of JavaScript', () => {
   for (const ms of moments()) {
     const date = new Date(ms)
-    const parts = partsOf(BigInt(ms))
+    const parts = datePartsOf(BigInt(ms))
     assert.deepEqual(
       [parts.year, parts.month, parts.day, parts.hour, parts.minute, parts.second, parts.millisecond],
       [

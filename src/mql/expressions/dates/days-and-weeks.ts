@@ -26,7 +26,7 @@ export function joinDays(days: number, ms: number): bigint {
   return BigInt(days) * BigInt(msPerDay) + BigInt(ms)
 }
 
-export function partsOf(localMs: bigint): BsonDateParts {
+export function datePartsOf(localMs: bigint): BsonDateParts {
   const { days, ms } = splitDays(localMs)
   return {
     ...civilFromDays(days),

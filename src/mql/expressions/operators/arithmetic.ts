@@ -183,7 +183,7 @@ const power = twoOperands((base, exponent) => {
   return pow(base, exponent)
 })
 
-function toPlace(compute: (value: NumericValue, place: number) => NumericValue | undefined): CompileOperator {
+function roundTo(compute: (value: NumericValue, place: number) => NumericValue | undefined): CompileOperator {
   return between([1, 2], ([operand, placeOperand], name) => context => {
     const value = operand!(context)
     if (isNullish(value)) return nullValue
@@ -229,7 +229,7 @@ export const arithmeticOperators: OperatorFamily = {
   $mod: remainder,
   $multiply: multiply,
   $pow: power,
-  $round: toPlace(round),
+  $round: roundTo(round),
   $sqrt: numeric(value => {
     if (compareNumbers(value, zero) < 0 && !isNaNValue(value)) {
       refuse(28714, "$sqrt's argument must be greater than or equal to 0")
@@ -237,5 +237,5 @@ export const arithmeticOperators: OperatorFamily = {
     return sqrt(value)
   }),
   $subtract: subtraction,
-  $trunc: toPlace(trunc),
+  $trunc: roundTo(trunc),
 }

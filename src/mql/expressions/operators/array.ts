@@ -6,13 +6,13 @@ import { bsonType } from '../../../document/bson/types.ts'
 import { bool, int32, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
   anyOperands,
-  array,
   between,
   exactly,
   expressionArrayElementsMax,
   int32Of,
   isNullish,
   isTrue,
+  limitedArray,
   namedArguments,
   nameOfType,
   oneOperand,
@@ -27,21 +27,21 @@ import { searchIndex } from './string-search.ts'
 
 function elementAt(
   list: Value | undefined,
-  place: Value | undefined,
+  position: Value | undefined,
   name: string,
   isOnly: boolean,
 ): Value | undefined {
-  if (isNullish(list) || isNullish(place)) return nullValue
+  if (isNullish(list) || isNullish(position)) return nullValue
   if (list.type !== bsonType.array) {
     const which = isOnly ? 'argument' : 'first argument'
     return refuse(28689, `${name}'s ${which} must be an array, but is ${nameOfType(list)}`)
   }
-  if (!isNumeric(place)) {
-    return refuse(28690, `${name}'s second argument must be a numeric value, but is ${nameOfType(place)}`)
+  if (!isNumeric(position)) {
+    return refuse(28690, `${name}'s second argument must be a numeric value, but is ${nameOfType(position)}`)
   }
   const index =
-    int32Of(place) ??
-    refuse(28691, `${name}'s second argument must be representable as a 32-bit integer: ${printNumber(place)}`)
+    int32Of(position) ??
+    refuse(28691, `${name}'s second argument must be representable as a 32-bit integer: ${printNumber(position)}`)
   return list.elements.at(index)
 }
 
@@ -55,7 +55,7 @@ const concatenation = anyOperands(operands => context => {
     if (elements.length + value.elements.length > expressionArrayElementsMax) refuseSize('array')
     for (const element of value.elements) elements.push(element)
   }
-  return array(elements)
+  return limitedArray(elements)
 })
 
 const membership = twoOperands((value, list, name, context) => {
@@ -107,7 +107,7 @@ const range = between([2, 3], ([startOperand, endOperand, stepOperand]) => conte
   const length = Math.max(0, Math.ceil((end - start) / step))
   if (length > expressionArrayElementsMax) refuseSize('array')
   context.spend(length)
-  return array(Array.from({ length }, (_, index) => int32(start + index * step)))
+  return limitedArray(Array.from({ length }, (_, index) => int32(start + index * step)))
 })
 
 const reversal = oneOperand((value, _, context) => {
@@ -116,7 +116,7 @@ const reversal = oneOperand((value, _, context) => {
     return refuse(34435, `The argument to $reverseArray must be an array, but was of type: ${nameOfType(value)}`)
   }
   context.spend(value.elements.length)
-  return array(value.elements.toReversed())
+  return limitedArray(value.elements.toReversed())
 })
 
 const size = oneOperand(value => {
@@ -135,11 +135,12 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
   if (!isNumeric(second)) {
     return refuse(28725, `Second argument to $slice must be a numeric value, but is of type: ${nameOfType(second)}`)
   }
-  const place =
+  const position =
     int32Of(second) ??
     refuse(28726, `Second argument to $slice can't be represented as a 32-bit integer: ${printNumber(second)}`)
   const { elements } = list
-  if (thirdOperand === undefined) return array(place >= 0 ? elements.slice(0, place) : elements.slice(place))
+  if (thirdOperand === undefined)
+    return limitedArray(position >= 0 ? elements.slice(0, position) : elements.slice(position))
   const third = thirdOperand(context)
   if (isNullish(third)) return nullValue
   if (!isNumeric(third)) {
@@ -149,8 +150,8 @@ const slice = between([2, 3], ([listOperand, secondOperand, thirdOperand]) => co
     int32Of(third) ??
     refuse(28728, `Third argument to $slice can't be represented as a 32-bit integer: ${printNumber(third)}`)
   if (count <= 0) refuse(28729, `Third argument to $slice must be positive: ${count}`)
-  const start = place < 0 ? Math.max(0, elements.length + place) : Math.min(elements.length, place)
-  return array(elements.slice(start, start + count))
+  const start = position < 0 ? Math.max(0, elements.length + position) : Math.min(elements.length, position)
+  return limitedArray(elements.slice(start, start + count))
 })
 
 function elementsTrue(code: number, every: boolean): CompileOperator {
@@ -181,7 +182,7 @@ const sorting: CompileOperator = (argument, compiler) => {
     }
     const { length } = value.elements
     context.spend(length * Math.ceil(Math.log2(length + 1)))
-    return array(value.elements.toSorted(compare))
+    return limitedArray(value.elements.toSorted(compare))
   }
 }
 
@@ -207,9 +208,9 @@ export const arrayOperators: OperatorFamily = {
   $anyElementTrue: elementsTrue(17041, false),
   $arrayElemAt: exactly(
     2,
-    ([list, place], name) =>
+    ([list, position], name) =>
       context =>
-        elementAt(list!(context), place!(context), name, false),
+        elementAt(list!(context), position!(context), name, false),
   ),
   $concatArrays: concatenation,
   $first: oneOperand((value, name) => elementAt(value, int32(0), name, true)),

@@ -16,13 +16,13 @@ import { printForMessage } from '../core/print-for-message.ts'
 import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 import { requireDocument, requireMoment, zoneOf } from '../dates/date-operand.ts'
 import {
+  datePartsOf,
   dayOfWeek,
   dayOfYear,
   daysFromIsoWeek,
   isoDayOfWeek,
   isoWeek,
   joinDays,
-  partsOf,
   splitDays,
   weekOfYear,
 } from '../dates/days-and-weeks.ts'
@@ -97,7 +97,7 @@ const dateToParts: CompileOperator = (argument, compiler, name) => {
     if (isNullish(value)) return nullValue
     const localMs = localMsOf(requireMoment(value), at)
     const { days } = splitDays(localMs)
-    const { year, month, day, hour, minute, second, millisecond } = partsOf(localMs)
+    const { year, month, day, hour, minute, second, millisecond } = datePartsOf(localMs)
     const { year: isoYear, week } = isoWeek(days)
     const names: Readonly<Record<string, number>> = isIso
       ? { isoWeekYear: isoYear, isoWeek: week, isoDayOfWeek: isoDayOfWeek(days), hour, minute, second, millisecond }
@@ -184,19 +184,19 @@ function halfOfTimestamp(code: number, half: (value: bigint) => bigint): Compile
 export const datePartOperators: OperatorFamily = {
   $dateFromParts: dateFromParts,
   $dateToParts: dateToParts,
-  $dayOfMonth: part((_, localMs) => int32(partsOf(localMs).day)),
+  $dayOfMonth: part((_, localMs) => int32(datePartsOf(localMs).day)),
   $dayOfWeek: part(days => int32(dayOfWeek(days))),
   $dayOfYear: part(days => int32(dayOfYear(days))),
-  $hour: part((_, localMs) => int32(partsOf(localMs).hour)),
+  $hour: part((_, localMs) => int32(datePartsOf(localMs).hour)),
   $isoDayOfWeek: part(days => int32(isoDayOfWeek(days))),
   $isoWeek: part(days => int32(isoWeek(days).week)),
   $isoWeekYear: part(days => int64(BigInt(isoWeek(days).year))),
-  $millisecond: part((_, localMs) => int32(partsOf(localMs).millisecond)),
-  $minute: part((_, localMs) => int32(partsOf(localMs).minute)),
-  $month: part((_, localMs) => int32(partsOf(localMs).month)),
-  $second: part((_, localMs) => int32(partsOf(localMs).second)),
+  $millisecond: part((_, localMs) => int32(datePartsOf(localMs).millisecond)),
+  $minute: part((_, localMs) => int32(datePartsOf(localMs).minute)),
+  $month: part((_, localMs) => int32(datePartsOf(localMs).month)),
+  $second: part((_, localMs) => int32(datePartsOf(localMs).second)),
   $week: part(days => int32(weekOfYear(days))),
-  $year: part((_, localMs) => int32(partsOf(localMs).year)),
+  $year: part((_, localMs) => int32(datePartsOf(localMs).year)),
 }
 
 export const timestampOperators: OperatorFamily = {

@@ -3,10 +3,10 @@
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
-  array,
   int32Of,
   isNullish,
   isTrue,
+  limitedArray,
   namedArguments,
   nameOfType,
   optional,
@@ -37,7 +37,7 @@ const map: CompileOperator = (argument, compiler) => {
     const value = input(context)
     if (isNullish(value)) return nullValue
     if (value.type !== bsonType.array) refuse(16883, `input to $map must be an array not ${nameOfType(value)}`)
-    return array(
+    return limitedArray(
       value.elements.map(element => {
         context.spend(1)
         context.slots[slot] = element
@@ -70,7 +70,7 @@ const filter: CompileOperator = (argument, compiler) => {
       context.slots[slot] = element
       if (isTrue(holds(context))) kept.push(element)
     }
-    return array(kept)
+    return limitedArray(kept)
   }
 }
 
@@ -152,7 +152,7 @@ const zip: CompileOperator = (argument, compiler) => {
     const length = lists.reduce((chosen, list) => pick(chosen, list.length), lists[0]!.length)
     const fill = defaults.map(operand => operand(context))
     context.spend(length * lists.length)
-    return array(
+    return limitedArray(
       Array.from({ length }, (_, row) =>
         BsonArray.of(lists.map((list, column) => list[row] ?? fill[column] ?? nullValue)),
       ),

@@ -4,8 +4,8 @@ import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, BsonDocument, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import {
   anyOperands,
-  array,
   isNullish,
+  limitedArray,
   namedArguments,
   nameOfType,
   oneOperand,
@@ -83,7 +83,7 @@ const objectToArray = oneOperand((value, _, context) => {
     return refuse(40390, `$objectToArray requires a document input, found: ${nameOfType(value)}`)
   }
   context.spend(value.fields.length)
-  return array(
+  return limitedArray(
     value.fields.map(([name, inner]) =>
       BsonDocument.of([
         ['k', string(name)],

@@ -1,12 +1,9 @@
-/**
- * `$regexMatch`, `$regexFind` and `$regexFindAll`. Backreferences and look-around are refused: RE2 has
- * neither.
- */
+/** `$regexMatch`, `$regexFind` and `$regexFindAll`. Like RE2, they refuse backreferences and look-around. */
 
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonDocument, bool, int32, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../../document/pattern.ts'
-import { array, isNullish, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
+import { isNullish, limitedArray, namedArguments, nameOfType, optional, refuse } from '../core/define-operator.ts'
 import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
 import { listOf } from './object.ts'
 import { codePointsIn } from './string.ts'
@@ -123,11 +120,11 @@ function findAll(request: Request, context: Context): Value {
     codePoints += codePointsIn(text.slice(at, found.end + step))
     at = found.end + step
   } while (at < text.length)
-  return array(matches)
+  return limitedArray(matches)
 }
 
 export const regexOperators: OperatorFamily = {
   $regexFind: search(nullValue, request => find(request, 0, 0)?.document ?? nullValue),
-  $regexFindAll: search(array([]), findAll),
+  $regexFindAll: search(limitedArray([]), findAll),
   $regexMatch: search(bool(false), ({ text, expression }) => bool(expression.matcher(text).find())),
 }

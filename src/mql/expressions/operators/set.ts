@@ -5,9 +5,9 @@ import { bsonType } from '../../../document/bson/types.ts'
 import { bool, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
   anyOperands,
-  array,
   compileArguments,
   isNullish,
+  limitedArray,
   nameOfType,
   refuse,
   twoOperands,
@@ -29,7 +29,7 @@ function setOf(elements: readonly Value[], context: Context): ValueSet {
 }
 
 function sorted(set: ValueSet): Value {
-  return array([...set.values()].sort(compareValues))
+  return limitedArray([...set.values()].sort(compareValues))
 }
 
 const difference = twoOperands((left, right, _, context) => {
@@ -39,7 +39,7 @@ const difference = twoOperands((left, right, _, context) => {
   if (right.type !== bsonType.array) return refuse(17049, `${problem} Second argument is of type: ${nameOfType(right)}`)
   const without = setOf(right.elements, context)
   const rest = [...setOf(left.elements, context)].filter(([identity]) => !without.has(identity))
-  return array(rest.map(([, value]) => value))
+  return limitedArray(rest.map(([, value]) => value))
 })
 
 const intersection = anyOperands(operands => context => {

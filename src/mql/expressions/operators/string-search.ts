@@ -7,27 +7,27 @@ import {
   expressionStringCharsMax,
   int32Of,
   isNullish,
+  limitedString,
   namedArguments,
   nameOfType,
   optional,
   refuse,
   refuseSize,
-  text,
 } from '../core/define-operator.ts'
 import { printForMessage } from '../core/print-for-message.ts'
 import type { CompileOperator, Context, OperatorFamily } from '../core/scope.ts'
 
 /** Checks the start or end index of a search. */
 export function searchIndex(value: Value | undefined, name: string, what: string): number {
-  const place =
+  const index =
     int32Of(value) ??
     refuse(
       40096,
       `${name}requires an integral ${what}, found a value of type: ${nameOfType(value)}, with value: ` +
         `${printForMessage(value)}`,
     )
-  if (place < 0) refuse(40097, `${name} requires a nonnegative ${what}, found: ${place}`)
-  return place
+  if (index < 0) refuse(40097, `${name} requires a nonnegative ${what}, found: ${index}`)
+  return index
 }
 
 interface Search {
@@ -63,9 +63,9 @@ function indexInBytes(input: string, token: string, start: number, end: number |
 /** Unlike in a search by bytes, the match must begin before the end but may extend beyond it. */
 function indexInCodePoints(input: string, token: string, start: number, end: number | undefined): number {
   if (input === '' && token === '') return start === 0 ? 0 : -1
-  let place = 0
-  for (let at = 0; at < input.length && (end === undefined || place < end); place += 1) {
-    if (place >= start && input.startsWith(token, at)) return place
+  let index = 0
+  for (let at = 0; at < input.length && (end === undefined || index < end); index += 1) {
+    if (index >= start && input.startsWith(token, at)) return index
     at += (input.codePointAt(at) as number) > 0xffff ? 2 : 1
   }
   return -1
@@ -148,7 +148,7 @@ function replacement(replace: Replace): CompileOperator {
       if (values.some(isNullish)) return nullValue
       const [input, find, by] = values.map(value => (value as { readonly value: string }).value)
       context.spend(input!.length)
-      return text(replace(input!, find!, by!, context))
+      return limitedString(replace(input!, find!, by!, context))
     }
   }
 }

@@ -9,14 +9,14 @@ import { bsonType } from '../../../document/bson/types.ts'
 import { int32, type NumericValue, nullValue, string, type Value } from '../../../document/bson/value.ts'
 import {
   anyOperands,
-  array,
   exactly,
   int32Of,
   isNullish,
+  limitedArray,
+  limitedString,
   nameOfType,
   oneOperand,
   refuse,
-  text,
   twoOperands,
 } from '../core/define-operator.ts'
 import { printForMessage } from '../core/print-for-message.ts'
@@ -67,9 +67,9 @@ const concatenation = anyOperands(operands => context => {
     if (isNullish(value)) return nullValue
     if (value.type !== bsonType.string) refuse(16702, `$concat only supports strings, not ${nameOfType(value)}`)
     result += value.value
-    text(result)
+    limitedString(result)
   }
-  return text(result)
+  return limitedString(result)
 })
 
 const comparison = twoOperands((left, right) => {
@@ -86,7 +86,7 @@ const split = twoOperands((input, separator, _, context) => {
   }
   if (separator.value === '') refuse(40087, '$split requires a non-empty separator')
   context.spend(input.value.length)
-  return array(input.value.split(separator.value).map(string))
+  return limitedArray(input.value.split(separator.value).map(string))
 })
 
 function isInsideCharacter(bytes: Buffer, at: number): boolean {

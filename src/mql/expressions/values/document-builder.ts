@@ -14,30 +14,30 @@ export function withField(document: BsonDocument, name: string, value: Value | u
 /** Builds a document from names and values. A later value replaces an earlier one. */
 export class DocumentBuilder {
   /** Of duplicate field names, the first can be changed. */
-  readonly #places = new Map<string, number>()
+  readonly #indexes = new Map<string, number>()
   readonly #fields: (Field | undefined)[]
 
   constructor(fields: readonly Field[] = []) {
     this.#fields = [...fields]
-    for (const [place, [name]] of fields.entries()) if (!this.#places.has(name)) this.#places.set(name, place)
+    for (const [index, [name]] of fields.entries()) if (!this.#indexes.has(name)) this.#indexes.set(name, index)
   }
 
   get(name: string): Value | undefined {
-    const place = this.#places.get(name)
-    return place === undefined ? undefined : this.#fields[place]![1]
+    const index = this.#indexes.get(name)
+    return index === undefined ? undefined : this.#fields[index]![1]
   }
 
   set(name: string, value: Value): void {
-    const place = this.#places.get(name)
-    if (place === undefined) this.#places.set(name, this.#fields.length)
-    this.#fields[place ?? this.#fields.length] = [name, value]
+    const index = this.#indexes.get(name)
+    if (index === undefined) this.#indexes.set(name, this.#fields.length)
+    this.#fields[index ?? this.#fields.length] = [name, value]
   }
 
   remove(name: string): void {
-    const place = this.#places.get(name)
-    if (place === undefined) return
-    this.#places.delete(name)
-    this.#fields[place] = undefined
+    const index = this.#indexes.get(name)
+    if (index === undefined) return
+    this.#indexes.delete(name)
+    this.#fields[index] = undefined
   }
 
   document(): BsonDocument {
