@@ -1,8 +1,8 @@
 /**
- * Databases and containers: finding, making, changing and deleting them.
+ * Databases and containers: finds, creates, changes and deletes them.
  *
- * What is not there, or cannot be made because its name is taken, is answered with undefined or false. Each
- * edge says it in its own words.
+ * If something does not exist, or a name is taken, the answer is undefined or false. Each edge turns that
+ * into its own error.
  */
 
 import { newResourceNumber } from '../base/identifier.ts'
@@ -14,19 +14,19 @@ import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { ruPerSecond } from '../units/ledger.ts'
 import { systemDatabase } from './system-items.ts'
 
-/** One physical partition serves at most this much (the service's documented limit). */
+/** The service's documented limit for one physical partition. */
 const partitionThroughputMax = 10_000
 
 const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
 
-/** A container as an edge asks for it. */
+/** A container as an edge describes it. */
 export type NewContainer = Pick<
   ContainerDraft,
   'id' | 'partitionKey' | 'definition' | 'throughput' | 'declaredIndexes'
 > &
   Partial<Pick<ContainerDraft, 'encoding' | 'logSeconds'>> & { readonly defaultTtl: number | null }
 
-/** What is not named stays as it is. */
+/** Fields that are absent do not change. */
 export type ContainerEdit = Pick<ContainerChange, 'id' | 'definition' | 'logSeconds'> & {
   readonly defaultTtl?: number | null
 }
@@ -35,13 +35,13 @@ export class Catalog {
   readonly #store: Store
   readonly #partitions: number | undefined
 
-  /** `partitions`: physical partitions of new containers; undefined: by throughput. */
+  /** `partitions`: physical partitions of new containers; undefined means by throughput. */
   constructor(store: Store, partitions: number | undefined) {
     this.#store = store
     this.#partitions = partitions
   }
 
-  /** All databases but the one that Mayfly keeps for itself. */
+  /** All databases except Mayfly's own. */
   databases(): MaybePromise<readonly DatabaseRecord[]> {
     return andThen(this.#store.databases(), all => all.filter(({ id }) => id !== systemDatabase))
   }
@@ -50,35 +50,35 @@ export class Catalog {
     return this.#store.findDatabase(id)
   }
 
-  /** undefined: the name is taken. */
+  /** Returns undefined if the name is taken. */
   createDatabase(id: string, throughput: Throughput | null): Promise<DatabaseRecord | undefined> {
     return this.#store.createDatabase({ id, throughput, rid: newResourceNumber() })
   }
 
-  /** false: it was gone already. */
+  /** Returns false if it did not exist any more. */
   deleteDatabase(database: DatabaseRecord): Promise<boolean> {
     return this.#store.deleteDatabase(database)
   }
 
-  /** Those of both APIs. */
+  /** The containers of both APIs. */
   containers(database: DatabaseRecord): MaybePromise<readonly ContainerRecord[]> {
     return this.#store.containers(database)
   }
 
-  /** Of whichever API: whose it is, its encoding tells. */
+  /** A container of either API; its encoding tells which. */
   findContainer(database: string, id: string): MaybePromise<ContainerRecord | undefined> {
     return this.#store.findContainer(database, id)
   }
 
-  /** The containers of all databases, Mayfly's own as well. */
+  /** The containers of all databases, including Mayfly's own. */
   async everyContainer(): Promise<ContainerRecord[]> {
     const databases = await this.#store.databases()
     return (await Promise.all(databases.map(database => this.#store.containers(database)))).flat()
   }
 
   /**
-   * undefined: the name is taken. A container that nobody provisions shares its database's throughput, or
-   * gets the service's minimum.
+   * Returns undefined if the name is taken. Without a throughput of its own, a container shares that of its
+   * database, or gets the service's minimum.
    */
   createContainer(database: DatabaseRecord, wanted: NewContainer): Promise<ContainerRecord | undefined> {
     const { id, partitionKey, definition, defaultTtl } = wanted
@@ -100,8 +100,8 @@ export class Catalog {
   }
 
   /**
-   * The edit is made from the present record inside the transaction, so that two changes cannot overwrite
-   * each other. undefined: the container is gone, or its new name is taken.
+   * The edit is computed from the current record inside the transaction, so two changes cannot overwrite each
+   * other. Returns undefined if the container does not exist any more, or its new name is taken.
    */
   changeContainer(
     container: ContainerRecord,
@@ -114,7 +114,7 @@ export class Catalog {
     })
   }
 
-  /** false: it is gone. */
+  /** Returns false if it does not exist any more. */
   async changeThroughput(owner: DatabaseRecord | ContainerRecord, throughput: Throughput): Promise<boolean> {
     const changed =
       'database' in owner
@@ -123,12 +123,12 @@ export class Catalog {
     return changed !== undefined
   }
 
-  /** false: it was gone already. */
+  /** Returns false if it did not exist any more. */
   deleteContainer(container: ContainerRecord): Promise<boolean> {
     return this.#store.deleteContainer(container)
   }
 
-  /** Deletes every database, Mayfly's own as well. */
+  /** Deletes every database, including Mayfly's own. */
   async reset(): Promise<void> {
     for (const database of await this.#store.databases()) await this.#store.deleteDatabase(database)
   }

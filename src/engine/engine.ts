@@ -1,12 +1,12 @@
 /**
- * What the database can do, whatever the protocol, and the only way to the store.
+ * All operations of the database, independent of the protocol; the only way to the store.
  *
- * An edge turns bytes into these calls and these answers into bytes. Everything that is counted, paid for or
- * refused is counted, paid for or refused here; whether an item is alive is decided below, in the store, at
- * its moment. What came of a call is answered as an outcome: each edge says it in its protocol's words.
+ * An edge turns bytes into these calls, and the results into bytes. Counting, charging and throttling happen
+ * here. The store decides whether an item is alive, at the moment of the call. A call returns an outcome;
+ * each edge turns it into its protocol's words.
  *
- * Items, changes and queries are here, with their charges. Databases and containers are in `catalog`, what
- * Mayfly remembers for itself in `systemItems`, what can be said about a container in `reports`.
+ * This file has items, changes and queries, with their charges. `catalog` has databases and containers,
+ * `systemItems` has what Mayfly stores for itself, and `reports` has the reports on a container.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -34,19 +34,19 @@ import { isSurelyLong } from './where-to-run.ts'
 export interface EngineOptions {
   readonly store: Store
   readonly rateLimit: boolean
-  /** Physical partitions of new containers; undefined: by throughput. */
+  /** Physical partitions of new containers; undefined means by throughput. */
   readonly partitions: number | undefined
   readonly log: Logger
   readonly declaredIndexes: IndexKeeperOptions['declaredIndexes']
-  /** Makes long pages of queries elsewhere, when that is possible. */
+  /** Makes long pages of queries in another thread, if that is possible. */
   readonly pageRunner?: PageRunner | undefined
 }
 
-/** What a point read found, and what it cost. */
+/** The result of a point read, and its charge. */
 export interface ItemResult {
   readonly item: StoredItem | undefined
   readonly chargeRu: number
-  /** The newest version in the container: what a session has seen. */
+  /** The newest version in the container, for the session token. */
   readonly version: number
 }
 
@@ -101,12 +101,12 @@ export class Engine implements AsyncDisposable {
     return this.#ledger.isEnforced
   }
 
-  /** The time items live by. */
+  /** The current moment of item time. */
   moment(): MaybePromise<EpochSeconds> {
     return this.#store.moment()
   }
 
-  /** Takes a moment and how things stand at it, for reads that belong together. */
+  /** Takes a moment with the policy at that moment, for reads that belong together. */
   view(container: ContainerRecord): MaybePromise<View> {
     return this.#store.view(container)
   }
@@ -120,7 +120,7 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** `bytes` is the size of what the client sent; the charge is taken before anything is touched. */
+  /** `bytes` is the size of the client's body. The charge is taken before the write. */
   async writeItem(container: ContainerRecord, write: ItemWrite, bytes: number): Promise<WriteResult> {
     this.#operations++
     const chargeRu = write.kind === 'delete' ? deleteRu : writeRu(bytes)
@@ -129,14 +129,14 @@ export class Engine implements AsyncDisposable {
     return { outcome, item, chargeRu, version }
   }
 
-  /** All steps or none; the charge is taken before anything is touched. */
+  /** All steps or none. The charge is taken before the writes. */
   async transact(payer: ContainerRecord, steps: readonly Step[], chargeRu: number): Promise<TransactAnswer> {
     this.#operations += steps.length
     this.#ledger.charge(payer, chargeRu)
     return this.#store.transact(steps)
   }
 
-  /** Takes the charge for what was read without one. */
+  /** Takes a charge for reads that were not charged. */
   charge(container: ContainerRecord, chargeRu: number): void {
     this.#ledger.charge(container, chargeRu)
   }
@@ -154,17 +154,20 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** The position behind every change there is. */
+  /** The position after all changes so far. */
   changesNow(container: ContainerRecord): MaybePromise<ChangePosition> {
     return this.#store.changesNow(container)
   }
 
-  /** A position with all changes made at the moment or later behind it; some made before may be as well. */
+  /**
+   * A position before all changes made at the moment or later; some earlier changes may come after it as
+   * well.
+   */
   changesSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition> {
     return this.#store.changesSince(container, moment)
   }
 
-  /** Everything that happened to the items of a container that keeps a log. */
+  /** All changes in a container that keeps a log, with deletes and deaths. */
   readLog(
     container: ContainerRecord,
     range: ChangeRange,
@@ -177,7 +180,7 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** The position behind everything that the log remembers. */
+  /** The position at the end of the log. */
   logNow(container: ContainerRecord): MaybePromise<ChangePosition> {
     return this.#store.logNow(container)
   }
@@ -190,7 +193,7 @@ export class Engine implements AsyncDisposable {
     })
   }
 
-  /** One page of a query, from wherever its items are found fastest. */
+  /** One page of a query. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
     const parts = { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }

@@ -154,8 +154,8 @@ export class IndexKeeper implements AsyncDisposable {
   }
 
   /**
-   * Begins an index that somebody asked for, and answers its number. Every write keeps it up from now on.
-   * undefined: the container is gone.
+   * Creates an index that a user asked for, and returns its number. From now on every write updates it.
+   * Returns undefined if the container does not exist any more.
    */
   async create(container: ContainerRecord, draft: IndexDraft): Promise<number | undefined> {
     const before = new Set(container.indexes.map(({ definition }) => definition.number))
@@ -163,7 +163,7 @@ export class IndexKeeper implements AsyncDisposable {
     return extended?.indexes.find(({ definition }) => !before.has(definition.number))?.definition.number
   }
 
-  /** Brings into a new index what was there before it. Others get their turns between the steps. */
+  /** Adds the existing items to a new index. Other requests get a turn between the steps. */
   async complete(container: ContainerRecord, number: number, afterStep: () => void): Promise<void> {
     while (!(await this.#store.buildIndex(container, number, indexBuildRowsMax))) {
       afterStep()

@@ -1,13 +1,13 @@
 /**
- * One page of a query: takes the page's moment, finds the best source of items, and runs the program over it,
- * here or in the query thread (`where-to-run.ts`).
+ * Makes one page of a query: takes the page's moment, chooses a source of items, and runs the program over
+ * it, in this thread or in the query thread (`where-to-run.ts`).
  *
- *   one partition key and ids    each item by its key
- *   a small partition            all its items: reading them costs no more than looking around
- *   an index that fits           its part of the items, in its order
- *   otherwise                    all items of the range; if an index would have spared that, it is noted
+ *   one partition key and ids    point reads
+ *   a small partition            all its items: reading them costs no more than choosing
+ *   an index that fits           a part of the index, in its order
+ *   otherwise                    all items of the range; if an index would have avoided that, it is reported
  *
- * Rows in source order must come from the same source on every page: the position names it.
+ * Rows in source order must come from the same source on every page, so the position names it.
  */
 
 import { hash } from 'node:crypto'
@@ -30,36 +30,34 @@ import { type ContainerReader, isWholeRange, type ScanRange } from '../store/rea
 import type { IndexKeeper } from './index-keeper.ts'
 import type { Work } from './where-to-run.ts'
 
-/** Slices after which a page that began there is made by the query thread instead. */
+/** A page that was started here moves to the query thread after this many slices. */
 const inlineSlicesMax = 2
 
 /**
- * How often a page is planned anew because indexes came or went meanwhile, before it is made where nothing
- * can change.
+ * How often a page is planned again because indexes changed meanwhile. Then it is made in this thread, where
+ * nothing can change.
  */
 const pagePlansMax = 3
 
-/** A query as its language understood it. */
+/** A query in terms of the store, made by its language. */
 export interface ItemQuery {
   readonly range: ScanRange
   readonly demands: Demands
-  /** Made for the page's moment, which is all it may know of time. */
+  /** Makes the program for the page's moment, the only time that it may use. */
   readonly program: (moment: EpochSeconds) => Program
-  /**
-   * The same in words, made when the page goes elsewhere; undefined when it can only be run where it was made.
-   */
+  /** The query as text, for another thread. Undefined if it can only run in this thread. */
   readonly statement?: (() => QueryStatement) | undefined
-  /** What the range is when it is less than all of a container or of a partition key. */
+  /** Set if the range is less than a whole container or partition key. */
   readonly narrowed?: NarrowedRange | undefined
-  /** Whether the container's policy lets a path be indexed. */
+  /** Whether the container's policy allows an index on a path. */
   readonly mayIndex: (path: IndexPath) => boolean
-  /** Whether an index of the path was promised, to be made when the first query misses it. */
+  /** Whether the user asked for an index of the path; it is then built when the first query misses it. */
   readonly isPromised?: (path: IndexPath) => boolean
 }
 
-/** The page begins in the middle of the range, or the program stops before its end. */
+/** The page starts in the middle of the range, or the program stops before its end. */
 export interface NarrowedRange {
-  /** Nobody knows how many items are left. */
+  /** It is unknown how many items are left. */
   readonly isBounded: boolean
   /** All of them pass the filter. */
   readonly isWholeFilter: boolean
@@ -74,16 +72,16 @@ export interface QueryPageRequest {
 }
 
 export type QueriedPage = Page & {
-  /** The paths of the index that was used, or would have been. */
+  /** The paths of the index that was used, or that would have helped. */
   readonly indexUse: { readonly used: readonly IndexPath[]; readonly wished: readonly IndexPath[] }
 }
 
 export interface QueryParts {
   readonly store: Store
   readonly keeper: IndexKeeper
-  /** Makes pages that would keep others waiting; undefined where only this thread can read. */
+  /** Makes pages that would delay other requests; undefined if only this thread can read the store. */
   readonly runner: PageRunner | undefined
-  /** Which pages go there at once (`where-to-run.ts`). */
+  /** Decides which pages go there at once (`where-to-run.ts`). */
   readonly isLong: (work: Work) => MaybePromise<boolean>
 }
 
@@ -180,7 +178,7 @@ async function makeSomewhere(
   return runner.run(remote, signal?.())
 }
 
-/** Numbers of indexes are given again, so a position that travels says what its index is about. */
+/** Index numbers are reused, so a position carries a digest of its index definition. */
 function digestOf({ definition }: IndexRecord): string {
   return hash('sha256', describeIndex(definition.components), 'base64').slice(0, 12)
 }
@@ -218,8 +216,8 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
 }
 
 /**
- * The items of a partition that is so small that no index helps. Whether it is, a first look tells, and only
- * once.
+ * The items of a partition that is too small for an index to help. One read finds out, and the result is
+ * remembered.
  */
 async function smallPartition(
   { store, keeper: { largePartitions } }: QueryParts,
@@ -237,7 +235,7 @@ async function smallPartition(
 
 const idPath: IndexPath = ['id']
 
-/** Within one partition key an id names an item. In BSON `id` is a field like any other. */
+/** Within one partition key an id names an item. In BSON, `id` is an ordinary field. */
 function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { demands }: Demands): Chosen | undefined {
   if (encoding !== 'json') return undefined
   const bounds = demands.find(({ path }) => isSamePath(path, idPath))?.bounds
@@ -250,7 +248,7 @@ function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { dema
   return { source: { kind: 'points', keys: [...ids].map(id => ({ epk: min, pk, id })) }, paths: [idPath] }
 }
 
-/** A count over exactly what an index range holds needs no item, as long as nobody is dead but present. */
+/** A count over exactly the ranges of an index needs no item, if no dead item is present. */
 function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery, program: Program) {
   if (program.countItems === undefined || !isWholeRange(range) || demands.demands.length === 0) return undefined
   const choice = chooseIndex(indexes, demands)
@@ -260,10 +258,7 @@ function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery
   return { count, index, paths: demands.demands.map(({ path }) => path) }
 }
 
-/**
- * Tells the keeper what a scan cost that an index would have spared, and answers which index that would have
- * been.
- */
+/** Reports a scan that an index would have avoided to the keeper. Returns the paths of that index. */
 async function noteScan(
   store: Store,
   keeper: IndexKeeper,

@@ -1,4 +1,4 @@
-/** What can be said about a container and the life and death in it, without reading its items. */
+/** Reports on a container and its expiry, without reading its items. */
 
 import { scanBytesMax, scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -36,7 +36,7 @@ export class Reports {
     return { ...status, purged: this.#purger.purged(container), paused: this.#purger.isPaused }
   }
 
-  /** How many items will die when, in so many buckets of a window from now on. */
+  /** How many items will die in each bucket of a window that starts now. */
   forecast(
     container: ContainerRecord,
     window: { readonly windowSeconds: number; readonly bucketCount: number },
@@ -49,7 +49,7 @@ export class Reports {
     return explain(this.#store, container, key)
   }
 
-  /** What another default time to live would do. Nothing is changed. */
+  /** What another default time to live would do. Changes nothing. */
   preview(container: ContainerRecord, defaultTtl: number | null): Promise<Preview> {
     return preview(this.#store, container, defaultTtl)
   }
@@ -60,8 +60,8 @@ export class Reports {
   }
 
   /**
-   * Counts living items. If nobody is dead, the row count is the answer. Otherwise it is rows minus dead. A
-   * sweep or a write between these two reads makes them inconsistent; then the items are counted one by one.
+   * Counts living items. If no item is dead, it is the row count; otherwise rows minus dead. A sweep or a
+   * write between the two reads makes them inconsistent; then the items are counted one by one.
    */
   async countLiving(container: ContainerRecord): Promise<number> {
     const now = livingAt(container.policy, await this.#store.moment())

@@ -1,8 +1,8 @@
 /**
- * What an API must remember beside its users' items: scripts, users, sessions, watched collections.
+ * Data that Mayfly stores for an API beside users' items: scripts, users, sessions, watched collections.
  *
- * They are items of containers that no API can name, in a database of Mayfly's own. Their partition key is
- * whoever they belong to. Nobody is charged for them.
+ * They are items in containers that no API can name, in a database of Mayfly's own. Their partition key is
+ * their owner. They are not charged.
  */
 
 import { newResourceNumber } from '../base/identifier.ts'
@@ -26,12 +26,12 @@ export class SystemItems {
     this.#store = store
   }
 
-  /** Whether there is any container yet. Asking makes none. */
+  /** Whether any container exists yet. Does not create one. */
   async hasContainers(): Promise<boolean> {
     return (await this.#store.findDatabase(systemDatabase)) !== undefined
   }
 
-  /** The container of this name, made when it is first needed. */
+  /** The container of this name, created on first use. */
   async container(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
     const found = await this.#store.findContainer(systemDatabase, id)
     if (found !== undefined) return found
@@ -55,7 +55,7 @@ export class SystemItems {
     return andThen(this.#store.read(container, key), ({ item }) => item)
   }
 
-  /** Everything that belongs to the owner. */
+  /** All items of the owner. */
   async list(container: ContainerRecord, owner: string): Promise<StoredItem[]> {
     const range = {
       ...effectivePartitionKeyPrefixRange(container.partitionKey, [owner]),

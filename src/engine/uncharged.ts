@@ -1,6 +1,6 @@
 /**
- * Reads and writes that are neither charged nor counted as operations: for those who pay once for all they
- * did, as scripts do, and for upkeep, which nobody asked for.
+ * Reads and writes that are neither charged nor counted: for callers that pay once for everything, such as
+ * scripts, and for maintenance.
  */
 
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -31,7 +31,7 @@ export class Uncharged {
     return this.#store.scanIndex(container, range, page)
   }
 
-  /** How many entries of an index the ranges hold, of items alive or dead. */
+  /** The number of index entries in the ranges, of items alive or dead. */
   countEntries(container: ContainerRecord, range: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
     return this.#store.countEntries(container, range)
   }

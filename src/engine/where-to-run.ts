@@ -20,7 +20,7 @@ export interface Work {
   readonly plan: PagePlan
   readonly program: Program
   readonly demands: Demands
-  /** Whether every item passes the filter, where the demands do not tell. */
+  /** Whether every item passes the filter, if the demands do not tell. */
   readonly isUnfiltered?: boolean | undefined
   /** Rows of the container. */
   readonly rows: () => MaybePromise<number>
@@ -29,10 +29,10 @@ export interface Work {
 }
 
 export async function isSurelyLong({ plan, program, demands, rows, partition, ...work }: Work): Promise<boolean> {
-  // Entries are counted a slice at a time, far faster than items are read.
+  // Entries are counted in slices, much faster than items are read.
   if (plan.count !== undefined) return (await rows()) > sliceRowsMax
   if (plan.source.kind !== 'scan' || program.isDone?.() === true) return false
-  // Without a filter every item is a row, and a page of them is full soon.
+  // Without a filter every item is a row, so a page is full soon.
   const isUnfiltered = work.isUnfiltered ?? (demands.isWholeFilter && demands.demands.length === 0)
   if (isUnfiltered && program.order === 'source') return false
   return partition === undefined ? (await rows()) > inlineRowsMax : partition === 'large'

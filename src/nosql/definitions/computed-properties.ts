@@ -22,7 +22,7 @@ export function parseComputedProperties(input: unknown, spatialIndexes: readonly
   // Here the service adds no details to its texts, and an SDK's test compares them up to the closing quote.
   if (!Array.isArray(input)) malformed(invalidInputText)
   if (input.length > computedPropertiesMax) {
-    // INFERRED text for a documented limit.
+    // INFERRED: the service documents the limit, but not this text.
     malformed(`The number of computed properties ${input.length} exceeds the maximum of ${computedPropertiesMax}.`)
   }
   const spatialNames = new Set(spatialIndexes.map(({ path }) => topLevelName(path)))

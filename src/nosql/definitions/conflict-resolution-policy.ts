@@ -21,7 +21,8 @@ export function parseConflictResolutionPolicy(input: unknown): ConflictResolutio
   const path = textAt('conflictResolutionPath')
   const procedure = textAt('conflictResolutionProcedure')
 
-  // INFERRED texts. That each mode has its own field is documented with the SDKs' types.
+  // INFERRED texts (the service does not document them). That each mode has its own field is documented with
+  // the SDKs' types.
   if (mode === 'Custom') {
     if (path !== '')
       malformed("'conflictResolutionPath' cannot be specified when the conflict resolution mode is 'Custom'.")

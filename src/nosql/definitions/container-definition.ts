@@ -83,8 +83,8 @@ export function replaceContainerDefinition(
 ): ContainerDefinition {
   const body = readObject(input, 'body')
   if (parseResourceId(fieldOf(body, 'id')) !== current.id) {
-    // INFERRED text; the 400 is the service's (azure-sdk-for-js, container.spec: "Replacing id is not
-    // allowed").
+    // INFERRED text (the service does not document it). The 400 is the service's (azure-sdk-for-js,
+    // container.spec: "Replacing id is not allowed").
     malformed('Document collection id cannot be changed.')
   }
   checkSamePartitionKey(current, fieldOf(body, 'partitionKey'), context)

@@ -44,7 +44,8 @@ export function parseFullTextIndexes(input: unknown): FullTextIndex[] {
   const where = 'indexingPolicy.fullTextIndexes'
   return readArray(input, where, indexPathsMax).map((element, at) => {
     const path = readString(fieldOf(readObject(element, `${where}[${at}]`), 'path'), `${where}[${at}].path`)
-    if (!isPropertyPath(path)) malformed(`The Full Text Index contains an invalid Path: ${path}.`) // INFERRED.
+    // INFERRED: the service does not document this text.
+    if (!isPropertyPath(path)) malformed(`The Full Text Index contains an invalid Path: ${path}.`)
     return { path }
   })
 }

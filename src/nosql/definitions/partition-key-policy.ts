@@ -50,7 +50,7 @@ export function parsePartitionKeyPolicy(input: unknown, apiVersion: string): Par
   const version = given === 'V1' ? 1 : given === 'V2' ? 2 : given
   if (version !== 1 && version !== 2) invalidInput(`'partitionKey.version' must be 1 or 2, not ${showValue(version)}`)
   if (kind === 'MultiHash' && version !== 2) {
-    // INFERRED text. That hierarchical keys are version 2 is documented.
+    // INFERRED text (not documented). That hierarchical keys are version 2 is documented.
     malformed("The partition key definition is invalid. Kind 'MultiHash' requires version 2.")
   }
   return { paths, kind, version }

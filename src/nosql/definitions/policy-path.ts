@@ -71,7 +71,8 @@ export function parseIndexPath(path: string): PolicyPath {
   if (typeof parsed === 'number') refuseIndexPath(path, parsed)
   if (parsed.end === '') refuseIndexPath(path, path.length)
   if (parsed.end === '?' && parsed.steps.length === 0) {
-    // INFERRED from "has at least" (azure-cosmos-dotnet-v3, QueryTests.TestCreateIndexingPaths1).
+    // INFERRED (not documented) from "has at least" (azure-cosmos-dotnet-v3,
+    // QueryTests.TestCreateIndexingPaths1).
     malformed(
       `The indexing path '${path}' could not be accepted, failed near position '1'. Please ensure that the path ` +
         'has at least one label.',

@@ -32,7 +32,7 @@ export function parseResourceId(input: unknown): string {
 
 export function checkItemId(id: unknown): string {
   const text = readId(id)
-  // The status is the service's. INFERRED: the text, which the service has for other resources.
+  // The status is the service's. INFERRED (not documented): the text is that for other resources.
   if (text.includes('\\')) malformed("The resource name presented contains invalid character '\\'.")
   if (text.length === 0 || Buffer.byteLength(text) > itemIdBytesMax) refuseLength(text, 1024)
   return text

@@ -56,7 +56,7 @@ function parseBoundingBox(input: unknown, where: string): BoundingBox {
     return value
   }
   const box = { xmin: corner('xmin'), ymin: corner('ymin'), xmax: corner('xmax'), ymax: corner('ymax') }
-  // INFERRED.
+  // INFERRED: the service does not document this text.
   if (box.xmin >= box.xmax || box.ymin >= box.ymax) {
     malformed(
       `The boundingBox at '${where}' is invalid. Ensure that xmin is less than xmax and ymin is less than ymax.`,

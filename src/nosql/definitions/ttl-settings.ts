@@ -14,7 +14,7 @@ import { malformed, showValue } from './definition-input.ts'
 export function parseDefaultTtl(input: unknown): number | undefined {
   if (input === undefined || input === null) return undefined
   if (isTtl(input)) return input
-  // The text is the service's for items. Its text for containers is not known; INFERRED to be the same.
+  // The text is the service's for items. Its text for containers is not documented; INFERRED to be the same.
   malformed(invalidTtlText(input))
 }
 

@@ -27,7 +27,8 @@ export function parseUniqueKeyPolicy(input: unknown): UniqueKeyPolicy {
       }
       return path
     })
-    if (paths.length === 0) malformed('The unique key must specify at least one path.') // INFERRED.
+    // INFERRED: the service does not document this text.
+    if (paths.length === 0) malformed('The unique key must specify at least one path.')
     return { paths }
   })
   return { uniqueKeys }

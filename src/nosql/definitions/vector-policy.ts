@@ -2,7 +2,7 @@
  * The vector embedding policy of a container and the vector indexes that depend on it.
  *
  * The texts are those that the SDKs' tests expect (azure-sdk-for-python, test_vector_policy). Where a test
- * knows only the beginning, the rest is INFERRED.
+ * knows only the beginning, the rest is INFERRED (not documented).
  */
 
 import { RequestError } from '../../base/error.ts'

@@ -58,7 +58,7 @@ interface Page {
 
 export async function changeFeed(request: NosqlRequest): Promise<NosqlResponse> {
   const mode = modes[headerOf(request, 'a-im')!.trim().toLowerCase()]
-  // INFERRED.
+  // INFERRED: the service does not document this text.
   if (mode === undefined) malformed("The value specified for the header 'A-IM' is invalid.")
   const container = await requireContainer(request)
   const view = viewOf(container)

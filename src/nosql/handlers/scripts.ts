@@ -49,7 +49,7 @@ export async function postScript(request: NosqlRequest): Promise<NosqlResponse> 
   const isUpsert = hasFlag(request, 'x-ms-documentdb-is-upsert')
   const { countMax, quota } = scriptKinds[kind]
   if ((await scripts.find(script.id)) === undefined && (await scripts.list()).length >= countMax) {
-    // INFERRED text. The status is the service's for quotas.
+    // INFERRED text (the service does not document it). The status is the service's for quotas.
     throw new RequestError('forbidden', `Quota Exceeded. The container has its ${countMax} ${quota} already.`)
   }
   const written = await scripts.write(isUpsert ? 'upsert' : 'create', script, undefined)

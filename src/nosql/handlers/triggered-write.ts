@@ -78,7 +78,8 @@ async function find(
   const found: Script[] = []
   for (const name of names.map(each => each.trim()).filter(each => each !== '')) {
     const trigger = await findScript(request.service.engine, view, 'triggers', name)
-    // INFERRED: the texts. That a trigger runs only for its operations is documented.
+    // INFERRED texts (the service does not document them). That a trigger runs only for its operations is
+    // documented.
     if (trigger === undefined) malformed(`The trigger '${name.slice(0, 255)}' does not exist.`)
     if (trigger.triggerType?.toLowerCase() !== type) malformed(`The trigger '${trigger.id}' is not a ${type}-trigger.`)
     if (!isFor(trigger.triggerOperation!.toLowerCase(), kind)) {

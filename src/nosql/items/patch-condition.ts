@@ -14,7 +14,7 @@ export function prepareCondition(condition: string): PreparedQuery {
   const prepared = conditions.prepare(selection + condition)
   const { where, groupBy, orderBy, offset, limit } = prepared.query
   const isFilter = where !== undefined && [groupBy, orderBy, offset, limit].every(clause => clause === undefined)
-  // INFERRED.
+  // INFERRED: the service does not document this text.
   if (!isFilter) malformed("The condition of a patch must have the form 'from c where ...'.")
   return prepared
 }

@@ -174,7 +174,7 @@ function remove(item: JsonTree, path: Path, number: number): JsonTree {
 
 function move(item: JsonTree, { path, from }: Operation & { kind: 'move' }, number: number): void {
   if (from.length < path.length && from.every((name, at) => name === path[at])) {
-    // RFC 6902; INFERRED text.
+    // The rule is in RFC 6902. INFERRED text (the service does not document it).
     refuse(number, `Node('${from.join('/')}') cannot be moved into one of its children.`)
   }
   const node = remove(item, from, number)
