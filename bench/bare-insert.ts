@@ -1,5 +1,5 @@
 /**
- * The limit a batch of inserts can reach: nothing but SQLite with a table like the server's, in this process.
+ * The upper limit for a batch of inserts: SQLite alone, with a table like the server's, in this process.
  */
 
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What SQLite alone takes for the rows of items: to write them in one transaction, and to read them all. */
+/** The time that SQLite alone needs to write rows in one transaction, and to read them all. */
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,8 +15,8 @@ export interface BareRow {
 }
 
 /**
- * Inserts rows into a table of the server's own making, in transactions of their own, durably, and says how
- * long each took.
+ * Inserts rows durably into a table that the server created, in separate transactions, and returns the time
+ * of each.
  */
 export class BareWriter implements Disposable {
   readonly #database: DatabaseSync
@@ -45,7 +45,7 @@ export class BareWriter implements Disposable {
   }
 }
 
-/** Reads the items of a server's file in the order in which they were made, into pages of text. */
+/** Reads the items of a server's file in the order of their creation, into pages of text. */
 export function readBare(file: string, pageItems: number): { readonly ms: number; readonly items: number } {
   using database = new DatabaseSync(file, { readOnly: true })
   database.exec('PRAGMA cache_size = -262144')

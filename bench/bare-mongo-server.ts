@@ -1,8 +1,8 @@
 /**
- * The limit a server on `node:net` can reach: it reads a message and sends back one prepared answer.
+ * The upper limit for a server on `node:net`: it reads a message and sends back one prepared answer.
  *
- * Its argument is the answer in base64, taken from the server it stands beside. It serves the load generator
- * alone, which sends a message only when the one before is answered.
+ * Its argument is the answer in base64, taken from the server that it is compared with. It serves only the
+ * load generator, which sends a message only after the previous one is answered.
  */
 
 import { type AddressInfo, createServer } from 'node:net'

@@ -1,13 +1,12 @@
 /**
- * What PostgreSQL does with nothing in between: the `pg` client and one plain statement for each thing that
- * is compared.
+ * PostgreSQL without Mayfly: the `pg` client and one plain statement for each operation that is compared.
  */
 
 import { Client, type ClientConfig, Pool } from 'pg'
 import { postgresPoolMax, postgresReadersMax } from '../src/adapters/postgres/connection/connections.ts'
 import { readStatement } from '../src/adapters/postgres/reading/point-reads.ts'
 
-/** A row as plain as it can be, with the indexes that expiry and the change order need. */
+/** A minimal table, with the indexes that expiry and the change order need. */
 const tables = `
   CREATE TABLE bare (pk text NOT NULL, id text NOT NULL, ts bigint NOT NULL, deadline bigint, version bigint NOT NULL,
     body text NOT NULL, PRIMARY KEY (pk, id));
@@ -50,7 +49,7 @@ export class BarePostgres implements AsyncDisposable {
   static async open(connectionString: string): Promise<BarePostgres> {
     const pool = new Pool({ connectionString, max: postgresPoolMax })
     await pool.query(tables)
-    // As many connections, and as busy, as the store has.
+    // The same number of connections as the store has, used in the same way.
     const config: ClientConfig & { pipeline: boolean } = { connectionString, pipeline: true }
     const readers = Array.from({ length: postgresReadersMax }, () => new Client(config))
     await Promise.all(readers.map(reader => reader.connect()))
@@ -61,7 +60,7 @@ export class BarePostgres implements AsyncDisposable {
     return this.#read(read, [pk, id])
   }
 
-  /** What the store itself asks for. */
+  /** The same setting as the store's own tables. */
   readAsStore(values: unknown[]): Promise<unknown> {
     return this.#read(readStatement, values)
   }

@@ -1,6 +1,5 @@
 /**
- * The limit a purge can reach: nothing but the deletions, from a file of the server's own, in the same
- * batches.
+ * The upper limit for a purge: only the deletions, from a file of the server, in the same batches.
  *
  * Its argument is the file. Prints one line of JSON.
  */

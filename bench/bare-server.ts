@@ -1,7 +1,7 @@
 /**
- * The limit a server on `node:http` can reach: it reads the request and sends back one prepared answer.
+ * The upper limit for a server on `node:http`: it reads the request and sends back one prepared answer.
  *
- * It is given the answer as its only argument, in JSON, taken from the server it stands beside.
+ * Its only argument is the answer, in JSON, taken from the server that it is compared with.
  */
 
 import { createServer } from 'node:http'
@@ -19,7 +19,7 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', chunk => chunks.push(chunk))
   request.on('end', () => {
-    // What any server must do before it can look at a body.
+    // Any server must read the whole body before it can use it.
     const text = chunks.length === 1 ? chunks[0]!.toString() : Buffer.concat(chunks).toString()
     if (text.length === 0) response.statusCode = 400
     response.writeHead(status, headers as string[])

@@ -1,17 +1,17 @@
-/** One connection with one request in flight: as little client as a protocol allows. */
+/** One connection with one request in flight: the smallest possible client. */
 
 import { connect, type Socket } from 'node:net'
 
 /**
- * What a connection must know of its protocol. One for each connection, which may keep in it what has arrived
- * so far.
+ * The protocol of a connection. Each connection has its own instance, which may buffer the bytes that have
+ * arrived so far.
  */
 export interface Framing<Answer> {
-  /** A request leaves: what arrives from now on is its answer. */
+  /** Called when a request is sent: bytes from now on belong to its answer. */
   begin(request: Buffer): void
-  /** Takes what has arrived and says whether the answer is whole. Throws when it is none. */
+  /** Takes bytes and says whether the answer is complete. Throws if they are not an answer. */
   push(chunk: Buffer): boolean
-  /** What is wrong with an answer that is whole; undefined when it is the one that was expected. */
+  /** The fault of a complete answer; undefined if it is the expected one. */
   fault(): string | undefined
   parse(answer: Buffer): Answer
 }
@@ -36,7 +36,7 @@ export class Connection<Answer> {
     })
   }
 
-  /** `failed` hears of everything that goes wrong after the connection stands. */
+  /** `failed` is called for every error after the connection is open. */
   static open<Answer>(port: number, framing: Framing<Answer>, failed: Failed): Promise<Connection<Answer>> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -48,16 +48,16 @@ export class Connection<Answer> {
     })
   }
 
-  /** `done` is called when the expected answer is there; any other is a failure. */
+  /** `done` is called when the expected answer has arrived; any other answer is a failure. */
   exchange(request: Buffer, done: () => void): void {
-    // Otherwise it would wait for ever: the end of the connection was told when nobody listened.
+    // Otherwise it would wait for ever: the connection ended before anybody listened.
     if (this.#socket.destroyed) this.#failed(new Error('The server had closed an idle connection.'))
     this.#done = done
     this.#framing.begin(request)
     this.#socket.write(request)
   }
 
-  /** The whole answer, whatever it says, for everything that is not the measured load. */
+  /** The complete answer, good or bad, for requests outside the measured load. */
   ask(request: Buffer): Promise<Answer> {
     const kept: Buffer[] = []
     this.#keep = kept

@@ -7,7 +7,7 @@ import { Connection, type Failed, type Framing } from './connection.ts'
 
 export interface Answer {
   readonly status: number
-  /** Name and value by turns, as received. */
+  /** Names and values alternate, as received. */
   readonly headers: readonly string[]
   readonly body: string
 }
@@ -16,7 +16,7 @@ export type HttpConnection = Connection<Answer>
 
 export class HttpFraming implements Framing<Answer> {
   readonly #expectedStatus: number | undefined
-  /** The start of an answer whose head has not arrived whole. */
+  /** The start of an answer whose head is not complete yet. */
   #pending: Buffer | undefined
   #status = 0
   #missingBytes = -1
@@ -70,7 +70,7 @@ export function openHttp(port: number, failed: Failed): Promise<HttpConnection> 
   return Connection.open(port, new HttpFraming(), failed)
 }
 
-/** One question on a connection of its own. */
+/** Sends one request on its own connection. */
 export async function ask(port: number, request: Buffer): Promise<Answer> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   const connection = await openHttp(port, reject)

@@ -1,7 +1,7 @@
 /**
- * The load generator: a process of its own, told over IPC what to send where, that answers how it went.
+ * The load generator: a separate process. It receives orders over IPC and answers with the results.
  *
- * Requests are built before the time starts to run, because signing would cost the client more than sending.
+ * Requests are built before the measured time starts, because signing costs the client more than sending.
  */
 
 import { machine } from '../src/base/clock.ts'
@@ -15,10 +15,10 @@ type HttpRequests =
   | { readonly kind: 'read'; readonly container: string; readonly items: number }
   | { readonly kind: 'create'; readonly container: string; readonly firstItem: number; readonly bytes: number }
 
-/** What every answer must be. */
+/** The expected answer. */
 type Answers =
   | { readonly status: number }
-  /** Of the Mongo protocol. Where nobody knows a password, none is asked for. */
+  /** For the Mongo protocol. Without a password there is no login. */
   | { readonly replyBytes: number; readonly needsLogin: boolean }
 
 export interface LoadOrder {
@@ -26,7 +26,7 @@ export interface LoadOrder {
   readonly connections: number
   readonly requests: HttpRequests | MongoRequests
   readonly answers: Answers
-  /** Ends the run, whichever comes first. */
+  /** The run ends with the first limit that is reached. */
   readonly atMost: { readonly ms?: number; readonly count?: number }
 }
 
@@ -45,7 +45,7 @@ const BUCKETS = 200_000
 
 let prepared: { order: LoadOrder; source: RequestSource; connections: Connection<unknown>[] } | undefined
 let failed: (error: Error) => void = () => {}
-/** Requests that only read go round: they are built once and used again by later orders for the same. */
+/** Read requests are built once and used again by later orders for the same reads. */
 const rounds = new Map<string, { source: RequestSource; builtAtMs: number }>()
 const SIGNATURE_LIFE_MS = 600_000
 

@@ -1,6 +1,6 @@
 /**
- * Documents for the Mongo side: all of one size, so that the length of an answer says whether it is the right
- * one.
+ * Documents for the Mongo side. All have the same size, so that the length of an answer shows whether it is
+ * right.
  */
 
 import { type Document, ObjectId, serialize } from 'bson'
@@ -13,7 +13,7 @@ const FIRST_SECOND = 1_700_000_000
 const PER_SECOND = 1_000
 const MACHINE = Buffer.from('6d6179666c', 'hex')
 
-/** As drivers make them: seconds, five bytes of the process, a counter. They rise with `n`. */
+/** An ObjectId as drivers make it: seconds, five bytes of the process, a counter. It increases with `n`. */
 export function documentId(n: number): ObjectId {
   const bytes = Buffer.alloc(12)
   writeDocumentId(bytes, 0, n)
@@ -80,12 +80,12 @@ export function documentBytes(n: number): Buffer {
   return padded(benchDocument(n), DOCUMENT_BYTES)
 }
 
-/** Where the value of `_id`, the first field, lies in a document. */
+/** Position of the value of `_id`, the first field, in a document. */
 const ID_AT = 9
 
 /**
- * Makes many documents fast, by overwriting what tells them apart in copies of one: `_id`, and `group`, which
- * is shared by the documents whose numbers have the same remainder and therefore lie far from each other.
+ * Makes many documents fast: copies one and overwrites `_id` and `group`. Documents whose numbers have the
+ * same remainder share a group, so the documents of a group are far apart.
  */
 export class DocumentStamp {
   readonly #template: Buffer
@@ -98,12 +98,12 @@ export class DocumentStamp {
     this.#groups = groups
   }
 
-  /** Room for `count` documents behind each other. */
+  /** A buffer for `count` documents, one after the other. */
   room(count: number): Buffer {
     return Buffer.concat(Array.from({ length: count }, () => this.#template))
   }
 
-  /** Makes what lies at `at` document `n`. */
+  /** Turns the bytes at `at` into document `n`. */
   write(bytes: Buffer, at: number, n: number): void {
     writeDocumentId(bytes, at + ID_AT, n)
     bytes.writeInt32LE(n % this.#groups, at + this.#groupAt)

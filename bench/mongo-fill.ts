@@ -1,14 +1,14 @@
-/** Fills a collection of the Mongo side, as fast as it takes documents. */
+/** Fills a collection of the Mongo side as fast as possible. */
 
 import { type MongoInserts, mongoSource } from './mongo-requests.ts'
 import { askMongo, openMongo } from './mongo-wire.ts'
 import type { Load, ServerProcess } from './processes.ts'
 
-/** One connection sends while the documents of the other are written. */
+/** Two connections: one sends while the server writes the documents of the other. */
 export const INSERT_CONNECTIONS = 2
 export const PER_MESSAGE = 1_000
 
-/** What the server answers to a message on a connection of its own. */
+/** The server's answer to a message, on a separate connection. */
 export async function sampleReply(port: number, message: Buffer): Promise<Buffer> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   const connection = await openMongo(port, reject)
@@ -19,7 +19,7 @@ export async function sampleReply(port: number, message: Buffer): Promise<Buffer
   }
 }
 
-/** Inserts documents 0 to `count` - 1, and answers how long the reply to a good insert is. */
+/** Inserts documents 0 to `count` - 1, and returns the length of the reply to a good insert. */
 export async function fillMongo(
   load: Load,
   { port }: ServerProcess,

@@ -13,7 +13,7 @@ export type MongoRequests =
   | { readonly kind: 'mongo-find-group'; readonly collection: string; readonly groups: number }
   | MongoInserts
 
-/** Ever new documents. */
+/** Inserts of new documents. */
 export interface MongoInserts {
   readonly kind: 'mongo-insert'
   readonly collection: string
@@ -22,8 +22,7 @@ export interface MongoInserts {
   readonly groups: number
   readonly perMessage: number
   /**
-   * Whether the message may be sent again, as drivers ask for unless told otherwise: the server then
-   * remembers what it answered.
+   * Whether this is a retryable write, which is the default of drivers. The server then remembers its answer.
    */
   readonly isRetryable: boolean
 }
@@ -64,7 +63,7 @@ function findSource(count: number, requestOf: (n: number, lsid: Document) => Buf
   return takingTurns(shuffled(requests))
 }
 
-/** The message of each connection is used again: it was answered, so it has left. */
+/** The buffer of each connection is reused: its message was answered, so it has been sent. */
 function insertSource(inserts: MongoInserts): RequestSource {
   const stamp = new DocumentStamp(inserts.bytes, inserts.groups)
   const messages: InsertMessage[] = []
@@ -82,7 +81,7 @@ class InsertMessage {
   readonly #bytes: Buffer
   readonly #documentsAt: number
   readonly #documentBytes: number
-  /** Where the number lies under which a retryable write is sent; 0 where it is none. */
+  /** Position of the transaction number of a retryable write; 0 if it is not retryable. */
   readonly #numberAt: number
   #number = 0
 

@@ -9,14 +9,14 @@ import { MASTER_KEY } from './sign.ts'
 
 const OP_MSG = 2013
 const HEADER_BYTES = 16
-/** Header, flags, and the kind of the first section. */
+/** Bytes of header, flags, and the kind of the first section. */
 const BODY_START = HEADER_BYTES + 5
 const USER = 'localhost'
 
-/** Answers whole messages; `documentOf` looks into them. */
+/** Returns complete messages; `documentOf` decodes them. */
 export type MongoConnection = Connection<Buffer>
 
-/** A request: a command, and documents as a sequence of that name behind it. */
+/** A request: a command, followed by documents as a sequence of that name. */
 export function opMsg(command: Document, sequence?: { readonly name: string; readonly documents: Buffer }): Buffer {
   const body = serialize(command)
   const parts = [Buffer.alloc(BODY_START), body]
@@ -38,8 +38,8 @@ export function setRequestId(message: Buffer, id: number): void {
 }
 
 /**
- * An answer is known by its length: documents of the benchmarks have the same number of bytes each, so an
- * error, a missing document or one too many shows in it.
+ * Checks an answer by its length: all documents have the same number of bytes, so an error, a missing
+ * document or an extra one changes the length.
  */
 export class MongoFraming implements Framing<Buffer> {
   readonly #expectedBytes: number | undefined
@@ -101,7 +101,7 @@ async function run(connection: MongoConnection, command: Document): Promise<Docu
   return documentOf(await askMongo(connection, opMsg(command)))
 }
 
-/** The server has one salt for a user, and the key of a password takes milliseconds to derive. */
+/** Cached, because deriving the key of a password takes milliseconds. The server has one salt per user. */
 const saltedPasswords = new Map<string, Buffer>()
 
 /** SCRAM-SHA-256 with the account key, as every driver does it. */

@@ -1,5 +1,5 @@
 /**
- * Runs the peer with keep-alive, which its own command line does not offer: without it every request would
+ * Runs the peer with keep-alive, which its own command line does not offer. Without it every request would
  * pay for a new connection, and the comparison would measure that.
  */
 

@@ -1,4 +1,4 @@
-/** Starts and stops the processes of a benchmark and reads what the operating system knows of them. */
+/** Starts and stops the processes of a benchmark and reads their figures from the operating system. */
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -111,7 +111,7 @@ function readProc(pid: number, file: string): string | undefined {
 export function cpuUs(pid: number): number | undefined {
   const stat = readProc(pid, 'stat')
   if (stat === undefined) return undefined
-  // The command name may hold spaces and brackets; the fields are counted from its end.
+  // The command name may contain spaces and brackets; count the fields from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_US
 }
@@ -121,7 +121,7 @@ export function residentBytes(pid: number): number | undefined {
   return match === null ? undefined : Number(match[1]) * 1024
 }
 
-/** Bytes handed to write calls so far, whether or not they have reached the disk. */
+/** Bytes passed to write calls so far, whether or not they have reached the disk. */
 export function writtenBytes(pid: number): number | undefined {
   const match = /wchar: (\d+)/.exec(readProc(pid, 'io') ?? '')
   return match === null ? undefined : Number(match[1])

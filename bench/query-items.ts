@@ -1,4 +1,4 @@
-/** Items with something to query, and queries over them as signed requests. */
+/** Items for query benchmarks, and queries over them as signed requests. */
 
 import { machine } from '../src/base/clock.ts'
 import { type Answer, type HttpConnection, openHttp } from './http.ts'
@@ -35,14 +35,14 @@ export function itemRequest(container: string, item: QueryItem, isUpsert = false
   })
 }
 
-/** Aimed at one partition key, or at the only physical partition. */
+/** A query for one partition key, or for the only physical partition. */
 export function queryRequest(container: string, query: string, partitionKey?: string): Buffer {
   return signedRequest({
     method: 'POST',
     path: `/dbs/${DATABASE}/colls/${container}/docs`,
     headers: {
       'x-ms-documentdb-isquery': 'True',
-      // As the SDK does, in every request.
+      // The SDK sends this in every request.
       'x-ms-documentdb-query-enablecrosspartition': 'True',
       ...(partitionKey === undefined
         ? { 'x-ms-documentdb-partitionkeyrangeid': '0' }
@@ -52,7 +52,7 @@ export function queryRequest(container: string, query: string, partitionKey?: st
   })
 }
 
-/** A few connections that ask and wait, for everything that is not a storm of requests. */
+/** A few connections that send one request and wait, for everything except the measured load. */
 export class Clients implements Disposable {
   readonly #connections: readonly HttpConnection[]
   readonly #failure: Promise<never>
@@ -87,7 +87,7 @@ export class Clients implements Disposable {
     return times
   }
 
-  /** Requests 0 to `count` - 1 over all connections; answers how many a second were done. */
+  /** Sends requests 0 to `count` - 1 over all connections; returns the rate per second. */
   async storm(count: number, requestOf: (n: number) => Buffer, status: number): Promise<number> {
     let next = 0
     const startMs = machine.monotonicMs()

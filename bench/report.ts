@@ -1,6 +1,6 @@
-/** What a workload found, and how it is printed. */
+/** The results of a workload, and how they are printed. */
 
-/** One comparison. `value` is undefined where it could not be measured, and then nothing is judged. */
+/** One comparison. `value` is undefined if it could not be measured; then its bound is not checked. */
 export interface Finding {
   readonly text: string
   readonly value: number | undefined
@@ -44,7 +44,7 @@ export function difference(a: number | undefined, b: number | undefined): number
   return a === undefined || b === undefined ? undefined : a - b
 }
 
-/** Empty where nothing was measured. */
+/** Empty if nothing was measured. */
 export function figure(value: number | undefined, digits = 0): string {
   return value === undefined
     ? ''

@@ -9,7 +9,7 @@ export const PARTITION_KEYS = 10_000
 const ID_DIGITS = 9
 const PK_DIGITS = 4
 
-/** Signatures are accepted for 15 minutes; the rest of that time is left for the run. */
+/** Signatures are valid for 15 minutes; the rest of that time is left for the run. */
 const DATE_SPREAD_SECONDS = 600
 
 export function itemId(item: number): string {
@@ -96,7 +96,7 @@ export function readSource(container: string, items: number): RequestSource {
   return takingTurns(shuffled(Array.from({ length: items }, (_, item) => readRequest(container, item))))
 }
 
-/** In place, and the same way every time. */
+/** Shuffles in place, in the same way every time. */
 export function shuffled<T>(list: T[]): T[] {
   let random = 1
   for (let i = list.length - 1; i > 0; i--) {
@@ -118,11 +118,10 @@ export function takingTurns(requests: readonly Buffer[]): RequestSource {
 }
 
 /**
- * Creates of ever new items, made by overwriting the digits of a prepared request.
+ * Creates of new items, made by overwriting the digits of a prepared request.
  *
- * A create is signed over the container and the date alone, so all creates of one second share a signature.
- * Dates are therefore spread over ten minutes: a server that remembers the last signature gains nothing from
- * it.
+ * A create signs only the container and the date, so all creates of one second share a signature. Therefore
+ * dates are spread over ten minutes: a server that remembers the last signature gains nothing.
  */
 export function createSource(container: string, firstItem: number, bytes: number): RequestSource {
   const nowMs = machine.epochMs()
@@ -136,7 +135,7 @@ export function createSource(container: string, firstItem: number, bytes: number
   let item = firstItem
   return connection => {
     const { request, idEnds, pkEnds } = templates[item % DATE_SPREAD_SECONDS]!
-    // A connection's buffer may be used again: its last request was answered, so it has left.
+    // A connection's buffer can be reused: its last request was answered, so it has been sent.
     buffers[connection] ??= Buffer.allocUnsafe(longest)
     const buffer = buffers[connection]
     request.copy(buffer)
@@ -147,7 +146,7 @@ export function createSource(container: string, firstItem: number, bytes: number
   }
 }
 
-/** Where each occurrence of `text` ends. */
+/** The end position of each occurrence of `text`. */
 function endsOf(text: string, request: Buffer): number[] {
   const ends: number[] = []
   for (let at = request.indexOf(text); at >= 0; at = request.indexOf(text, at + 1)) ends.push(at + text.length)

@@ -1,9 +1,10 @@
 /**
- * Runs benchmarks and prints what they found: `npm run bench -- [--quick] [--store postgres] [--against FOLDER] [workload ...]`.
+ * Runs benchmarks and prints what they found:
+ * `npm run bench -- [--quick] [--store postgres] [--against FOLDER] [workload ...]`.
  *
- * Everything that is compared runs in the same run by turns, because a figure alone says more about the
- * machine than about the server. A figure out of bounds is printed and fails nothing; only a benchmark that
- * could not run does.
+ * Everything that is compared takes turns in the same run, because a single figure says more about the
+ * machine than about the server. A figure out of bounds is printed and does not fail the run. Only a
+ * benchmark that could not run does.
  */
 
 import { availableParallelism, cpus, loadavg } from 'node:os'

@@ -1,5 +1,5 @@
 /**
- * The servers that are compared: Mayfly, the bare limits, and the peer; and what else is installed to compare
+ * The servers that are compared: Mayfly, the bare servers and the peer. Also installs packages to compare
  * with.
  */
 
@@ -15,7 +15,7 @@ const PEER_FOLDER = join(import.meta.dirname, '.peer')
 const PEER_PACKAGE = '@vercel/cosmosdb-server'
 const PEER_VERSION = '1.0.1'
 /**
- * On the disk of the checkout: a temporary folder may be in memory, and then a durable write costs nothing.
+ * On the disk of the checkout: a temporary folder may be in memory, where a durable write costs nothing.
  */
 const DATA_FOLDER = join(import.meta.dirname, 'mayfly-data')
 
@@ -32,7 +32,7 @@ function portOfJson(line: string): number {
   return portIn(line, 'endpoint')
 }
 
-/** A new folder on disk that goes away with its scope. */
+/** A new folder on disk that is removed at the end of its scope. */
 export function scratchFolder(): { readonly path: string } & Disposable {
   mkdirSync(DATA_FOLDER, { recursive: true })
   const path = mkdtempSync(join(DATA_FOLDER, 'run-'))
@@ -63,13 +63,13 @@ function startMayflyOf(
   return startServer([command, '--port', '0', '--json', '--log-level', 'error', ...flags], portOf)
 }
 
-/** The bare server of the Mongo side says `reply` to everything. */
+/** The bare Mongo server: it answers every message with `reply`. */
 export function startBareMongo(reply: Buffer): Promise<ServerProcess> {
   const script = join(import.meta.dirname, 'bare-mongo-server.ts')
   return startServer([script, reply.toString('base64')], portOfJson)
 }
 
-/** The bare server says `answer` to everything, with the headers node adds itself left to node. */
+/** The bare HTTP server: it answers every request with `answer`. Node adds its own headers. */
 export function startBare({ status, headers, body }: Answer): Promise<ServerProcess> {
   const own = new Set(['date', 'connection', 'keep-alive'])
   const kept = headers.flatMap((name, i) =>
@@ -79,7 +79,7 @@ export function startBare({ status, headers, body }: Answer): Promise<ServerProc
   return startServer([join(import.meta.dirname, 'bare-server.ts'), JSON.stringify(answer)], portOfJson)
 }
 
-/** The limit for a start: node itself, answering anything at all. */
+/** The lower limit for a start: Node with a minimal server. */
 export function startBareNode(): Promise<ServerProcess> {
   const script =
     "const s=require('node:http').createServer((_,r)=>r.end('{}')).listen(0,'127.0.0.1'," +
@@ -93,7 +93,7 @@ export function installPeer(): Installed {
   return install(PEER_PACKAGE, PEER_VERSION)
 }
 
-/** Installs a package on first use, outside our own dependencies. Says why when it cannot. */
+/** Installs a package on first use, outside our own dependencies. Returns the reason if that fails. */
 export function install(name: string, version: string): Installed {
   if (existsSync(join(packageFolder(name), 'package.json'))) return { installed: true }
   mkdirSync(PEER_FOLDER, { recursive: true })

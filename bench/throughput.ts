@@ -1,6 +1,5 @@
 /**
- * Rounds of the same load against several servers by turns, so that a noisy machine disturbs all of them
- * alike.
+ * Runs the same load against several servers in turn, so that a noisy machine disturbs all of them alike.
  */
 
 import type { LoadOrder } from './load.ts'
@@ -17,7 +16,7 @@ export interface Target {
 interface Round {
   readonly opsPerSecond: number
   readonly cpuUsPerOp: number | undefined
-  /** Of the load generator, to see that it was not what limited the server. */
+  /** CPU time of the load generator, to see that it was not the limit. */
   readonly clientUsPerOp: number | undefined
   readonly p50Ms: number
   readonly p99Ms: number
@@ -40,8 +39,8 @@ export async function measure(load: Load, { server }: Target, order: Order): Pro
 }
 
 /**
- * The first round of each server is a warm-up and is thrown away. `completed` is called after every round, so
- * that a workload which needs new items knows where to go on.
+ * The first round of each server is a warm-up and is not counted. `completed` is called after every round, so
+ * that a workload that needs new items knows where to continue.
  */
 export async function interleave(
   load: Load,
@@ -67,7 +66,7 @@ export async function fill(
   server: ServerProcess,
   { container, count, bytes }: { readonly container: string; readonly count: number; readonly bytes: number },
 ): Promise<void> {
-  // In parts, so that no signature grows old on a slow server.
+  // In parts, so that no signature expires on a slow server.
   const part = 50_000
   for (let firstItem = 0; firstItem < count; firstItem += part) {
     await load.prepare({
@@ -100,7 +99,8 @@ export function throughputRows(measured: Rounds): string[][] {
 }
 
 /**
- * `a` to `b` in operations per second, with its bound if it has one, and in CPU time per operation beside it.
+ * The ratio of `a` to `b` in operations per second, with its bound if it has one, and in CPU time per
+ * operation.
  */
 export function compare(measured: Rounds, a: string, b: string, atLeast?: number): Finding[] {
   const roundsA = measured.get(a)

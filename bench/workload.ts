@@ -1,4 +1,4 @@
-/** What run.ts needs to know of a workload. */
+/** What run.ts needs to know about a workload. */
 
 import type { Load } from './processes.ts'
 import type { Report } from './report.ts'
@@ -7,7 +7,7 @@ export interface Context {
   readonly load: Load
   /** Shortens everything: shows that the benchmark works, not how fast anything is. */
   readonly quick: boolean
-  /** Why there is no peer to compare with; undefined when there is one. */
+  /** Why there is no peer to compare with; undefined if there is one. */
   readonly peerMissing: string | undefined
 }
 

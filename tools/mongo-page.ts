@@ -1,5 +1,6 @@
 /**
- * Writes the tables of docs/mongo.md from the commands, the operators and their test cases. Run `npm run docs`.
+ * Writes the tables of docs/mongo.md from the commands, the operators and their test cases. Run `npm run
+ * docs`.
  */
 
 import { commandFamilies } from '../src/mongo/commands.ts'

@@ -1,11 +1,11 @@
 /**
- * How many shards ten billion items and 100,000 deaths a second take, and what gives way first:
+ * How many workers ten billion items and 100,000 deaths a second need, and which resource is the first limit:
  * `node tools/scale-out.ts [--items 10000000000] [--deaths 100000] [--bytes 1000]`.
  *
- * First a small PostgreSQL is started and what one item costs is measured there: bytes on disk, of WAL, and
- * CPU time of its backends, for a write, for its removal and for the vacuum behind it. Then a cluster is
- * computed from that, and its days are simulated minute by minute: the tide of a day, a worker that is away
- * for a while, and what is left to do afterwards.
+ * First it starts a small PostgreSQL and measures what one item costs: bytes on disk, bytes of WAL, and CPU
+ * time of the backends, for the write, the removal and the vacuum. From that it computes a cluster and
+ * simulates its days minute by minute: low load by night, high load by day, a worker that is away for a
+ * while, and the backlog afterwards.
  */
 
 import { readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ const items = Number(values.items)
 const deathsPerSecond = Number(values.deaths)
 const bodyBytes = Number(values.bytes)
 
-/** What one worker is taken to have; everything else is measured. */
+/** The assumed resources of one worker; everything else is measured. */
 const worker = { cores: 16, diskTb: 4, walMbPerSecond: 200, coresForReads: 4 }
 const sampleItems = 20_000
 
@@ -42,7 +42,7 @@ interface Costs {
   readonly writeCpuUs: number
   readonly purgeCpuUs: number
   readonly vacuumCpuUs: number
-  /** Writes a second that one bucket takes when many come at once: they are numbered one after the other. */
+  /** Writes a second to one bucket from many clients: they are numbered one after the other. */
   readonly bucketWrites: number
 }
 
@@ -86,11 +86,11 @@ async function measure(): Promise<Costs> {
     const key = { epk: effectivePartitionKey(partitionKey, [pk]), pk: canonicalPartitionKey([pk]), id: `item ${n}` }
     return store.write(container, { kind: 'upsert', key, ttl: undefined, draft })
   }
-  // Connections are made and statements planned before anything is counted.
+  // Open connections and plan statements before anything is counted.
   await Promise.all(Array.from({ length: 64 }, (_, n) => write(n)))
   await ask('CHECKPOINT')
   const before = { wal: await wal(), cpu: await cpu() }
-  // Each by itself: in a cluster only those to the same bucket go together, and of those few come at once.
+  // One by one: in a cluster only writes to the same bucket are grouped, and few of those arrive together.
   for (let n = 64; n < sampleItems; n++) await write(n)
   const written = { wal: await wal(), cpu: await cpu() }
   const [size] = await ask(
@@ -140,10 +140,10 @@ interface Load {
   readonly unit: string
 }
 
-/** What each worker has to bear in the mean. Without growth as many items are written as die. */
+/** The mean load of each worker. Without growth as many items are written as die. */
 function loadsOf(costs: Costs, workers: number): Load[] {
   const rate = deathsPerSecond / workers
-  // Twice the live rows: what died and was written again before vacuum came round, and room to move shards.
+  // Twice the living rows: rows that died and were not vacuumed yet, and room to move shards.
   const disk = (2 * (items / workers) * (costs.diskBytes + costs.indexBytes)) / 1e12
   return [
     { name: 'disk', perWorker: disk, limit: worker.diskTb, unit: 'TB' },
@@ -163,7 +163,7 @@ function loadsOf(costs: Costs, workers: number): Load[] {
   ]
 }
 
-/** The tide of a day at one worker, minute by minute, with an outage of ten minutes at the worst time. */
+/** One day at one worker, minute by minute, with an outage of ten minutes at the worst time. */
 function simulateDays(
   costs: Costs,
   workers: number,
@@ -176,7 +176,7 @@ function simulateDays(
   let worstLagSeconds = 0
   let drained = 0
   for (let minute = 0; minute < minutes; minute++) {
-    // Half of the mean by night, one and a half times by day.
+    // Half of the mean by night, one and a half times the mean by day.
     const rate = (deathsPerSecond / workers) * (1 - 0.5 * Math.cos((2 * Math.PI * minute) / (24 * 60)))
     const isAway = minute >= outage.from && minute < outage.from + outage.minutes
     const busyCores = isAway ? 0 : (rate * costs.writeCpuUs) / 1e6

@@ -1,4 +1,4 @@
-/** Compares this checkout with another one by turns: what a change did to the speed of the common operations. */
+/** Compares this checkout with another one in turn: how a change affects the speed of common operations. */
 
 import type { LoadOrder } from '../load.ts'
 import { DOCUMENT_BYTES, documentId } from '../mongo-documents.ts'

@@ -1,6 +1,5 @@
 /**
- * Writes a hundred items at once: beside a hundred single creates, and beside SQLite alone with the same
- * rows.
+ * Writes a hundred items in one batch, compared with a hundred single creates and with SQLite alone.
  */
 
 import { machine } from '../../src/base/clock.ts'
@@ -21,7 +20,7 @@ const BATCHES_EACH = 4
 const crowded = `batch, ${CLIENTS} clients`
 const bareBeside = 'bare transaction beside it'
 
-/** Items of one partition key, which a batch must have. */
+/** Items of one partition key, as a batch needs them. */
 const bodyOf = (item: number) => itemBody(item, ITEM_BYTES).replace(/"pk":"[^"]*"/, `"pk":"${KEY}"`)
 
 function post(body: string, headers: Readonly<Record<string, string>> = {}): Buffer {
@@ -56,7 +55,7 @@ export const batch: Workload = {
       const operations = nextBodies().map(body => `{"operationType":"Create","resourceBody":${body}}`)
       return post(`[${operations.join(',')}]`, asBatch)
     }
-    /** Rows hold what the server adds as well, the same number of bytes for every item. */
+    /** Rows contain the server's own properties too: the same number of bytes for every item. */
     const first = bodyOf(item++)
     const added = (await ask(server.port, post(first))).body.slice(first.length - 1)
     const rowOf = (body: string) => ({ pk: `["${KEY}"]`, id: JSON.parse(body).id, body: body.slice(0, -1) + added })
@@ -84,7 +83,7 @@ export const batch: Workload = {
     }
     for (const connection of [forSingles, forBatches]) connection.close()
 
-    // Many clients at once: how many batches a second, however long each of them waits for the others.
+    // Many clients at the same time: the number of batches a second, however long each waits for the others.
     const crowd = await Promise.all(Array.from({ length: CLIENTS }, () => open(200)))
     for (let round = 0; round <= rounds / BATCHES_EACH; round++) {
       const requests = Array.from({ length: CLIENTS * BATCHES_EACH }, newBatch)
@@ -101,8 +100,8 @@ export const batch: Workload = {
       measured[bareBeside]!.push(bareMs / requests.length)
     }
     for (const connection of crowd) connection.close()
-    // Every so often a transaction carries a checkpoint, here and there: it is part of what writing costs,
-    // and no median shows it.
+    // From time to time a transaction carries a checkpoint, with and without the server. It is part of the
+    // cost of writing, and no median shows it.
     const ms = (name: string) => mean(measured[name]!)
     return {
       title: `batch: ${OPERATIONS} creates of 1 KB, ${rounds} rounds by turns`,

@@ -19,7 +19,7 @@ function items(first: number, count: number): Item[] {
   return Array.from({ length: count }, (_, at) => JSON.parse(itemBody(first + at, ITEM_BYTES)) as Item)
 }
 
-/** So many at a time. */
+/** Items in flight at the same time. */
 async function inTurns<T>(list: readonly T[], lanes: number, work: (each: T) => Promise<unknown>): Promise<number> {
   const startMs = machine.monotonicMs()
   let next = 0

@@ -1,6 +1,5 @@
 /**
- * Reads the change feed of a large container from the beginning: beside SQLite alone, which reads the same
- * rows.
+ * Reads the change feed of a large container from the beginning, compared with SQLite alone on the same rows.
  */
 
 import { join } from 'node:path'

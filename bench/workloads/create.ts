@@ -1,4 +1,4 @@
-/** Creates items durably: beside a server that only reads the body and answers, and beside the peer. */
+/** Creates items durably, compared with a server that only reads the body and answers, and with the peer. */
 
 import { ask } from '../http.ts'
 import { createSource } from '../requests.ts'

@@ -22,7 +22,7 @@ interface Change {
   readonly written: number | undefined
 }
 
-/** What a rewritten item could not keep. */
+/** Properties that change if an item is rewritten. */
 async function versions(port: number, container: string, count: number): Promise<string> {
   const seen: string[] = []
   for (let i = 0; i < SAMPLE; i++) {

@@ -1,6 +1,7 @@
 /**
- * Point reads beside queries over everything, on the Mongo side and in SQL over the same documents: what other
- * clients notice of a scan, of groups and of a sort without an index must be about the same on both sides.
+ * Point reads during queries that read everything, with Mongo and with SQL over the same documents. What
+ * other clients notice of a scan, a grouping and a sort without an index must be about the same on both
+ * sides.
  */
 
 import { type Document, serialize } from 'bson'

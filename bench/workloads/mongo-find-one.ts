@@ -1,4 +1,4 @@
-/** Finds single documents by `_id`, beside a server that only answers. */
+/** Finds single documents by `_id`, compared with a server that only answers. */
 
 import { DOCUMENT_BYTES, documentId } from '../mongo-documents.ts'
 import { fillMongo, sampleReply } from '../mongo-fill.ts'

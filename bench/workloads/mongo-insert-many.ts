@@ -1,6 +1,5 @@
 /**
- * Inserts documents by the thousand, durably: beside SQLite that is given the same bytes and nothing else to
- * do.
+ * Inserts documents durably, a thousand per message, compared with SQLite alone on the same bytes.
  */
 
 import { itemId } from '../../src/document/bson/document-id.ts'

@@ -1,4 +1,4 @@
-/** Inserts single documents durably, beside a server that only reads and answers. */
+/** Inserts single documents durably, compared with a server that only reads and answers. */
 
 import { DOCUMENT_BYTES } from '../mongo-documents.ts'
 import { sampleReply } from '../mongo-fill.ts'

@@ -1,4 +1,6 @@
-/** Filters stored documents: the raw matcher beside decoding each document and matching it with mingo. */
+/**
+ * Filters stored documents: the raw matcher, compared with decoding each document and matching with mingo.
+ */
 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -38,10 +40,10 @@ interface Mingo {
 const WAYS = ['stored', 'storedMingo', 'inMemory', 'inMemoryMingo'] as const
 type Way = (typeof WAYS)[number]
 
-/** Finds out how many documents a filter lets through. */
+/** Counts the documents that match a filter. */
 type Count = () => number | Promise<number>
 
-/** mingo, or why it is not there. */
+/** mingo, or the reason why it is missing. */
 function loadMingo(): { readonly Query?: Mingo['Query']; readonly missing?: string } {
   const installed = install('mingo', MINGO_VERSION)
   if (!installed.installed) return { missing: `mingo: not compared, its installation failed: ${installed.reason}` }
@@ -60,7 +62,7 @@ async function insertAll(folder: string, documents: readonly Buffer[]): Promise<
   connection.close()
 }
 
-/** As the server reads a collection: page by page, and only what is alive. */
+/** Reads a collection as the server does: page by page, and only living documents. */
 async function scan(opened: Store, container: ContainerRecord, matches: (bytes: Uint8Array) => boolean) {
   let count = 0
   let after: ItemKey | undefined
@@ -79,7 +81,7 @@ function counted<T>(list: Iterable<T>, matches: (each: T) => boolean): number {
   return count
 }
 
-/** The milliseconds of each way in each round, by turns; all must count the same. */
+/** Runs all ways in turn and returns the milliseconds of each round. All must count the same. */
 async function measure(ways: Partial<Record<Way, Count>>, rounds: number, name: string) {
   const times = new Map<Way, number[]>()
   const counts = new Set<number>()

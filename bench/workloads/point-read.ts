@@ -1,4 +1,4 @@
-/** Reads single items by id: beside a server that only answers, and beside the peer. */
+/** Reads single items by id, compared with a server that only answers and with the peer. */
 
 import { ask } from '../http.ts'
 import { readRequest } from '../requests.ts'

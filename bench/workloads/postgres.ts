@@ -1,6 +1,6 @@
 /**
- * The store in PostgreSQL beside the bare `pg` client, through the port: what the guarantees cost over plain
- * statements.
+ * The PostgreSQL store, called through the port, compared with the bare `pg` client: the cost of the promises
+ * over plain statements.
  */
 
 import { withContract } from '../../src/adapters/contract.ts'
@@ -71,7 +71,7 @@ function write({ store, container }: World, pk: string, id: string): Promise<unk
 const bareBody = (pk: string, id: string) =>
   `{"id":"${id}","pk":"${pk}","text":"${text}","_rid":"1234567890","_etag":"1234567890","_ts":1000000}`
 
-/** Operations each second while so many clients each have one under way. */
+/** Operations per second with that many clients, each with one operation in flight. */
 async function rate(width: number, forMs: number, operation: (n: number) => Promise<unknown>): Promise<number> {
   const endMs = machine.monotonicMs() + forMs
   let done = 0
@@ -94,7 +94,7 @@ interface Measured {
   readonly mayfly: number[]
 }
 
-/** All by turns, after one round each that does not count. */
+/** Runs all of them in turn, after one warm-up round each. */
 async function byTurns<Name extends string>(
   rounds: number,
   measures: Readonly<Record<Name, Measure>>,
@@ -260,7 +260,7 @@ const purge: Workload = {
           { name: 'bare' as const, sweep: () => bare.sweep(clock.now(), sweepRowsMax), removed: 0, ms: 0 },
           { name: 'mayfly' as const, sweep: sweepMayfly, removed: 0, ms: 0 },
         ]
-        // Sweep by sweep, so that a checkpoint or a slow phase of the disk meets both.
+        // Sweep by sweep, so that a checkpoint or a slow phase of the disk affects both.
         while (sides.some(side => side.removed < count)) {
           for (const side of sides) {
             if (side.removed === count) continue

@@ -1,5 +1,5 @@
 /**
- * Removes a backlog as fast as the server can: beside a bare loop over the same rows in a copy of the same
+ * Removes a backlog as fast as the server can, compared with a bare loop over the same rows in a copy of the
  * file.
  */
 
@@ -26,7 +26,7 @@ interface Purge {
   readonly cpuUsPerRow: number | undefined
 }
 
-/** Both purges start from a copy that is wholly on disk, so that neither pays for writing the copy. */
+/** Both purges start from a copy that is fully on disk, so that neither pays for writing the copy. */
 function copyData(from: string, to: string): void {
   mkdirSync(to)
   for (const name of readdirSync(from)) {

@@ -1,6 +1,6 @@
 /**
- * Queries from an index of a large container beside a small one, beside bare SQLite, and what making the
- * index costs others.
+ * Queries by index in a large container, compared with a small one and with bare SQLite; and what an index
+ * build costs other requests.
  */
 
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export const queryLarge: Workload = {
         headers: { 'x-ms-documentdb-partitionkey': `["p${n % PARTITIONS}"]` },
       })
     const quiet = await others.time(samples * 10, read)
-    // The queries go on until their paths have an index; somebody else reads items meanwhile.
+    // The queries continue until their paths have an index; another client reads items meanwhile.
     let isBuilding = true
     const during: number[] = []
     const reading = (async () => {
@@ -115,7 +115,7 @@ export const queryLarge: Workload = {
   },
 }
 
-/** With connections of its own: the server closes those that nobody uses for a minute. */
+/** With separate connections, because the server closes connections that are idle for a minute. */
 async function fill(port: number, sizes: Readonly<Record<string, number>>): Promise<void> {
   using clients = await Clients.open(port)
   for (const [name, count] of Object.entries(sizes)) {
@@ -126,7 +126,7 @@ async function fill(port: number, sizes: Readonly<Record<string, number>>): Prom
 
 const SCANS = 6
 
-/** Asks by both paths until they deserve an index, then waits until /status says that both have one. */
+/** Queries both paths until an index is due, then waits until /status says that both have one. */
 async function untilIndexed(clients: Clients, port: number, container: string): Promise<void> {
   for (let n = 0; n < SCANS; n++) {
     await clients.ask(queryRequest(container, 'SELECT VALUE COUNT(1) FROM c WHERE c["group"] = -1'), 200)

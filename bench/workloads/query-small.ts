@@ -1,4 +1,4 @@
-/** Filters a partition of a small container, beside the peer. */
+/** Filters a partition of a small container, compared with the peer. */
 
 import { Clients, itemRequest, queryItem, queryRequest } from '../query-items.ts'
 import { figure, median } from '../report.ts'
@@ -39,7 +39,7 @@ export const querySmall: Workload = {
             n => {
               const group = (n * 7919) % (ITEMS / 10)
               const pk = `p${(group * 10) % partitions}`
-              // The peer looks at the filter alone, so the partition key stands there as well.
+              // The peer uses only the filter, so the partition key is in it as well.
               return queryRequest(container, `SELECT * FROM c WHERE c["group"] = ${group} AND c.pk = "${pk}"`, pk)
             },
             200,

@@ -1,5 +1,5 @@
 /**
- * Reads items while scripts do their worst: what the server's other clients notice of each kind of attack.
+ * Reads items during attacks by scripts: what other clients notice of each kind of attack.
  */
 
 import { ask, type HttpConnection, openHttp } from '../http.ts'
@@ -14,14 +14,14 @@ const CONTAINER = 'items'
 const ITEMS = 10_000
 const ITEM_BYTES = 1024
 const READERS = 8
-/** More than scripts have threads, so that some always wait. */
+/** More than there are script threads, so that some always wait. */
 const ATTACKERS = 4
-/** What other requests may take at most while scripts are attacked with. */
+/** The longest p99 of other requests during an attack. */
 const P99_MS_MAX = 50
 
 const item = (bytes: string) => `{ id: String(i++), pk: 'attack', text: 'x'.repeat(${bytes}) }`
 
-/** Function bodies. Every one is run again as soon as it was stopped or refused, or came to its end. */
+/** Function bodies. Each is run again as soon as it was stopped, was refused or has ended. */
 const ATTACKS: Readonly<Record<string, string>> = {
   escapes: 'return this.constructor.constructor("return process")().exit()',
   'infinite loops': 'for (;;);',
@@ -38,7 +38,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'queries without end': 'for (;;) __.queryDocuments(__.getSelfLink(), "SELECT * FROM c")',
 }
 
-/** Runs a stored procedure again and again on connections of its own until it is told to stop. */
+/** Runs a stored procedure again and again on separate connections until it is told to stop. */
 async function attack(port: number, path: string): Promise<{ readonly stop: () => Promise<number> }> {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   failure.catch(() => {})

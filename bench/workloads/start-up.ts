@@ -18,7 +18,7 @@ interface Start {
   readonly rss: number | undefined
 }
 
-/** `path` must be answered with 200; until then it is asked again. */
+/** Requests `path` until it answers 200. */
 async function measure(starting: Promise<ServerProcess>, path: string): Promise<Start> {
   await using server = await starting
   const request = rawRequest({ method: 'GET', path })
