@@ -5,7 +5,7 @@ import { parseContainerDefinition } from './definitions/container-definition.ts'
 const create = (extra: object) =>
   parseContainerDefinition({ id: 'c', partitionKey: { paths: ['/users'] }, ...extra }, { apiVersion: '2020-07-15' })
 
-/** Each line: what is added to a good definition, and the text that refuses it. */
+/** Each line: what is added to a valid definition, and the expected error text. */
 function refusals(lines: readonly [extra: object, text: string, kind?: string][]): void {
   for (const [extra, text, kind = 'malformed'] of lines) {
     test(`${JSON.stringify(extra).slice(0, 120)} is refused`, () => {
@@ -142,7 +142,7 @@ describe('vectors', () => {
     indexingPolicy: { vectorIndexes: [{ path: '/vector1', type: 'diskANN', ...extra }] },
   })
 
-  // azure-sdk-for-python, test_create_vector_embedding_container: what is sent is what comes back.
+  // azure-sdk-for-python, test_create_vector_embedding_container: the definition is returned as sent.
   test('policies and indexes come back as they were sent', () => {
     const vectorEmbeddings = [
       embedding({}),

@@ -1,8 +1,8 @@
 /**
  * The whole REST surface as one table.
  *
- * A path is alternating resource types and names. `within` says which types lead there; `feed` answers a path
- * that ends with the type, `one` a path that ends with a name.
+ * A path alternates resource types and names. `within` lists the types before it; `feed` handles a path that
+ * ends with the type, `one` a path that ends with a name.
  */
 
 import { RequestError } from '../base/error.ts'
@@ -97,12 +97,12 @@ const resources: Readonly<Record<string, Resource>> = {
   },
 }
 
-/** A feed of items or, when the client says which instances it can manipulate, of their changes. */
+/** The feed of items, or the change feed if the request has an A-IM header. */
 function getItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return isChangeFeed(request) ? changeFeed(request) : listItems(request)
 }
 
-/** The last type a path names, which is also what its signature speaks about. */
+/** The last resource type in a path. The signature covers it. */
 export function resourceTypeOf(path: readonly string[]): string {
   return path.length === 0 ? '' : path[path.length % 2 === 0 ? path.length - 2 : path.length - 1]!
 }

@@ -1,4 +1,4 @@
-/** One request, one operation, one answer, whatever happens. */
+/** Handles one request: authorizes it, runs its handler, and always sends exactly one answer. */
 
 import { MayflyError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
@@ -17,13 +17,13 @@ import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
   readonly log: Logger
-  /** Told of every answer: its status and what it cost. */
+  /** Called for every answer with its status and charge. */
   readonly onAnswer: (status: number, chargeRu: number) => void
 }
 
 export interface NosqlServer extends AsyncDisposable {
   handle(request: HttpRequest, reply: Reply): void
-  /** Answers a request that could not be received whole. */
+  /** Answers a request that was not received completely. */
   refuse(request: Pick<HttpRequest, 'method' | 'url'>, reply: Reply, error: unknown): void
 }
 
@@ -104,10 +104,7 @@ function authorize(
   )
 }
 
-/**
- * A query is sent as a POST to a feed, and reads all the same. What runs for other POSTs looks at no such
- * header.
- */
+/** A query is a POST to a feed, but it only reads. Other POST handlers ignore this header. */
 function isRead({ method, headers }: HttpRequest, path: readonly string[]): boolean {
   if (method === 'GET' || method === 'HEAD') return true
   if (method !== 'POST' || path.length % 2 === 0) return false

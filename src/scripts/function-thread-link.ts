@@ -1,5 +1,5 @@
 /**
- * The query's link to the thread of user-defined functions: asks, then sleeps until the answer or a timeout.
+ * The query's link to the thread of user-defined functions: asks, then sleeps until the answer or timeout.
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
@@ -69,8 +69,9 @@ export class FunctionThreadLink {
   }
 
   /**
-   * Gives up only if the thread was seen at work and the process has used processor time since. On a busy
-   * machine any thread may have to wait, so elapsed time alone proves nothing.
+   * Gives up if the thread was seen at work and the process has used processor time since: this thread
+   * sleeps, so that time was the function's. Elapsed time alone proves little, because a busy machine can
+   * keep any thread waiting.
    */
   #waitForTurn(msMax: number): boolean {
     const startMs = machine.monotonicMs()

@@ -8,9 +8,7 @@ import { withField } from '../expressions/values/document-builder.ts'
 
 const nothing = BsonDocument.of([])
 
-/**
- * Sets the field at a path, or removes it without a value. A scalar on the path is replaced by a document.
- */
+/** Sets the field at a path, or removes it without a value. Other values on the path become documents. */
 export function withPath(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
   const { raw } = document
   if (raw !== undefined) return spliced(raw, names, value)

@@ -92,7 +92,7 @@ class Application {
     const { position } = this.#context
     const fields = withPosition(node, position, () => textOf(path))
     const children = fields.sorted
-    const places = type === bsonType.array ? fields.indexed(() => textOf(path)) : undefined
+    const indexed = type === bsonType.array ? fields.indexed(() => textOf(path)) : undefined
     const isSeen = new Uint8Array(children.length)
     const opened = writer.open()
     const cursor = new ElementCursor(bytes, start)
@@ -100,7 +100,7 @@ class Application {
     let copied = start + 4
     let count = 0
     while (missing > 0 && cursor.next()) {
-      const child = places === undefined ? fields.named(cursor) : places.get(count)
+      const child = indexed === undefined ? fields.named(cursor) : indexed.get(count)
       count += 1
       // Of duplicate field names, the first counts.
       if (child === undefined || isSeen[child.order] === 1) continue
@@ -108,12 +108,12 @@ class Application {
       missing -= 1
       writer.raw(bytes, copied, cursor.nameStart - 1)
       copied = cursor.valueEnd
-      this.#writeElement(child.node, cursor, places !== undefined, { parent: path, name: child.name })
+      this.#writeElement(child.node, cursor, indexed !== undefined, { parent: path, name: child.name })
     }
     writer.raw(bytes, copied, start + int32At(bytes, start) - 1)
     if (missing > 0) {
       const absent = children.filter(({ order }) => isSeen[order] === 0)
-      if (places === undefined) this.#appendFields(absent, path)
+      if (indexed === undefined) this.#appendFields(absent, path)
       else this.#appendElements(absent, count, start, path)
     }
     writer.close(opened)

@@ -102,7 +102,7 @@ function refuse(text: string): never {
   throw new RequestError('unauthenticated', text)
 }
 
-/** The two spellings that SDKs use. Any other spelling is decoded first. */
+/** The spellings that SDKs use. Any other spelling is decoded first. */
 const tokenPrefixes = [
   'type%3Dmaster%26ver%3D1.0%26sig%3D',
   'type%3dmaster%26ver%3d1.0%26sig%3d',
