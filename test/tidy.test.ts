@@ -152,3 +152,14 @@ test('every source file that a page names exists', () => {
   )
   assert.deepEqual(missing, [])
 })
+
+test('prose lines in pages have at most 110 columns, except in tables and code', () => {
+  const wide = filesOf('*.md', '{docs,bench}/**/*.md').flatMap(page =>
+    textOf(page)
+      .replace(/^\s*```[\s\S]*?^\s*```/gm, '')
+      .split('\n')
+      .filter(line => line.length > 110 && !/^\s*\|/.test(line))
+      .map(line => `${page}: ${line}`),
+  )
+  assert.deepEqual(wide, [])
+})
