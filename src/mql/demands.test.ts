@@ -1,6 +1,5 @@
 /**
- * Tests of what indexes can do for filters: nothing that matches is missed, exact answers are exact, orders
- * are right.
+ * Tests of what indexes do for filters: they miss no match, exact answers are exact, and orders are right.
  */
 
 import assert from 'node:assert/strict'
@@ -45,7 +44,7 @@ interface Built {
   readonly entries: readonly Entry[]
 }
 
-/** An index by paths like `a.b` and `-c`. */
+/** Builds an index on paths like `a.b` and `-c`. */
 function buildIndex(paths: readonly string[], bodies: readonly Uint8Array[], options: BsonIndexOptions = {}): Built {
   const definition = {
     number: 1,
@@ -120,7 +119,7 @@ test('an index finds every document that a filter matches', () => {
   assert.ok(used > 500 && exact > 20, `${used} ${exact}`)
 })
 
-test('the entries of an index stand in the order of the sort that it serves', () => {
+test('the entries of an index are in the order of the sort that it serves', () => {
   const source = new RandomBson(6)
   const documents = Array.from({ length: 300 }, () => {
     const fields: Field[] = ['a', 'b', 'c'].filter(() => source.random(5) > 0).map(name => [name, source.value(2)])
@@ -158,7 +157,7 @@ function filterOf(fields: readonly Field[]): Matcher {
 
 const operator = (name: string, value: Value): BsonDocument => BsonDocument.of([[name, value]])
 
-test('a range of two ends is one range only where an item has one key', () => {
+test('two ends make one range only if an item has one key', () => {
   const filter = filterOf([
     [
       'a',
@@ -175,7 +174,7 @@ test('a range of two ends is one range only where an item has one key', () => {
   assert.deepEqual([...found(buildIndex(['a'], single), filter)!.documents], [1])
 })
 
-test('a regular expression with a beginning looks at the strings that have it, and at itself', () => {
+test('a regular expression with a prefix searches the strings with that prefix, and itself', () => {
   const bodies = [string('abc'), string('abd'), string('ab'), string('b'), regex('^abc', ''), int32(1)].map(value =>
     encodeDocument([['a', value]]),
   )
@@ -189,7 +188,7 @@ test('a regular expression with a beginning looks at the strings that have it, a
   assert.ok([0, 2].every(at => optional.documents.has(at)))
 })
 
-test('NaN is no number that is below another', () => {
+test('NaN is not below any number', () => {
   const bodies = [double(Number.NaN), int32(1), decimal128(parseDecimal('NaN')!)].map(value =>
     encodeDocument([['a', value]]),
   )
@@ -229,7 +228,7 @@ for (const [name, fields, isUsed] of partial) {
   })
 }
 
-test('a sparse index is used when the filter asks for what is there', () => {
+test('a sparse index is used if the filter needs the field to exist', () => {
   const bodies = [encodeDocument([['a', int32(1)]]), encodeDocument([]), encodeDocument([['a', nullValue]])]
   const built = buildIndex(['a'], bodies, { isSparse: true })
   assert.deepEqual(

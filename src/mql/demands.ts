@@ -1,12 +1,12 @@
 /**
- * The part of a filter that an index can answer, and the order it could give.
+ * The part of a filter that an index can answer, and the order that an index could supply.
  *
- * Looked at are the terms of the outermost conjunction, and alternatives that are all about one path.
- * Everything else is left to the filter, which runs over what the index finds in any case.
+ * Only the terms of the outermost `$and` are used, and an `$or` whose branches all test one path. The filter
+ * itself runs over everything that the index finds, so it covers the rest.
  *
- * An item has the entry of a missing value where a path leads nowhere, so null is a range like any other and
- * `$exists` says nothing that an index could use. Paths with numbers in them are not looked at: a number can
- * be a field or a place.
+ * A document without a value at the path has an index entry for a missing value. So null is a range like any
+ * other, and `$exists` says nothing that an index could use. Paths with numbers in them are not used: a
+ * number can be a field name or an array index.
  */
 
 import { isArrayIndex } from '../document/bson/dotted-path.ts'
@@ -28,7 +28,7 @@ type Bound = KeyBound<Value>
 
 interface PathDemand extends Demand {
   readonly bounds: readonly Bound[]
-  /** Whether it says all that its term says. */
+  /** Whether the bounds express the whole term. */
   readonly isWhole: boolean
 }
 
@@ -48,7 +48,7 @@ export function demandsOf(filter: Filter, sort?: Sort): Demands {
   }
 }
 
-/** Of two demands on one path the first is used, so that points stand before ranges. */
+/** Of two demands on one path the first is used, so points come before ranges. */
 function narrowness({ bounds }: Demand): number {
   if (bounds.length === 0) return 3
   return bounds.every(bound => 'equals' in bound) ? 2 : 1
@@ -63,7 +63,7 @@ function demandsOfTerm(term: Filter): PathDemand[] {
   return term.kind === 'or' ? alternatives(term.of) : []
 }
 
-/** `{ $or: [{ a: 1 }, { a: 2 }] }`: one path, and the bounds of all. */
+/** `{ $or: [{ a: 1 }, { a: 2 }] }`: one path with the bounds of all branches. */
 function alternatives(filters: readonly Filter[]): PathDemand[] {
   const branches = filters.map(filter => {
     const terms = termsOf(filter)
@@ -85,7 +85,7 @@ function demandsOfField(path: readonly string[], condition: Condition): PathDema
       return condition.of.flatMap(each => demandsOfField(path, each).map(inexact))
     case 'elementValue': {
       const demands = condition.of.flatMap(each => demandsOfField(path, each))
-      // All of them speak of one element, so that two ends make a range in any case.
+      // All conditions test the same element, so two ends always make one range.
       return merged(demands).map(({ path, bounds }) => ({ path, bounds: bounds as readonly Bound[], isWhole: false }))
     }
     case 'elementDocument':
@@ -142,8 +142,8 @@ function comparisonBounds({ operator, value }: Extract<Condition, { kind: 'compa
 }
 
 /**
- * A lower and an upper end for one path make one range, unless the index has several keys of an item, of
- * which one may satisfy the first and another the second.
+ * A lower and an upper end for one path make one range. But if the index has several keys per item, one key
+ * may meet the lower end and another the upper one.
  */
 function merged(demands: readonly PathDemand[]): Demand[] {
   const result: Demand[] = []

@@ -1,4 +1,4 @@
-/** `distinct`: the values at a path, each of them once, and of an array its elements. */
+/** `distinct`: the distinct values at a path. An array counts by its elements. */
 
 import { MiB } from '../base/limits.ts'
 import { keyOfValue } from '../document/bson/ordered-key.ts'
@@ -9,7 +9,7 @@ import { keptValue } from './accumulators/kept-value.ts'
 import { MongoError } from './errors/mongo-error.ts'
 import { documentTest, pathTest } from './paths/stored-path.ts'
 
-/** The values of a `distinct` come in one document. */
+/** All values of a `distinct` are returned in one document. */
 const distinctBytesMax = 16 * MiB
 
 export class DistinctValues {
@@ -31,7 +31,7 @@ export class DistinctValues {
     }
   }
 
-  /** In the order of the values. */
+  /** In sort order. */
   values(): Value[] {
     return [...this.#found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
   }
@@ -46,7 +46,7 @@ function valuesAt(path: string): (document: Uint8Array) => Value[] {
     } else if (type !== 0) {
       found.push(valueAt(bytes, type, start))
     }
-    // Never content, so that it is shown everything.
+    // Returns false, so that every value is visited.
     return false
   }
   const visit = documentTest(pathTest(path, look, { entersLastArray: false }))

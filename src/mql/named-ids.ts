@@ -1,4 +1,4 @@
-/** What a filter says about `_id`: its values, or the bounds it lies between. */
+/** What a filter says about `_id`: its values, or its bounds. */
 
 import { bytesOf } from '../document/bson/compare.ts'
 import { itemId, orderedIdLength } from '../document/bson/document-id.ts'
@@ -8,13 +8,10 @@ import { endOfValue } from '../document/bson/view.ts'
 import { termsOf } from './demands.ts'
 import type { Filter } from './filter/filter.ts'
 
-/** Values of `_id` that a filter may name to be read one by one; a search serves more of them better. */
+/** Most values of `_id` that are read one by one. Beyond that a search is faster. */
 const mongoIdsMax = 1000
 
-/**
- * The item ids of a filter that lets through nothing but documents with certain values of `_id`, in key
- * order.
- */
+/** The item ids, in key order, if the filter allows only certain values of `_id`. */
 export function namedIds(filter: Filter): readonly string[] | undefined {
   if (filter.kind === 'and') {
     for (const part of filter.of) {
@@ -41,13 +38,13 @@ function idsOf(values: readonly Value[]): readonly string[] {
 const dollar = 0x24
 
 /**
- * The item id of a filter that is nothing but `{_id: value}`, read off its bytes. Operators, patterns and
- * arrays are left to those who understand them.
+ * The item id of a filter that is just `{_id: value}`, read from its bytes. Undefined for operators, patterns
+ * and arrays.
  */
 export function onlyId({ raw }: BsonDocument): string | undefined {
   if (raw === undefined) return undefined
   const { bytes, start, end } = raw
-  // The first field is called _id.
+  // The first field is named _id.
   if (bytes[start + 5] !== 0x5f || bytes[start + 6] !== 0x69 || bytes[start + 7] !== 0x64 || bytes[start + 8] !== 0) {
     return undefined
   }
@@ -63,7 +60,7 @@ export interface IdBounds {
   readonly below: string | undefined
 }
 
-/** Between which item ids the documents lie that a filter can let through. */
+/** The range of item ids that a filter can match. */
 export function idBounds(filter: Filter): IdBounds {
   const above: string[] = []
   const below: string[] = []
@@ -76,7 +73,7 @@ export function idBounds(filter: Filter): IdBounds {
     if (operator === 'gt') above.push(id)
     if (operator === 'gte') above.push(id.slice(0, -1))
     if (operator === 'lt') below.push(id)
-    // Ids are hexadecimal.
+    // Ids are hexadecimal, so `~` sorts after all of them.
     if (operator === 'lte') below.push(`${id}~`)
   }
   return { above: above.sort().at(-1), below: below.sort().at(0) }

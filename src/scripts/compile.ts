@@ -3,8 +3,7 @@
  *
  * The service assigns the text to a variable and calls its value. So the text must begin with a function:
  * named, anonymous or an arrow. More functions may follow on their own lines; the first one can call them.
- * The
- * assignment shows in the line and column numbers of the service's errors, and therefore here, too.
+ * The assignment shows in the line and column numbers of the service's errors, and therefore here, too.
  */
 
 import { KiB } from '../base/limits.ts'

@@ -3,8 +3,7 @@
  * byte.
  *
  * The cases in `mql/expressions-*.ts` and `mql/stages-*.ts` do not depend on Mayfly. An expression runs as
- * the
- * stage `{ $replaceWith: { v: expression } }` over one document.
+ * the stage `{ $replaceWith: { v: expression } }` over one document.
  */
 
 import assert from 'node:assert/strict'

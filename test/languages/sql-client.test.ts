@@ -3,8 +3,7 @@
  * over five. Cases with items run in every mode of the client; each of the others runs in one mode, in turn.
  *
  * A stored item needs a string id and a partition key, and gets system properties. So the property `id` of
- * the
- * cases is called `key` here, and the added properties are removed from the rows again.
+ * the cases is called `key` here, and the added properties are removed from the rows again.
  */
 
 import assert from 'node:assert/strict'

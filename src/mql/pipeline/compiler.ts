@@ -1,4 +1,4 @@
-/** Compiles the stages of a pipeline and of the pipelines in it. */
+/** Compiles the stages of a pipeline and of its nested pipelines. */
 
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { refuse } from '../expressions/core/define-operator.ts'
@@ -26,12 +26,12 @@ import { readStages, type StageSpec } from './stage-list.ts'
 
 const pipelineDepthMax = 20
 
-/** What a pipeline without a collection is said to run on. */
+/** MongoDB's name for the collection of a pipeline without one. */
 const noCollection = '$cmd.aggregate'
 
 interface CompilerOptions {
   readonly geoPath?: string | undefined
-  /** How many pipelines it is within. */
+  /** Nesting depth of the pipeline. */
   readonly depth?: number
 }
 
@@ -93,7 +93,7 @@ export class PipelineCompiler implements StageCompiler {
 
 async function* nothing(): AsyncGenerator<readonly BsonDocument[]> {}
 
-/** How many documents in all the stages behind a sort will look at. */
+/** How many documents the stages after a sort need, if that is known. */
 function wantedBehind(specs: readonly StageSpec[]): number | undefined {
   let skipped = 0
   for (const { name, spec } of specs) {
@@ -107,7 +107,7 @@ export function runStages(compiled: readonly Stage[], input: Stream, run: Run): 
   return compiled.reduce((stream, stage) => stage.run(stream, run), input)
 }
 
-/** Stages that change one document at a time, as one function. */
+/** Combines stages that change one document at a time into one function. */
 export function changesOf(compiled: readonly Stage[]): (context: Context) => BsonDocument {
   const changes = compiled.map(
     ({ name, change }) => change ?? refuse(72, `${name} is not allowed to be used within an update`),

@@ -1,9 +1,10 @@
 /**
- * What an index can know of `$expr`: that a field equals a value. The filter gets it in words that indexes
- * understand, beside the expression, which decides.
+ * Lets indexes serve `$expr`: an equality in the expression is added to the filter as an ordinary condition.
+ * The expression itself still decides.
  *
- * `{ $expr: { $eq: ["$a", 5] } }` is only true where `{ a: 5 }` holds, since a path through an array gives an
- * array. For an array as the value the two would differ, and a missing value cannot be asked for.
+ * `{ $expr: { $eq: ["$a", 5] } }` is true only where `{ a: 5 }` matches, because a path through an array
+ * yields an array. If the value is an array the two differ, and a missing value cannot be queried; both give
+ * no hint.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -20,7 +21,7 @@ export function withEqualityHints(
   return hints.length === 0 ? filter : BsonDocument.of([['$and', BsonArray.of([...hints, filter])]])
 }
 
-/** The expressions that must be true. Recurses as deep as documents nest. */
+/** The expressions that must all be true. Recurses as deep as documents nest. */
 function expressionsIn(filter: BsonDocument): readonly Value[] {
   return filter.fields.flatMap(([name, value]) => {
     if (name === '$expr') return [value]
@@ -44,12 +45,12 @@ function hintsOf(spec: Value, scope: VariableScope, slots: readonly (Value | und
   return [BsonDocument.of([[path, BsonDocument.of([['$eq', value]])]])]
 }
 
-/** The path, when it is one that begins at the document. */
+/** The field path, if the spec is one. */
 function pathOf(spec: Value): string | undefined {
   return spec.type === bsonType.string && /^\$[^$]/.test(spec.value) ? spec.value.slice(1) : undefined
 }
 
-/** A variable of the command or an outer pipeline, or a plain value. */
+/** Whether the spec is a plain value, or a variable of the command or of an outer pipeline. */
 function isIndependent(spec: Value, scope: VariableScope): boolean {
   if (spec.type === bsonType.document || spec.type === bsonType.array) return false
   if (spec.type !== bsonType.string || !spec.value.startsWith('$')) return true

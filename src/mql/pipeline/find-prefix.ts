@@ -1,4 +1,4 @@
-/** The beginning of a pipeline that a find can answer, so that indexes serve it. */
+/** Finds the first stages of a pipeline that a find can do, so that indexes can serve them. */
 
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { geoNearFilter } from '../stages/geo-near.ts'
@@ -11,13 +11,13 @@ import type { StageSpec } from './stage-list.ts'
 
 export interface Split {
   readonly lead: Lead
-  /** How many stages the lead stands for. */
+  /** The number of stages that the find replaces. */
   readonly count: number
 }
 
 /**
- * Filters may follow an order, since neither changes the other; what counts documents ends the search for
- * them.
+ * A `$match` may follow a `$sort`, since neither affects the other. After `$skip` or `$limit` neither may
+ * follow.
  */
 export function splitLead(specs: readonly StageSpec[]): Split {
   const [first] = specs

@@ -1,5 +1,6 @@
 /**
- * What a pipeline tells those who run it: which find it begins with, where it writes, and how often it asks.
+ * Tests of what a pipeline tells its caller: the find it begins with, where it writes, and how often it
+ * searches.
  */
 
 import assert from 'node:assert/strict'
@@ -28,13 +29,13 @@ function findOf(stages: readonly object[], options: Partial<PipelineOptions> = {
   return (source as { readonly find: FindRequest }).find
 }
 
-/** The find in short. */
+/** The find in a short form. */
 function shown(stages: readonly object[], options: Partial<PipelineOptions> = {}): readonly unknown[] {
   const { filter, sort, skip, limit } = findOf(stages, options)
   return [printDocument(filter), sort && printDocument(sort), skip, limit]
 }
 
-/** Counts what it is asked for, and has one collection of documents with the numbers below a bound. */
+/** Counts the searches. It has one collection of documents with the numbers below a limit. */
 class CountingCollections implements Collections {
   readonly finds: string[] = []
   readonly #documents: readonly Uint8Array[]
@@ -65,7 +66,7 @@ async function drained(pipeline: Pipeline, documents: readonly object[], collect
   return count
 }
 
-test('the beginning of a pipeline is a find', () => {
+test('the first stages of a pipeline become a find', () => {
   assert.deepEqual(shown([]), ['{}', undefined, 0, undefined])
   assert.deepEqual(shown([{ $match: { a: 1 } }, { $sort: { b: -1 } }, { $skip: 2 }, { $limit: 3 }, { $count: 'n' }]), [
     '{ a: 1 }',
@@ -82,7 +83,7 @@ test('the beginning of a pipeline is a find', () => {
   assert.deepEqual(shown([{ $limit: 9 }, { $skip: 2 }, { $limit: 3 }]), ['{}', undefined, 2, 3])
 })
 
-test('a find ends where its parts would mean something else', () => {
+test('the find ends where its parts would mean something else', () => {
   assert.deepEqual(shown([{ $limit: 5 }, { $match: { a: 1 } }]), ['{}', undefined, 0, 5])
   assert.deepEqual(shown([{ $skip: 1 }, { $sort: { a: 1 } }]), ['{}', undefined, 1, undefined])
   assert.deepEqual(shown([{ $sort: { a: 1 } }, { $sort: { b: 1 } }]), ['{}', '{ a: 1 }', 0, undefined])
@@ -90,7 +91,7 @@ test('a find ends where its parts would mean something else', () => {
   assert.deepEqual(shown([{ $project: { a: 1 } }, { $match: { a: 1 } }]), ['{}', undefined, 0, undefined])
 })
 
-test('the find knows the variables of the command, also in words for an index', () => {
+test('the find knows the variables of the command, also in index hints', () => {
   const find = findOf([{ $match: { $expr: { $eq: ['$a', '$$x'] } } }], { let: bsonOf({ x: { $add: [1, 1] } }) })
   assert.equal(printDocument(find.filter), '{ $and: [ { a: { $eq: 2 } }, { $expr: { $eq: [ "$a", "$$x" ] } } ] }')
   const matcher = compileFilter(find.filter, { expression: find.expression })
@@ -103,7 +104,7 @@ test('other sources are named', () => {
   assert.deepEqual([source.kind, source.kind === 'stage' && source.name], ['stage', '$changeStream'])
 })
 
-test('where a pipeline writes is known before it runs', async () => {
+test('the target of a pipeline is known before it runs', async () => {
   const pipeline = compiled([{ $match: { a: 1 } }, { $out: { db: 'archive', coll: 'old' } }])
   assert.deepEqual(pipeline.target, { database: 'archive', collection: 'old' })
   assert.equal(compiled([{ $match: {} }]).target, undefined)
@@ -112,7 +113,7 @@ test('where a pipeline writes is known before it runs', async () => {
   assert.deepEqual(collections.finds, ['replaced by 2'])
 })
 
-test('$lookup by equality asks once for many documents', async () => {
+test('$lookup by equality searches once for many documents', async () => {
   const collections = new CountingCollections(100)
   const pipeline = compiled([{ $lookup: { from: 'others', localField: 'k', foreignField: 'n', as: 'found' } }])
   const documents = Array.from({ length: 200 }, (_, k) => ({ _id: k, k: k % 4 }))
@@ -120,7 +121,7 @@ test('$lookup by equality asks once for many documents', async () => {
   assert.deepEqual(collections.finds, ['{ n: { $in: [ 0, 1, 2, 3 ] } }'])
 })
 
-test('$lookup asks no more often for more values than an index looks up', async () => {
+test('$lookup splits its values into as many searches as index lookups need', async () => {
   const collections = new CountingCollections(10)
   const pipeline = compiled([{ $lookup: { from: 'others', localField: 'k', foreignField: 'n', as: 'found' } }])
   const documents = Array.from({ length: 600 }, (_, k) => ({ _id: k, k }))
@@ -128,14 +129,14 @@ test('$lookup asks no more often for more values than an index looks up', async 
   assert.equal(collections.finds.length, 3)
 })
 
-test('$lookup by a pipeline that is always the same asks once', async () => {
+test('$lookup by a constant pipeline searches once', async () => {
   const collections = new CountingCollections(10)
   const pipeline = compiled([{ $lookup: { from: 'others', pipeline: [{ $match: { n: 1 } }], as: 'found' } }])
   assert.equal(await drained(pipeline, [{}, {}, {}], collections), 3)
   assert.deepEqual(collections.finds, ['{ n: 1 }'])
 })
 
-test('$lookup by a pipeline tells an index what its variables are', async () => {
+test('$lookup by a pipeline gives its variables to the index', async () => {
   const collections = new CountingCollections(10)
   const stages = [{ $match: { $expr: { $and: [{ $eq: ['$n', '$$x'] }, { $gt: ['$_id', 0] }] } } }]
   const pipeline = compiled([{ $lookup: { from: 'others', let: { x: '$k' }, pipeline: stages, as: 'found' } }])
@@ -143,7 +144,7 @@ test('$lookup by a pipeline tells an index what its variables are', async () => 
   assert.match(collections.finds[0]!, /^\{ \$and: \[ \{ n: \{ \$eq: 7 \} \}, /)
 })
 
-test('a refusal while running says so, with the code of its cause', async () => {
+test('an error while running says so, with the code of its cause', async () => {
   const pipeline = compiled([{ $project: { a: { $divide: [1, '$a'] } } }])
   await assert.rejects(drained(pipeline, [{ a: 0 }], new CountingCollections(0)), (error: unknown) => {
     assert.ok(error instanceof MongoError)
@@ -153,7 +154,7 @@ test('a refusal while running says so, with the code of its cause', async () => 
   })
 })
 
-test('whoever stops reading ends the reading of the collection', async () => {
+test('stopping early ends the read of the collection', async () => {
   let isEnded = false
   async function* input() {
     try {
@@ -168,7 +169,7 @@ test('whoever stops reading ends the reading of the collection', async () => {
   assert.deepEqual([count, isEnded], [5, true])
 })
 
-test('a pipeline changes a document as an update', () => {
+test('a pipeline can be an update of one document', () => {
   const scope = commandScope({ constants: { ...constants, now: 86_400_000n }, let: bsonOf({ by: 2 }) })
   const stages = bsonOf({ s: [{ $set: { n: { $add: ['$n', '$$by'] }, at: '$$NOW' } }, { $unset: 'x' }] }).get('s')
   const update = updatePipeline(scope, namespace)(stages as BsonArray)

@@ -1,4 +1,4 @@
-/** Reads the stages of a pipeline: their names, and whether they stand where they may. */
+/** Reads the stages of a pipeline: checks their names and positions. */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
@@ -6,7 +6,7 @@ import { refuse } from '../expressions/core/define-operator.ts'
 import type { SubPipelineOptions } from '../stages/stage.ts'
 import { checkWithin, firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../stages/table.ts'
 
-/** MongoDB's limits for the stages of a pipeline and for pipelines within pipelines. */
+/** MongoDB's limits for the stages of a pipeline and for nested pipelines. */
 const pipelineStagesMax = 1000
 
 export interface StageSpec {

@@ -1,4 +1,4 @@
-/** Pipelines as updates: from a document to the document that takes its place. */
+/** Pipelines as updates: they turn a document into its replacement. */
 
 import { type BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import { Context, type VariableScope } from '../expressions/core/scope.ts'

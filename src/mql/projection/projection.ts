@@ -2,9 +2,8 @@
  * Projections of find: copies parts of a stored document into a new one.
  *
  * A projection either includes or excludes the fields it names; `_id` is included unless excluded. Fields
- * keep
- * their order in the document; computed fields follow in the order of the projection. Paths go through arrays
- * to every document in them.
+ * keep their order in the document; computed fields follow in the order of the projection. Paths go through
+ * arrays to every document in them.
  */
 
 import { bsonType } from '../../document/bson/types.ts'

@@ -27,7 +27,7 @@ function joinIdentity(value: Value): string {
   return value.type === bsonType.null || value.type === bsonType.undefined ? identityOfNull : valueIdentity(value)
 }
 
-/** The keys of all values that a filter on the path would compare with. */
+/** The identities of all values that a filter on the path would compare with. */
 function identitiesFinder(path: string): (document: Uint8Array) => ReadonlySet<string> {
   let found = new Set<string>()
   const look: ElementTest = (bytes, type, start) => {
@@ -44,7 +44,7 @@ function identitiesFinder(path: string): (document: Uint8Array) => ReadonlySet<s
 
 interface Local {
   readonly document: BsonDocument
-  /** Values by their key. */
+  /** Values by identity. */
   readonly values: ReadonlyMap<string, Value>
 }
 

@@ -33,9 +33,7 @@ type Mode = 'latest' | 'all'
 
 const modes: Readonly<Record<string, Mode>> = { 'incremental feed': 'latest', 'full-fidelity feed': 'all' }
 
-/**
- * Where a feed continues. `since` drops older changes: the position for a time may be earlier than that time.
- */
+/** Where a feed continues. `since` drops older changes: the position for a time may be too early. */
 interface Bookmark {
   readonly position: string
   readonly since?: number

@@ -48,8 +48,8 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
 }
 
 /**
- * The part of the container that a request addresses: one partition key, a prefix of it, a physical
- * partition, or all.
+ * The part of the container that a request addresses: a partition key, its prefix, a physical partition, or
+ * all.
  */
 export function rangeOf(request: NosqlRequest, view: ContainerView): ScanRange {
   const components = namedPartitionKey(view, headerOf(request, partitionKeyHeader))

@@ -87,10 +87,7 @@ async function requireOwner(request: NosqlRequest): Promise<Owner> {
   return owner
 }
 
-/**
- * If there are autoscale settings, they decide: clients send back the offer they read with one number
- * changed.
- */
+/** Autoscale settings win: clients send back the offer they read with one number changed. */
 function parseOffer(input: unknown): Throughput {
   const content = readObject(readObject(input, 'offer').content, 'content')
   const settings = content.offerAutopilotSettings

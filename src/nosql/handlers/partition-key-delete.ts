@@ -19,10 +19,7 @@ import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 
-/**
- * Most items that one transaction of a delete by partition key removes: about a millisecond on the event
- * loop.
- */
+/** Most items that one transaction deletes: about a millisecond on the event loop. */
 const partitionDeleteItemsMax = 100
 
 export async function postOperation(request: NosqlRequest): Promise<NosqlResponse> {

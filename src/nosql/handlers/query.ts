@@ -1,7 +1,4 @@
-/**
- * Queries: over definitions in memory, over items page by page, and the plans that clients ask for before a
- * cross-partition query.
- */
+/** Queries: over definitions in memory, over items page by page, and the plans of cross-partition queries. */
 
 import { hash } from 'node:crypto'
 import { RequestError } from '../../base/error.ts'
@@ -76,9 +73,7 @@ export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   })
 }
 
-/**
- * The client must be able to merge what a plan splits. Otherwise it would take intermediate rows for results.
- */
+/** The client must be able to merge what a plan splits, or it would take partial rows for results. */
 function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryRequest): void {
   const header = headerOf(request, 'x-ms-cosmos-supported-query-features')
   if (header === undefined) return
@@ -98,9 +93,7 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
   return demands
 }
 
-/**
- * A client that follows a plan queries each partition, so it must be possible to merge the partial results.
- */
+/** A client that follows a plan queries each partition and must be able to merge the partial results. */
 function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
   const isPoint = queryRanges.every(({ min, max }) => min === max)
   if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
@@ -212,10 +205,7 @@ function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
   return makeQueryPlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
 }
 
-/**
- * Whether the query is just `SELECT * FROM c`, with which SDKs read a whole container. Bodies are sent as
- * stored.
- */
+/** Whether the query is just `SELECT * FROM c`, which reads a whole container. Bodies are sent as stored. */
 function isWholeFeed({ query }: PreparedQuery): boolean {
   const { selection, sources, where, groupBy, orderBy, offset, limit, top, distinct } = query
   const [source] = sources

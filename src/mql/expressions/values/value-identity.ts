@@ -1,11 +1,11 @@
-/** Text keys of values for sets, groups and joins. Equal values have equal keys. */
+/** Identity texts of values for sets, groups and joins: equal values have equal texts. */
 
 import { exactInteger, isNumeric } from '../../../document/bson/number.ts'
 import { keyOfValue } from '../../../document/bson/ordered-key.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import type { Value } from '../../../document/bson/value.ts'
 
-/** The key of a value. Strings and integers, the common cases, need no sort key. */
+/** The identity text of a value. Strings and integers, the common cases, need no sort key. */
 export function valueIdentity(value: Value): string {
   if (value.type === bsonType.string || value.type === bsonType.symbol) return `s${value.value}`
   if (value.type === bsonType.int32) return `i${value.value}`
