@@ -18,14 +18,16 @@ const tables = `
 const upsert = {
   name: 'upsert',
   text: `INSERT INTO bare VALUES ($1, $2, $3, NULL, nextval('bare_versions'), $4)
-    ON CONFLICT (pk, id) DO UPDATE SET ts = excluded.ts, version = excluded.version, body = excluded.body RETURNING version`,
+    ON CONFLICT (pk, id) DO UPDATE SET ts = excluded.ts, version = excluded.version, body = excluded.body
+    RETURNING version`,
 }
 
 const upsertMany = {
   name: 'upsert_many',
   text: `INSERT INTO bare SELECT w.pk, w.id, $3, NULL, nextval('bare_versions'), w.body
     FROM unnest($1::text[], $2::text[], $4::text[]) w(pk, id, body)
-    ON CONFLICT (pk, id) DO UPDATE SET ts = excluded.ts, version = excluded.version, body = excluded.body RETURNING version`,
+    ON CONFLICT (pk, id) DO UPDATE SET ts = excluded.ts, version = excluded.version, body = excluded.body
+    RETURNING version`,
 }
 
 const read = { name: 'read_bare', text: 'SELECT version, ts, deadline, body FROM bare WHERE pk = $1 AND id = $2' }

@@ -76,7 +76,8 @@ const all = values.against !== undefined ? againstCheckout(values.against) : isP
 const selected = select(all, positionals)
 const peer = isPostgres || values.against !== undefined ? { installed: true as const } : installPeer()
 const peerMissing = peer.installed ? undefined : `peer: not compared, its installation failed: ${peer.reason}`
-const flags = `${values.quick ? '--quick ' : ''}${isPostgres ? '--store postgres ' : ''}${values.against === undefined ? '' : `--against ${values.against} `}`
+const againstFlag = values.against === undefined ? '' : `--against ${values.against} `
+const flags = `${values.quick ? '--quick ' : ''}${isPostgres ? '--store postgres ' : ''}${againstFlag}`
 console.log(`node ${process.version}, ${cpus()[0]?.model ?? 'unknown processor'}, ${loadAverage()} at the start`)
 
 for (const workload of selected) {

@@ -9,7 +9,16 @@ import { test } from 'node:test'
 import { readPage, updated } from '../tools/generated-page.ts'
 import { mongoPage } from '../tools/mongo-page.ts'
 import { queryPage } from '../tools/query-page.ts'
-import { cyclesIn, filesOf, foldersUsedBy, importsOf, sources, textOf } from './support/source-tree.ts'
+import {
+  cyclesIn,
+  filesOf,
+  foldersUsedBy,
+  importsOf,
+  sources,
+  textOf,
+  wideCodeLines,
+  wideProseLines,
+} from './support/source-tree.ts'
 
 const code = [...sources.keys()]
 const folders = [...new Set(code.map(path => dirname(path)))]
@@ -137,6 +146,17 @@ test('no file is called after nothing in particular, and nothing is exported by 
   const vague = code.filter(path => /(utils?|helpers?|common|manager|misc)\.ts$/.test(path))
   const defaults = code.filter(path => /^export default\b/m.test(sources.get(path)!))
   assert.deepEqual({ vague, defaults }, { vague: [], defaults: [] })
+})
+
+test('lines of code end before column 120, lines of comment before column 110', () => {
+  // The SQL of the adapters is wider for now.
+  const files = filesOf('{src,test,bench,tools,bin}/**/*.{ts,js}').filter(path => !path.startsWith('src/adapters/'))
+  assert.deepEqual(files.flatMap(wideCodeLines), [])
+})
+
+test('lines of prose end before column 110', () => {
+  const pages = filesOf('*.md', '{docs,bench,test,.github}/**/*.md').filter(path => path !== 'ARCHITECTURE.md')
+  assert.deepEqual(pages.flatMap(wideProseLines), [])
 })
 
 test('the pages about queries and about Mongo list the functions, commands and operators there are', () => {

@@ -62,13 +62,16 @@ export const mongoBesideQueries: Workload = {
       })
     }
     return {
-      title: `mongo-beside-queries: point reads beside queries over all of ${figure(count)} documents of about 200 bytes, ${RUNS} queries each`,
+      title:
+        `mongo-beside-queries: point reads beside queries over all of ${figure(count)} documents of about 200 ` +
+        `bytes, ${RUNS} queries each`,
       columns: ['query', 'side', 'query ms', 'reads', 'p50 ms', 'p99 ms', 'max ms'],
       rows,
       findings,
       notes: [
         'one client asks the query again and again, another reads items by id, one at a time',
-        `scan: a filter that no index serves and nothing passes; group: ${KINDS} groups with a count and a sum; sort: the first ${SORTED} by a field without an index`,
+        `scan: a filter that no index serves and nothing passes; group: ${KINDS} groups with a count and a sum; ` +
+          `sort: the first ${SORTED} by a field without an index`,
       ],
     }
   },

@@ -1,4 +1,4 @@
-/** The database or the container of whichever API that somebody names, or the refusal when it is not there. */
+/** Finds the named database or container, of either API, or refuses the request if there is none. */
 
 import { RequestError } from '../base/error.ts'
 import type { Encoding } from '../document/body.ts'

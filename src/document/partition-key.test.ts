@@ -53,8 +53,11 @@ test("a path that cannot be parsed is refused in the service's words", () => {
       () => parsePartitionKeyPath(path),
       {
         ...malformed,
-        message:
-          /^The partition key component definition path '.*' could not be accepted, failed near position '\d+'\. Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character\.$/,
+        message: new RegExp(
+          "^The partition key component definition path '.*' could not be accepted, failed near position '\\d+'\\. " +
+            'Partition key paths must contain only valid characters and not contain a trailing slash or wildcard ' +
+            'character\\.$',
+        ),
       },
       path,
     )

@@ -232,7 +232,7 @@ describe('in sort key order', () => {
     )
   })
 
-  test('rows that prefer arrival order come as they were found if all fit; otherwise none is lost or repeated', async () => {
+  test('rows that prefer arrival order keep it if all fit; otherwise none is lost or repeated', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, sizes, async (list, limits) => {
         const pages = await walk(

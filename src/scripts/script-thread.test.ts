@@ -194,9 +194,11 @@ describe('scripts cannot leave the sandbox', () => {
   test('one run leaves nothing behind for the next', async () => {
     const pollution = `
       Object.prototype.polluted = 1; Array.prototype.push = () => { throw 1 }; JSON.parse = () => 'fake'; String = null
-      getContext = () => 'fake'; globalThis.left = 1; Error = Date = null; Object.freeze(Object.prototype); Math.random = () => 4`
+      getContext = () => 'fake'; globalThis.left = 1; Error = Date = null; Object.freeze(Object.prototype)
+      Math.random = () => 4`
     await outcomeOf(pollution)
-    const script = `__.response.setBody([({}).polluted, globalThis.left, typeof getContext(), Math.random() === 4, String(1)])`
+    const found = '({}).polluted, globalThis.left, typeof getContext(), Math.random() === 4, String(1)'
+    const script = `__.response.setBody([${found}])`
     assert.deepEqual(await outcomeOf(script), [null, null, 'object', false, '1'])
   })
 

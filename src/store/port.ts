@@ -1,6 +1,6 @@
 /**
- * Where items are kept. An adapter that keeps these promises is correct. `adapters/contract.ts` asserts them on
- * every call.
+ * Where items are kept. An adapter that keeps these promises is correct. `adapters/contract.ts` asserts them
+ * on every call.
  *
  *   P1  A read or scan returns only items that are living at its moment. Dead ones may be present; nobody
  *       sees them.
@@ -17,7 +17,8 @@
  *       every write.
  *   P8  Changing a container's policy costs the same however many items it has, and no item row is written.
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
- *   P10 A transaction happens wholly or not at all, at one moment. Each step sees what the steps before it did.
+ *   P10 A transaction happens wholly or not at all, at one moment. Each step sees what the steps before it
+ *       did.
  *   P11 No two living items share a key of a unique index. The key of a dead item is free.
  *   P12 Changes come in commit order. Reading on after a position skips no commit, repeats none, and never
  *       gives an older version of an item after a newer one.

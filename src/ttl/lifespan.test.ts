@@ -40,7 +40,7 @@ describe('the matrix', () => {
         }
       })
     } else {
-      test(`${name}: the item lives until the second before ${lifespan} s have passed, and is dead from then on`, () => {
+      test(`${name}: the item lives until the second before ${lifespan} s have passed, then is dead`, () => {
         assert.equal(isAliveAfter(0), true)
         assert.equal(isAliveAfter(lifespan - 1), true)
         assert.equal(isAliveAfter(lifespan), false)

@@ -14,7 +14,8 @@ test('The command finds the server in its environment, and the server is gone af
   const script = `
     const { COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING } = process.env
     fetch(COSMOS_ENDPOINT + '/_mayfly/clock').then(async response => {
-      console.log(JSON.stringify({ COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING, clock: await response.json() }))
+      const clock = await response.json()
+      console.log(JSON.stringify({ COSMOS_ENDPOINT, COSMOS_KEY, COSMOS_CONNECTION_STRING, clock }))
     })`
   const { code, stdout, stderr } = await exec(script, ['--clock', 'manual'])
   assert.equal(code, 0, stderr)

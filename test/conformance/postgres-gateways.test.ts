@@ -104,7 +104,7 @@ test('a default that was changed through one server is in force on the others as
   for (const client of clients) client[Symbol.dispose]()
 })
 
-test(`an item that one server saw dead is alive to no other, while clocks and defaults change (seed ${seed})`, async () => {
+test(`an item that one server saw dead is dead on all, while clocks and defaults change (seed ${seed})`, async () => {
   const clients = gateways.map(({ endpoint }) => new Client(endpoint))
   const watchers = gateways.flatMap(({ endpoint }) => [
     new Client(endpoint),

@@ -20,12 +20,13 @@ const start = toEpochSeconds(1_000_000)
 
 /** How many shards of items each worker has. */
 async function shardsByWorker(url: string): Promise<number[]> {
-  const text = `SELECT count(*)::int AS n FROM citus_shards WHERE table_name = 'mayfly.items'::regclass GROUP BY nodeport`
+  const text = `SELECT count(*)::int AS n FROM citus_shards
+    WHERE table_name = 'mayfly.items'::regclass GROUP BY nodeport`
   return ((await query(url, text)) as { n: number }[]).map(({ n }) => n)
 }
 
 for (const mode of ['block_writes', 'force_logical']) {
-  test(`a worker is added and shards move (${mode}) under writers and readers: nothing is lost, skipped or repeated${why}`, {
+  test(`shards move to a new worker (${mode}) under load: nothing is lost, skipped or repeated${why}`, {
     skip,
   }, async () => {
     const name = `mayfly_test_${process.pid}_${mode}`

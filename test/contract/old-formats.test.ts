@@ -32,7 +32,8 @@ const ttl = 100
 const containerColumns =
   'database, id, rid, version, ts, partition_key, partition_count, default_ttl, inherited_dead_at, own_dead_at, ' +
   'definition'
-const containerValues = `1, 'c', 8, 3, ${start}, '${JSON.stringify(partitionKey)}', 1, ${ttl}, ${start - 10}, ${start - 10}, '{}'`
+const partitionKeyText = JSON.stringify(partitionKey)
+const containerValues = `1, 'c', 8, 3, ${start}, '${partitionKeyText}', 1, ${ttl}, ${start - 10}, ${start - 10}, '{}'`
 const items = [
   { key: keyOf('a'), version: 1, deadline: null },
   { key: keyOf('own'), version: 2, deadline: start + 2 * ttl },

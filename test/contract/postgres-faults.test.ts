@@ -161,7 +161,9 @@ describe('a server in distress', () => {
     const container = await makeContainer(store, null)
     const fail = (rate: number) => `
       CREATE OR REPLACE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF random() < ${rate} THEN RAISE EXCEPTION 'as if' USING ERRCODE = CASE WHEN random() < 0.5 THEN '40001' ELSE '40P01' END; END IF;
+        IF random() < ${rate} THEN
+          RAISE EXCEPTION 'as if' USING ERRCODE = CASE WHEN random() < 0.5 THEN '40001' ELSE '40P01' END;
+        END IF;
         RETURN NEW;
       END $$`
     await server.query(url, fail(0.2))

@@ -307,7 +307,8 @@ describe('two gateways to one PostgreSQL', () => {
     const expected = (await server.query(world.url, items)) as { sequence: string; a: number }[]
     assert.ok(expected.length > 50)
     for (const number of [1, 2, 4]) {
-      const entries = `SELECT sequence, encode(key, 'hex') AS key FROM mayfly.entries WHERE number = ${number} ORDER BY sequence`
+      const entries = `SELECT sequence, encode(key, 'hex') AS key FROM mayfly.entries
+        WHERE number = ${number} ORDER BY sequence`
       const found = await server.query(world.url, entries)
       const keyOfValue = (a: number) =>
         Buffer.from(indexKeys({ number, components, uniqueness: 'none' }, { a }).keys[0]!).toString('hex')

@@ -112,7 +112,7 @@ async function check(container: Container, living: readonly Item[], when: string
 
 for (const partitions of [1, 5] as const) {
   for (const lifespan of ['inherited', 'own'] as const) {
-    test(`${partitions} partition(s), ${lifespan} ttl: visible until the second of death, and never from then on`, async () => {
+    test(`${partitions} partition(s), ${lifespan} ttl: visible until the second of death, never after`, async () => {
       const server = servers[partitions]
       await server.admin('POST', 'purge', { pause: true })
       const container = await fill(server, lifespan)

@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('every index has the entries of the living items and no others, after every step of a random history', async () => {
+test('every index has exactly the entries of the living items after each step of a random history', async () => {
   let compared = 0
   const property = fc.asyncProperty(
     fc.array(fc.tuple(at, properties), { maxLength: 10 }),

@@ -55,7 +55,7 @@ async function itemsWithin(world: QueryWorld, all: readonly Item[], range: ScanR
   return all.filter(({ id }) => ids.has(id))
 }
 
-test('one partition or five, indexes or none, pages of 1, 7 or all: always the rows of the naive executor', async () => {
+test('one partition or five, indexes or none, pages of 1, 7 or all: the rows of the naive executor', async () => {
   const used = { indexes: 0, counts: 0 }
   const property = fc.asyncProperty(
     items(0),

@@ -14,7 +14,7 @@ import { asked, simulate, toMeet } from './simulate.ts'
 const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
-test('in PostgreSQL, a container that is swept, closed and reopened answers like an embedded one that is not', async () => {
+test('in PostgreSQL, a container that is swept, closed and reopened answers like one that is not', async () => {
   const simulation = asked(35)
   const met = new Set<string>()
   const isWhole = () => [...toMeet, 'a crash'].every(what => met.has(what))

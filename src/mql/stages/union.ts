@@ -70,7 +70,8 @@ export const documentsStage: CompileStage = (spec, { expressions }, name) => {
       if (value?.type !== bsonType.array) return refuse(5858203, 'an array is expected')
       const documents = value.elements.map((element): BsonDocument => {
         if (element.type === bsonType.document) return element
-        const result = `resulting value was: ${printForMessage(element)}. Type of resulting value: '${nameOfType(element)}'`
+        const type = nameOfType(element)
+        const result = `resulting value was: ${printForMessage(element)}. Type of resulting value: '${type}'`
         return refuse(40228, `'$documents' must evaluate to an object, but ${result}.`)
       })
       yield* inBatches(documents, slice)

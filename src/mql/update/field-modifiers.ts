@@ -79,7 +79,7 @@ function arithmetic({ operator, verb, of, ofMissing }: Arithmetic): ModifierFact
   }
 }
 
-/** An unchanged value keeps its bytes: 0.0 times -1 stays 0.0, and a decimal plus 0 keeps its trailing zeros. */
+/** An unchanged value keeps its bytes: 0.0 times -1 stays 0.0, and a decimal plus 0 keeps its last zeros. */
 function isIdentical(left: NumericValue, right: NumericValue): boolean {
   return left.type === right.type && !isNaNValue(left) && compareNumbers(left, right) === 0
 }

@@ -114,7 +114,7 @@ function isNested(type: number): boolean {
   return isDocumentOrArray(type) || type === bsonType.codeWithScope
 }
 
-/** Nesting depth: 1 for a flat document or array, 0 for a scalar. Recurses as deep as validated bytes nest. */
+/** Nesting depth: 1 for a flat document or array, 0 for a scalar. Validation bounds the recursion. */
 export function levelsOf({ bytes, type, start }: RawValue): number {
   if (!isNested(type)) return 0
   let deepest = 0

@@ -117,6 +117,7 @@ function elementAt({ bytes, start }: RawValue, index: number): RawValue | undefi
 }
 
 function throughArray(which: string, parts: readonly string[], document: Uint8Array, array: string): MongoError {
-  const message = `The ${which} field cannot be an array element, '${parts.join('.')}' in doc with ${printIdField(document)}`
+  const path = parts.join('.')
+  const message = `The ${which} field cannot be an array element, '${path}' in doc with ${printIdField(document)}`
   return new MongoError(2, `${message} has an array field called '${array}'`)
 }

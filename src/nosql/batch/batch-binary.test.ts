@@ -59,7 +59,8 @@ test('A result carries its body, and a failure its sub-status, message and retry
     rows.includes(Buffer.concat([Buffer.from([0x9b, 0x03]), Buffer.from(body)])),
     'lengths have seven bits to a byte',
   )
-  const failure = `817154e17f0bad010000800c000006${Buffer.from('Later.').toString('hex')}0b056801000010060000000000000000`
+  const text = Buffer.from('Later.').toString('hex')
+  const failure = `817154e17f0bad010000800c000006${text}0b056801000010060000000000000000`
   assert.ok(rows.toString('hex').endsWith(failure))
 })
 

@@ -45,7 +45,8 @@ export function parseThroughput(headers: ThroughputHeaders): ProvisionedThroughp
   if (offerType !== undefined) {
     const ruPerSecond = ruPerSecondOfOfferType.get(offerType)
     if (ruPerSecond === undefined) {
-      malformed("The value specified for the header 'x-ms-offer-type' is invalid: it must be 'S1', 'S2' or 'S3'.") // INFERRED.
+      // INFERRED.
+      malformed("The value specified for the header 'x-ms-offer-type' is invalid: it must be 'S1', 'S2' or 'S3'.")
     }
     return { kind: 'manual', ruPerSecond }
   }

@@ -97,7 +97,8 @@ function pick<Word extends string>(input: unknown, words: readonly Word[], compl
 function readDimensions(input: unknown): number {
   if (typeof input !== 'number' || !Number.isSafeInteger(input) || input < 1) {
     malformed(
-      `The Vector Embedding Policy has Dimensions:${showValue(input)} which is invalid, it should be a positive integer.`,
+      `The Vector Embedding Policy has Dimensions:${showValue(input)} which is invalid, it should be a positive ` +
+        'integer.',
     )
   }
   if (input > vectorDimensionsMax) {

@@ -1,4 +1,4 @@
-/** The database or the container that the path of a request names. If it is not there, the request is refused. */
+/** The database or the container that the path of a request names. If there is none, it is refused. */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'

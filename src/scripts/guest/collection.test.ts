@@ -109,14 +109,28 @@ describe('callbacks', () => {
     ],
     [
       'can be awaited',
-      `const create = id => new Promise((done, fail) => __.createDocument(__.getSelfLink(), { id }, (e, d) => e ? fail(e) : done(d)));
-       (async () => { const seen = []; for (const id of ['a', 'b', '1']) { try { seen.push((await create(id)).id) } catch (e) { seen.push(e.number) } } __.response.setBody(seen) })()`,
+      `const create = id => new Promise((done, fail) =>
+         __.createDocument(__.getSelfLink(), { id }, (e, d) => e ? fail(e) : done(d)));
+       (async () => {
+         const seen = []
+         for (const id of ['a', 'b', '1']) {
+           try { seen.push((await create(id)).id) } catch (e) { seen.push(e.number) }
+         }
+         __.response.setBody(seen)
+       })()`,
       ['a', 'b', 409],
     ],
     [
       'follow a feed to its end',
-      `let n = 0; const next = (e, feed, o) => { n += feed.length; o.continuation ? __.readDocuments(__.getSelfLink(), { pageSize: 1, continuation: o.continuation }, next) : __.response.setBody(n) };
-       __.createDocument(__.getSelfLink(), { id: '2' }); __.createDocument(__.getSelfLink(), { id: '3' }); __.readDocuments(__.getSelfLink(), { pageSize: 1 }, next)`,
+      `let n = 0
+       const read = continuation => __.readDocuments(__.getSelfLink(), { pageSize: 1, continuation }, next)
+       const next = (e, feed, o) => {
+         n += feed.length
+         o.continuation ? read(o.continuation) : __.response.setBody(n)
+       }
+       __.createDocument(__.getSelfLink(), { id: '2' })
+       __.createDocument(__.getSelfLink(), { id: '3' })
+       read()`,
       3,
     ],
   ]

@@ -56,7 +56,8 @@ describe('functions in a chain', () => {
 
   test('single functions are queries too, with or without the collection', async () => {
     const body = `() => __.filter(getContext().getCollection(), d => d.id === '2', {}, (e, a) =>
-      __.pluck('id', (e, b) => __.sortBy(d => d.age, { pageSize: 2 }, (e, c) => __.response.setBody([a[0].name, b, c.map(d => d.id)]))))`
+      __.pluck('id', (e, b) => __.sortBy(d => d.age, { pageSize: 2 }, (e, c) =>
+        __.response.setBody([a[0].name, b, c.map(d => d.id)]))))`
     assert.deepEqual(await execute(body, new MemoryScriptHost(families)), ['Zoe', ['1', '2', '3'], ['3', '2']])
   })
 

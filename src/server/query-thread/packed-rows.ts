@@ -1,6 +1,6 @@
 /**
- * The rows of a page in one piece of memory, which changes hands without being copied. Thousands of small ones
- * would cost the thread that receives them milliseconds.
+ * The rows of a page in one piece of memory, which moves to another thread without being copied. Receiving
+ * thousands of small pieces would take milliseconds.
  */
 
 import type { Body } from '../../document/body.ts'

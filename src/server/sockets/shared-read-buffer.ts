@@ -7,8 +7,8 @@
  * the option.
  *
  * The property `_handle` and the option `handle` are not documented. So sharing is off until a probe
- * (shared-read-probe.ts) has shown that it works on this Node. Until then, and if the probe fails, connections
- * are read the ordinary way.
+ * (shared-read-probe.ts) has shown that it works on this Node. Until then, and if the probe fails,
+ * connections are read the ordinary way.
  */
 
 import { Socket } from 'node:net'

@@ -1,4 +1,4 @@
-/** Tests of the probe: each way of reading that would lose bytes or sockets is found out, and then not used. */
+/** Tests of the probe: a way of reading that would lose bytes or sockets is found out and not used. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -56,7 +56,8 @@ test(`mongosh goes a full round, with the examples of the documents${why}`, { sk
       answer,
       ids: db.coll.find({}, { _id: 1 }).toArray().map(d => d._id),
       count: db.coll.countDocuments(),
-      sum: db.coll.aggregate([{ $group: { _id: '$location', n: { $sum: 1 } } }, { $sort: { n: 1 } }]).toArray().map(d => d.n),
+      sum: db.coll.aggregate([{ $group: { _id: '$location', n: { $sum: 1 } } }, { $sort: { n: 1 } }])
+        .toArray().map(d => d.n),
       names: db.getCollectionNames(),
       indexes: db.coll.getIndexes().map(d => d.name),
       ping: db.runCommand({ ping: 1 }).ok,

@@ -196,7 +196,8 @@ function nested(depth: number): Uint8Array {
 }
 
 for (const [name, bytes, code] of refusedMessages) {
-  test(`A message with ${name} is ${code === 0 ? 'accepted' : `refused with ${code}`}, and the connection stays open`, async () => {
+  const outcome = code === 0 ? 'accepted' : `refused with ${code}`
+  test(`A message with ${name} is ${outcome}, and the connection stays open`, async () => {
     const client = await open()
     client.send(bytes())
     const { code: answered = 0 } = (await client.next())!.body

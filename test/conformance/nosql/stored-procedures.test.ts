@@ -109,7 +109,11 @@ test('A procedure may handle a failed operation and continue', async () => {
       c.replaceDocument(c.getAltLink() + '/docs/there', { id: 'there', pk: 'a' }, { etag: '"x"' }, note('etag'))
       c.deleteDocument(c.getAltLink() + '/docs/none', note('delete'))
       c.upsertDocument(c.getSelfLink(), { id: 'u', pk: 'a' }, note('upsert'))
-      c.queryDocuments(c.getSelfLink(), 'SELECT', (e) => { seen.push('query ' + e.number); c.getContext; getContext().getResponse().setBody(seen) })
+      c.queryDocuments(c.getSelfLink(), 'SELECT', (e) => {
+        seen.push('query ' + e.number)
+        c.getContext
+        getContext().getResponse().setBody(seen)
+      })
     }`,
   })
   await container.items.create({ id: 'there', pk: 'a' })
@@ -134,7 +138,10 @@ test('A dead item does not exist for a procedure, and its id is free', async () 
       c.readDocument(c.getAltLink() + '/docs/dead', (e, d) => { seen.read = e ? e.number : d.id })
       c.queryDocuments(c.getSelfLink(), 'SELECT VALUE c.id FROM c', (e, ids) => { seen.query = ids })
       c.readDocuments(c.getSelfLink(), (e, docs) => { seen.feed = docs.map(d => d.id) })
-      c.createDocument(c.getSelfLink(), { id: 'dead', pk: 'a', ttl: 20 }, (e) => { seen.create = e ? e.number : 'ok'; getContext().getResponse().setBody(seen) })
+      c.createDocument(c.getSelfLink(), { id: 'dead', pk: 'a', ttl: 20 }, (e) => {
+        seen.create = e ? e.number : 'ok'
+        getContext().getResponse().setBody(seen)
+      })
     }`,
   })
   await container.items.create({ id: 'dead', pk: 'a', ttl: 10 })
@@ -200,12 +207,14 @@ test('Every kind of query sees what the procedure wrote', async () => {
         c.deleteDocument(c.getAltLink() + '/docs/2', e => {
           if (e) throw e
           const rows = []
-          const next = continuation => c.queryDocuments(c.getSelfLink(), query, { pageSize: 2, continuation }, (e, page, options) => {
+          const add = (e, page, options) => {
             if (e) throw e
             rows.push(...page)
             if (options.continuation) next(options.continuation)
             else getContext().getResponse().setBody(rows)
-          })
+          }
+          const next = continuation =>
+            c.queryDocuments(c.getSelfLink(), query, { pageSize: 2, continuation }, add)
           next()
         })
       })

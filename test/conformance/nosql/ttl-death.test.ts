@@ -164,7 +164,7 @@ const probes: Readonly<Record<string, [ask: Probe, expected: unknown]>> = {
 
 for (const by of ['own', 'inherited'] as const) {
   for (const [name, [ask, expected]] of Object.entries(probes)) {
-    test(`${name}, when it died by ${by === 'own' ? 'its own ttl' : 'the default'}, before and after it is removed`, async () => {
+    test(`${name}, when it died by ${by === 'own' ? 'its own ttl' : 'the default'}, removed or not`, async () => {
       const present = await deadItem(by)
       const removed = await deadItem(by)
       await server.admin('POST', 'purge', { db: removed.container.database.id })
