@@ -20,7 +20,7 @@ export interface KeyRange {
 }
 
 /** The range after a prefix, with its ends cut as keys are. */
-export function rangeBehind(prefix: Uint8Array, [from, to]: Ends, bytesMax: number): KeyRange {
+export function rangeAfterPrefix(prefix: Uint8Array, [from, to]: Ends, bytesMax: number): KeyRange {
   const low = Buffer.concat([prefix, from])
   const high = Buffer.concat([prefix, to])
   return {

@@ -41,7 +41,7 @@ export class KeyWriter {
     this.#fullBytesMax = fullBytesMax
   }
 
-  /** Begins a key. It may become longer than `bytesMax`, but the bytes behind that are not used. */
+  /** Begins a key. It may become longer than `bytesMax`, but the bytes after that are not used. */
   begin(bytesMax: number = this.#fullBytesMax): void {
     this.#end = 0
     this.#bytesMax = bytesMax
@@ -94,7 +94,7 @@ export class KeyWriter {
     this.#view = new DataView(this.#buffer.buffer)
   }
 
-  /** Turns the order of everything behind `start` around. */
+  /** Reverses the order of the bytes from `start` on, by complementing them. */
   complementFrom(start: number): void {
     const buffer = this.#buffer
     const end = this.#end
@@ -141,7 +141,7 @@ export class KeyWriter {
     this.#end += this.#buffer.write(digits, this.#end, 'hex')
   }
 
-  /** Bytes as they are, without escapes: their length must be known from what stands before them. */
+  /** Bytes as they are, without escapes: the bytes before them must give their length. */
   writeBytes(bytes: Uint8Array, start: number, length: number): void {
     const count = this.#usefulCount(length)
     this.#reserve(count)
@@ -203,7 +203,7 @@ export class KeyWriter {
         bytes[at++] = 0x80 | ((unit >> 6) & 0x0f)
         bytes[at++] = 0x80 | (unit & 0x3f)
       } else {
-        // At the end of the text this is NaN, which is no low surrogate either.
+        // At the end of the text this is NaN, which is not a low surrogate either.
         const low = text.charCodeAt(index + 1)
         const isPair = low >= 0xdc00 && low <= 0xdfff
         const codePoint = 0x10000 + ((unit & 0x3ff) << 10) + (isPair ? low & 0x3ff : 0)

@@ -15,7 +15,7 @@
 
 import { assert, RequestError } from '../base/error.ts'
 import { nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
-import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from './key-bytes.ts'
+import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeAfterPrefix, successor } from './key-bytes.ts'
 import { compareTexts, KeyWriter, type OrderedKey } from './key-writer.ts'
 
 export interface KeyComponent {
@@ -134,7 +134,7 @@ export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => 
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [], bytesMax = indexKeyBytesMax } = options
   const ascending = fullRange(bound)
-  return rangeBehind(encodeFullKey(after), isDescending ? mirrored(ascending) : ascending, bytesMax)
+  return rangeAfterPrefix(encodeFullKey(after), isDescending ? mirrored(ascending) : ascending, bytesMax)
 }
 
 function fullRange(bound: KeyBound): Ends {

@@ -25,7 +25,7 @@ import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger } from '../units/ledger.ts'
 import { Catalog } from './catalog.ts'
 import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
-import { type ItemQuery, type QueriedPage, type QueryPageRequest, queryPage } from './query.ts'
+import { type ItemQuery, type QueriedPage, type QueryPageRequest, runQueryPage } from './query.ts'
 import { Reports } from './reports.ts'
 import { SystemItems } from './system-items.ts'
 import { Uncharged } from './uncharged.ts'
@@ -197,7 +197,7 @@ export class Engine implements AsyncDisposable {
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
     const parts = { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
-    const result = await queryPage(parts, container, query, page)
+    const result = await runQueryPage(parts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
     return { ...result, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
   }

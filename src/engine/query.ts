@@ -93,7 +93,7 @@ interface Chosen {
 
 const scan: Chosen = { source: { kind: 'scan' }, paths: [] }
 
-export async function queryPage(
+export async function runQueryPage(
   parts: QueryParts,
   named: ContainerRecord,
   query: ItemQuery,
@@ -131,14 +131,14 @@ async function planAndMake(
   const { position, rowsMax, bytesMax } = page
   const plan = { source: chosen.source, count: counted?.count }
   const task: PageTask = { position, rowsMax, bytesMax, range: query.range, at, plan }
-  const made = await makeSomewhere(parts, container, query, { program, task, partition, signal: page.signal })
+  const made = await makeHereOrRemotely(parts, container, query, { program, task, partition, signal: page.signal })
   if (made === 'stale') return 'stale'
 
   const { index, paths } = made.isCounted ? counted! : chosen
   if (index !== undefined) keeper.noteUse(container, index.definition.number)
   const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, made) : []
-  const isTied = made.next !== undefined && index !== undefined && !made.isCounted
-  const next = isTied ? { ...made.next!, index: digestOf(index) } : made.next
+  const isIndexPosition = made.next !== undefined && index !== undefined && !made.isCounted
+  const next = isIndexPosition ? { ...made.next!, index: digestOf(index) } : made.next
   return { ...made, next, indexUse: { used: paths, wished } }
 }
 
@@ -150,7 +150,7 @@ interface Making {
   readonly signal: (() => AbortSignal) | undefined
 }
 
-async function makeSomewhere(
+async function makeHereOrRemotely(
   { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
   { range, demands, statement, narrowed }: ItemQuery,
@@ -165,9 +165,9 @@ async function makeSomewhere(
   const isKnown = range.pk !== undefined && narrowed?.isBounded !== true && largePartitions.has(container, range.pk)
   const known = range.pk === undefined ? undefined : isKnown ? 'large' : 'unknown'
   const isUnfiltered = narrowed?.isWholeFilter
-  const isGone = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
+  const goesAtOnce = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
   try {
-    if (!isGone) return await makePage(reader, program, task, { slicesMax: inlineSlicesMax, signal })
+    if (!goesAtOnce) return await makePage(reader, program, task, { slicesMax: inlineSlicesMax, signal })
   } catch (error) {
     if (!(error instanceof PageTooLong)) throw error
     const isWholePartition = range.pk !== undefined && narrowed?.isBounded !== true

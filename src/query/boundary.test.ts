@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Boundary, positionBehind, type SortKeyPosition, sortKeyBytesMax } from './boundary.ts'
+import { Boundary, positionAfter, type SortKeyPosition, sortKeyBytesMax } from './boundary.ts'
 import { tieOf } from './sort-key.ts'
 import type { KeyedRow } from './top-rows.ts'
 
@@ -45,7 +45,7 @@ test('all pages together are the whole result, for any page size and sort keys o
           const rest = before === undefined ? rows : before.rest(rows)
           walked.push(...rest.slice(0, size))
           if (rest.length <= size) break
-          before = boundaryOf(positionBehind(rest, size, before))
+          before = boundaryOf(positionAfter(rest, size, before))
         }
         assert.deepEqual(values(walked), values(rows))
       },
@@ -55,7 +55,7 @@ test('all pages together are the whole result, for any page size and sort keys o
 
 test('a position is short, however long its sort key is', () => {
   for (const key of keys) {
-    const text = JSON.stringify(positionBehind([rowOf(key, 1)], 1, undefined))
+    const text = JSON.stringify(positionAfter([rowOf(key, 1)], 1, undefined))
     assert.ok(text.length < 4 + (sortKeyBytesMax * 4) / 3 + 100, text)
   }
 })
@@ -65,7 +65,7 @@ describe('rows whose sort keys start alike', () => {
   const at = all.findIndex(({ value }) => value === 'xba#6')
 
   test('are told apart while a row with the last order key exists', () => {
-    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    const boundary = boundaryOf(positionAfter(all, at + 1, undefined))
     // The last row is gone, and so is one returned before it; new rows are on both sides.
     const given = all.slice(0, at + 1)
     const left = all.filter(row => !given.slice(-2).includes(row))
@@ -75,26 +75,26 @@ describe('rows whose sort keys start alike', () => {
   })
 
   test('are counted when no such row is left', () => {
-    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    const boundary = boundaryOf(positionAfter(all, at + 1, undefined))
     const present = all.filter(({ value }) => !String(value).startsWith('xba#'))
     assert.deepEqual(values(boundary.rest(present)), values(all.slice(at + 2)))
   })
 
   test('are counted over several pages', () => {
-    const first = boundaryOf(positionBehind(all, at - 1, undefined))
+    const first = boundaryOf(positionAfter(all, at - 1, undefined))
     const rest = first.rest(all)
-    const second = boundaryOf(positionBehind(rest, 2, first))
+    const second = boundaryOf(positionAfter(rest, 2, first))
     const present = all.filter(({ value }) => !String(value).startsWith('xba#'))
     assert.deepEqual(values(second.rest(present)), values(all.slice(at + 2)))
   })
 
   test('are undecided at first; others are not', () => {
-    const boundary = boundaryOf(positionBehind(all, at + 1, undefined))
+    const boundary = boundaryOf(positionAfter(all, at + 1, undefined))
     assert.equal(boundary.isWhole, false)
     assert.ok(boundary.compare(rowOf('a', 1).sortKey) < 0)
     assert.equal(boundary.compare(rowOf(`${stem}zzz`, 1).sortKey), 0)
     assert.ok(boundary.compare(rowOf('y', 1).sortKey) > 0)
-    const whole = boundaryOf(positionBehind([rowOf('b', 5)], 1, undefined))
+    const whole = boundaryOf(positionAfter([rowOf('b', 5)], 1, undefined))
     assert.equal(whole.isWhole, true)
     assert.ok(whole.compare(rowOf('b', 5).sortKey) < 0, 'the last one given is behind')
     assert.ok(whole.compare(rowOf('b', 6).sortKey) > 0)

@@ -78,8 +78,12 @@ export class Boundary {
   }
 }
 
-/** The position after the first `count` rows of a page that started after `begun`. */
-export function positionBehind(rows: readonly KeyedRow[], count: number, begun: Boundary | undefined): SortKeyPosition {
+/** The position after the first `count` rows of a page that started after `startedAfter`. */
+export function positionAfter(
+  rows: readonly KeyedRow[],
+  count: number,
+  startedAfter: Boundary | undefined,
+): SortKeyPosition {
   const { sortKey } = rows[count - 1]!
   if (sortKey.length <= sortKeyBytesMax) return { place: toBase64(sortKey) }
   const start = beginning(sortKey)
@@ -87,7 +91,7 @@ export function positionBehind(rows: readonly KeyedRow[], count: number, begun: 
   const isLike = (other: KeyedRow) => Buffer.compare(beginning(other.sortKey), start) === 0
   const alike = rows.slice(0, count).filter(isLike)
   const same = alike.filter(other => digestOf(other.sortKey) === digest).length
-  const before = begun?.countsLike(sortKey) ?? { others: 0, same: 0 }
+  const before = startedAfter?.countsLike(sortKey) ?? { others: 0, same: 0 }
   return {
     place: toBase64(start),
     cut: [digest, toBase64(sortKey.subarray(-endBytes)), before.others + alike.length - same, before.same + same],

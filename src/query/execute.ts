@@ -11,7 +11,7 @@ import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
-import { Boundary, positionBehind, type SortKeyPosition } from './boundary.ts'
+import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
 import type { Program } from './program.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
@@ -141,7 +141,7 @@ class PageUnderWay {
   async inSortKeyOrder(): Promise<Page> {
     const { source, program, at, position, rowsMax, bytesMax } = this.#request
     const passedBefore = position?.passed ?? 0
-    const behind = Boundary.of(position)
+    const boundary = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
     const wanted = Math.min(toSkip + rowsMax, program.end - passedBefore)
     // One row more than the page holds tells whether there is another page. With identities, rows of earlier
@@ -152,7 +152,7 @@ class PageUnderWay {
     let bytesOfItem = 0
     let added = 0
     const emit = (value: unknown, sortKey: Uint8Array | undefined) => {
-      const side = behind === undefined || isRemembering ? 1 : behind.compare(sortKey!)
+      const side = boundary === undefined || isRemembering ? 1 : boundary.compare(sortKey!)
       if (side < 0) return true
       const rows = side === 0 ? undecided : top
       rows.add(sortKey!, value, bytesOfItem + sortKey!.length)
@@ -161,7 +161,7 @@ class PageUnderWay {
     }
     // A source in sort key order is read from the last sort key on, and no further than the page needs.
     const isOrdered = source.positionBefore !== undefined && program.distinct === undefined
-    let after = isOrdered && behind?.isWhole === true ? source.positionBefore!(behind.sortKey) : undefined
+    let after = isOrdered && boundary?.isWhole === true ? source.positionBefore!(boundary.sortKey) : undefined
     let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
     const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
     let isMore = !isEnough()
@@ -182,7 +182,7 @@ class PageUnderWay {
     program.finish(emit)
 
     const all = [...undecided.rows(), ...top.rows()]
-    const found = behind === undefined ? all : behind.rest(all)
+    const found = boundary === undefined ? all : boundary.rest(all)
     if (program.prefersArrival && position === undefined && found.length <= wanted && this.#takeInArrival(found)) {
       return this.#end(undefined)
     }
@@ -190,11 +190,11 @@ class PageUnderWay {
     for (const { value } of found.slice(0, wanted)) {
       const isOut = passed >= program.first
       const given = passed - passedBefore
-      if (isOut && this.#bytesOut >= bytesMax) return this.#end({ passed, ...positionBehind(found, given, behind) })
+      if (isOut && this.#bytesOut >= bytesMax) return this.#end({ passed, ...positionAfter(found, given, boundary) })
       passed++
       if (isOut) this.#take(value, undefined, '')
       if (given + 1 === wanted && found.length > wanted && passed < program.end) {
-        return this.#end({ passed, ...positionBehind(found, wanted, behind) })
+        return this.#end({ passed, ...positionAfter(found, wanted, boundary) })
       }
     }
     return this.#end(undefined)

@@ -47,8 +47,8 @@ export interface RemotePageTask extends PageTask {
 
 export interface PageRunner {
   /**
-   * `stale`: the container's indexes are no longer those the plan was made for. The signal ends the work,
-   * with its reason.
+   * `stale`: the container's indexes have changed since the plan was made. The signal ends the work, with its
+   * reason.
    */
   run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'>
 }

@@ -1,5 +1,5 @@
 /**
- * A query in the words of its language: plain data, from which another thread makes the program anew.
+ * A query in its own language, as plain data, from which another thread makes the program again.
  *
  * A statement names its language. The worker has one table of languages and looks the statement's up
  * (`server/query-thread/programs.ts`).
@@ -15,7 +15,7 @@ interface SqlStatement {
   readonly parameters: ReadonlyMap<string, unknown>
 }
 
-/** Documents are BSON bytes that nobody else uses: a message would carry along all that surrounds them. */
+/** Documents are BSON bytes in a buffer of their own: a message to a thread copies the whole buffer. */
 export interface MqlStatement {
   readonly language: 'mql'
   readonly variables: MqlVariables
@@ -59,6 +59,6 @@ export interface IdOrder {
   readonly isReverse: boolean
   /** From this item id on, no document can pass the filter. */
   readonly end: string | undefined
-  /** The result is to be in this order. A document that may stand elsewhere ends the page. */
+  /** The result must be in this order. A document that may be out of order ends the page. */
   readonly isWanted: boolean
 }

@@ -14,17 +14,17 @@ import type { Store } from '../store/port.ts'
 
 /** `store` must be an object whose methods need no `this`, as `withContract` makes it. */
 export function withPromptDeaths(store: Store): Store {
-  const bury = async (containers: Iterable<ContainerRecord>): Promise<void> => {
+  const removeDead = async (containers: Iterable<ContainerRecord>): Promise<void> => {
     for (const container of containers) {
       let isDone = container.logSeconds === null
       while (!isDone) isDone = (await store.sweep(container, sweepRowsMax)).done
     }
   }
 
-  const behindDeaths = async <T>(containers: readonly ContainerRecord[], write: () => Promise<T>): Promise<T> => {
+  const afterDeaths = async <T>(containers: readonly ContainerRecord[], write: () => Promise<T>): Promise<T> => {
     const logging = new Set(containers.filter(({ logSeconds }) => logSeconds !== null))
     if (logging.size === 0) return write()
-    await bury(logging)
+    await removeDead(logging)
     const sweeps = [...logging].map(container => store.sweep(container, sweepRowsMax))
     const [answer] = await Promise.all([write(), ...sweeps])
     return answer
@@ -32,18 +32,18 @@ export function withPromptDeaths(store: Store): Store {
 
   return {
     ...store,
-    write: (container, write) => behindDeaths([container], async () => store.write(container, write)),
+    write: (container, write) => afterDeaths([container], async () => store.write(container, write)),
     transact: steps =>
-      behindDeaths(
+      afterDeaths(
         steps.map(({ container }) => container),
         async () => store.transact(steps),
       ),
     log: async (container, range, page) => {
-      await bury([container])
+      await removeDead([container])
       return store.log(container, range, page)
     },
     logNow: async container => {
-      await bury([container])
+      await removeDead([container])
       return store.logNow(container)
     },
   }

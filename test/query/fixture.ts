@@ -17,7 +17,7 @@ import type { IndexComponent } from '../../src/document/index-definition.ts'
 import { canonicalPartitionKey, type PartitionKeyComponent } from '../../src/document/partition-key.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { itemKey } from '../../src/engine/item-key.ts'
-import { type QueriedPage, queryPage } from '../../src/engine/query.ts'
+import { type QueriedPage, runQueryPage } from '../../src/engine/query.ts'
 import type { PagePosition } from '../../src/query/execute.ts'
 import type { PageRunner, RemotePageTask } from '../../src/query/page-task.ts'
 import { QueryThread } from '../../src/server/query-thread/query-thread.ts'
@@ -203,7 +203,7 @@ export class QueryWorld implements AsyncDisposable {
     const { store } = this
     const { indexes: keeper } = this.engine
     const runner = this.runner && { run: (task: RemotePageTask) => this.#runRemotely(task) }
-    return queryPage(
+    return runQueryPage(
       { store, keeper, runner, isLong: () => true },
       await this.container(),
       {

@@ -25,7 +25,7 @@ async function onDisk(options: Parameters<typeof QueryWorld.make>[0] = {}) {
 }
 
 /** Runs something after the page was planned and before the thread starts it. */
-function whileOnItsWay(world: QueryWorld, happen: () => unknown): PageRunner {
+function afterPlanning(world: QueryWorld, happen: () => unknown): PageRunner {
   let isFirst = true
   return {
     async run(task: RemotePageTask) {
@@ -87,7 +87,7 @@ describe('a page of the query thread', () => {
       if (isIndexed) await world.index([ascending('k')])
       world.clock.advance(5)
       const text = 'SELECT VALUE c.id FROM c WHERE c.k = 1'
-      world.runner = whileOnItsWay(world, async () => {
+      world.runner = afterPlanning(world, async () => {
         await setDefault(world.store, await world.container(), 10)
         world.clock.advance(5)
         assert.equal(await world.sweep(), 0, 'a sweep waits for the page')
@@ -116,11 +116,11 @@ describe('a page of the query thread', () => {
     await world.put({ id: 'a', pk: 'p', tags: ['t5'] }, { id: 'b', pk: 'p', tags: ['t6'] })
     const path = demandsOf(prepareQuery(text).query, new Map()).demands[0]!.path
     const number = await world.index([{ path, isDescending: false }])
-    world.runner = whileOnItsWay(world, () =>
+    world.runner = afterPlanning(world, () =>
       world.put({ id: 'long', pk: 'p', tags: Array.from({ length: 1001 }, (_, n) => `t${n}`) }),
     )
     assert.deepEqual((await world.query(text)).sort(), ['a', 'long'])
-    world.runner = whileOnItsWay(world, async () => {
+    world.runner = afterPlanning(world, async () => {
       await world.dropIndex(number)
       while (await world.store.reclaim(100)) {}
     })
@@ -134,7 +134,7 @@ describe('a page of the query thread', () => {
       await world.put(...itemsOf(3))
       const { engine } = world
       const container = await world.container()
-      world.runner = whileOnItsWay(world, async () => {
+      world.runner = afterPlanning(world, async () => {
         await engine.catalog.deleteContainer(container)
         while (await world.store.reclaim(1000)) {}
         if (!isMadeAnew) return

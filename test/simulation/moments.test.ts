@@ -20,7 +20,7 @@ class RestlessClock implements Clock {
   }
 }
 
-async function restless(defaultTtl: number | null) {
+async function withRestlessClock(defaultTtl: number | null) {
   const clock = new RestlessClock()
   const store = openStore(clock)
   return { clock, store, container: await makeContainer(store, defaultTtl) }
@@ -31,7 +31,7 @@ const wholePage = { itemsMax: 100_000, bytesMax: 100_000_000 }
 
 describe('a clock that never stands still', () => {
   test('gives one moment to all writes of one turn, and every item carries it', async () => {
-    const { clock, store, container } = await restless(null)
+    const { clock, store, container } = await withRestlessClock(null)
     clock.stepS = 1
     const answers = await Promise.all(['a', 'b', 'c'].map(id => put(store, container, id, 10)))
     assert.deepEqual(new Set(answers.map(({ moment }) => moment)), new Set([answers[0]!.moment]))
@@ -39,7 +39,7 @@ describe('a clock that never stands still', () => {
   })
 
   test('gives one moment to each commit, if the writes need several', async () => {
-    const { clock, store, container } = await restless(null)
+    const { clock, store, container } = await withRestlessClock(null)
     clock.stepS = 1
     const ids = Array.from({ length: 2 * groupWritesMax + 1 }, (_, n) => String(n))
     const answers: WriteAnswer[] = await Promise.all(ids.map(id => put(store, container, id)))
@@ -57,7 +57,7 @@ describe('a clock that never stands still', () => {
   })
 
   test('gives one moment to writes over a few turns, but not to an endless series', async () => {
-    const { clock, store, container } = await restless(null)
+    const { clock, store, container } = await withRestlessClock(null)
     clock.stepS = 1
     const writes: Promise<WriteAnswer>[] = []
     for (let n = 0; n < 4 * groupTurnsMax; n++) {
@@ -71,7 +71,7 @@ describe('a clock that never stands still', () => {
   })
 
   test('lets a sweep, a write and a change of the default in one commit agree on which items are dead', async () => {
-    const { clock, store, container } = await restless(10)
+    const { clock, store, container } = await withRestlessClock(10)
     await put(store, container, 'old')
     clock.at += 1
     await put(store, container, 'young')
@@ -91,7 +91,7 @@ describe('a clock that never stands still', () => {
   })
 
   test('gives one moment to a read: the read is judged at the moment in its answer', async () => {
-    const { clock, store, container } = await restless(10)
+    const { clock, store, container } = await withRestlessClock(10)
     await put(store, container, 'a')
     clock.stepS = 1
     for (let second = 1; second < 20; second++) {
@@ -102,7 +102,7 @@ describe('a clock that never stands still', () => {
   })
 
   test('gives one moment to a page, also when it takes many turns', async () => {
-    const { clock, store, container } = await restless(null)
+    const { clock, store, container } = await withRestlessClock(null)
     await putMany(store, container, sliceRowsMax + 10, 5)
     await put(store, container, 'zzz', 8)
     await setDefault(store, container, -1)

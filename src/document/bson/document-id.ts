@@ -13,7 +13,7 @@ import { int32At } from './view.ts'
 /** An `_id` is part of an index key. A longer one is cut and ends in a digest. */
 const idKeyBytesMax = 384
 
-/** The item id of the `_id` at this place in the bytes. */
+/** The item id of the `_id` at this position in the bytes. */
 export function itemId(bytes: Uint8Array, type: number, start: number): string {
   const key = encodeFullKey([{ bytes, type, start }]) as Buffer
   if (key.length <= idKeyBytesMax) return key.toString('hex')
@@ -36,7 +36,7 @@ const typesOfAnySize: ReadonlySet<number> = new Set([
   ...[bsonType.document, bsonType.binary],
 ])
 
-/** Whether a stored document may stand elsewhere than in the order of its `_id`. */
+/** Whether a stored document may be out of `_id` order. */
 export function isOutOfOrder(document: Uint8Array): boolean {
   const type = document[4]!
   if (!typesOfAnySize.has(type) || int32At(document, 9) <= surelyOrderedBytes) return false

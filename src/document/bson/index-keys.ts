@@ -63,8 +63,7 @@ function keysOf(prepared: Prepared, body: Body): IndexKeys {
   assert(typeof body !== 'string', 'a BSON body is bytes')
   if (!prepared.isIncluded(body)) return noKeys
   const { definition, paths, options } = prepared
-  if (options.isSparse === true && !paths.some(path => leadsSomewhere(body, 0, bsonType.document, path, 0)))
-    return noKeys
+  if (options.isSparse === true && !paths.some(path => hasValueAt(body, 0, bsonType.document, path, 0))) return noKeys
   const tuples = keyTuples(body, paths, { includesArrays: true, tuplesMax: indexEntriesPerItemMax })
   const isUnique = definition.uniqueness !== 'none'
   if (tuples.length > indexEntriesPerItemMax) {
@@ -112,23 +111,17 @@ function textOf(key: Uint8Array): string {
 }
 
 /** Whether there is a value at the path, through any arrays. */
-function leadsSomewhere(
-  bytes: Uint8Array,
-  start: number,
-  type: number,
-  path: readonly PathPart[],
-  at: number,
-): boolean {
+function hasValueAt(bytes: Uint8Array, start: number, type: number, path: readonly PathPart[], at: number): boolean {
   if (at === path.length) return true
   if (type !== bsonType.document && type !== bsonType.array) return false
   const { name } = path[at]!
   const element = findElement(bytes, start, name)
-  if (element !== -1 && leadsSomewhere(bytes, element + name.length + 2, bytes[element]!, path, at + 1)) return true
+  if (element !== -1 && hasValueAt(bytes, element + name.length + 2, bytes[element]!, path, at + 1)) return true
   if (type === bsonType.document) return false
   const cursor = new ElementCursor(bytes, start)
   while (cursor.next()) {
     const isDocument = cursor.type === bsonType.document
-    if (isDocument && leadsSomewhere(bytes, cursor.valueStart, cursor.type, path, at)) return true
+    if (isDocument && hasValueAt(bytes, cursor.valueStart, cursor.type, path, at)) return true
   }
   return false
 }

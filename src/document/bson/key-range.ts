@@ -3,7 +3,7 @@
  * JSON.)
  */
 
-import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeBehind, successor } from '../key-bytes.ts'
+import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeAfterPrefix, successor } from '../key-bytes.ts'
 import { hashTailBytes } from '../key-writer.ts'
 import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
 import { encodeFullKey, keyOfValue, keyPart } from './ordered-key.ts'
@@ -24,7 +24,7 @@ export function bsonKeyRange(bound: KeyBound<Value>, options: KeyRangeOptions = 
   const { isDescending = false, after = [] } = options
   const ascending = ends(bound)
   const prefix = encodeFullKey(after.map(each => keyPart(each.value as Value, each.isDescending)))
-  const range = rangeBehind(prefix, isDescending ? mirrored(ascending) : ascending, reliableBytes)
+  const range = rangeAfterPrefix(prefix, isDescending ? mirrored(ascending) : ascending, reliableBytes)
   return hasNull(bound) ? { ...range, isExact: false } : range
 }
 
@@ -49,7 +49,7 @@ function ends(bound: KeyBound<Value>): Ends {
   }
   const low = 'min' in bound ? lowEnd(bound.min, bound.minInclusive) : undefined
   const high = 'max' in bound ? highEnd(bound.max, bound.maxInclusive) : undefined
-  return [low ?? firstBeside(bound as { max: Value }), high ?? endBeside(bound as { min: Value })]
+  return [low ?? lowestComparable(bound as { max: Value }), high ?? endOfComparable(bound as { min: Value })]
 }
 
 function lowEnd(min: Value, isInclusive: boolean): Uint8Array {
@@ -63,12 +63,12 @@ function highEnd(max: Value, isInclusive: boolean): Uint8Array {
 }
 
 /** The lowest values that can be below a bound. NaN is below nothing. */
-function firstBeside({ max }: { readonly max: Value }): Uint8Array {
+function lowestComparable({ max }: { readonly max: Value }): Uint8Array {
   if (max.type === bsonType.maxKey) return first
   const itsRank = rankOf(max.type)
   return itsRank === rank.number ? keyOfValue(double(Number.NEGATIVE_INFINITY)) : Uint8Array.of(itsRank)
 }
 
-function endBeside({ min }: { readonly min: Value }): Uint8Array {
+function endOfComparable({ min }: { readonly min: Value }): Uint8Array {
   return min.type === bsonType.minKey ? end : Uint8Array.of(rankOf(min.type) + 1)
 }

@@ -221,7 +221,7 @@ function compileLikeNode({ not, operand, pattern, escapeCharacter }: Like, scope
     const source = evaluatePattern(frame)
     if (typeof text !== 'string' || typeof source !== 'string') return undefined
     const key = `LIKE ${escapeCharacter ?? ''} ${source}`
-    const matches = frame.context.remembered(key, () => compileLike(source, escapeCharacter))
+    const matches = frame.context.cached(key, () => compileLike(source, escapeCharacter))
     return matches(text, steps => frame.context.budget.chargeSteps(steps)) !== not
   }
 }

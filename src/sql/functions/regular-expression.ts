@@ -47,7 +47,7 @@ function patternOf(pattern: SqlValue, modifiers: SqlValue, context: RunContext):
   if (typeof pattern !== 'string') return undefined
   if (modifiers !== undefined && typeof modifiers !== 'string') return undefined
   const letters = modifiers ?? ''
-  return context.remembered(`REGEX ${letters} ${pattern}`, () => ({ expression: valid(pattern, letters) })).expression
+  return context.cached(`REGEX ${letters} ${pattern}`, () => ({ expression: valid(pattern, letters) })).expression
 }
 
 function valid(pattern: string, letters: string): Pattern | undefined {

@@ -53,7 +53,7 @@ export class RunContext {
   }
 
   /** Caches values that are costly to make and mostly the same for every row, such as compiled patterns. */
-  remembered<T>(key: string, make: () => T): T {
+  cached<T>(key: string, make: () => T): T {
     const known = this.#patterns.get(key)
     if (known !== undefined) return known as T
     const made = make()
