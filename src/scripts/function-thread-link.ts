@@ -52,12 +52,12 @@ export class FunctionThreadLink {
     Atomics.store(this.#turns, 0, turn.asked)
     this.#port.postMessage(message)
     Atomics.notify(this.#turns, 0)
-    const said = this.#waitForTurn(msMax) ? receiveMessageOnPort(this.#port)?.message : undefined
-    if (said === undefined || said.kind === 'lost') this.end()
-    return said
+    const answer = this.#waitForTurn(msMax) ? receiveMessageOnPort(this.#port)?.message : undefined
+    if (answer === undefined || answer.kind === 'lost') this.end()
+    return answer
   }
 
-  tell(message: ToFunctionThread): void {
+  post(message: ToFunctionThread): void {
     this.#port.postMessage(message)
     Atomics.notify(this.#turns, 0)
   }

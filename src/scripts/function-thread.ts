@@ -43,9 +43,9 @@ while (true) {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
     const message: ToFunctionThread = next.message
     if (message.kind === 'call') Atomics.store(turns, 0, turn.working)
-    const said = answer(message)
+    const result = answer(message)
     if (message.kind !== 'call') continue
-    port.postMessage(said)
+    port.postMessage(result)
     Atomics.store(turns, 0, turn.idle)
     Atomics.notify(turns, 0)
   }

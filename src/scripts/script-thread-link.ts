@@ -100,28 +100,28 @@ class Run {
   #listen(message: RunMessage): Promise<RunDone> {
     const { promise, resolve, reject } = Promise.withResolvers<RunDone>()
     const thread = this.#thread
-    const lose = (error: Error): void => {
+    const loseThread = (error: Error): void => {
       this.#isThreadLost = true
       reject(error)
     }
-    const timer = machine.setTimeout(() => lose(timeOver()), message.msMax + scriptKillMsMax)
-    const hear = (said: FromThread): void => {
-      if (said.kind === 'ready' || said.run !== this.#number) return
-      if (said.kind === 'call') {
-        this.#waiting.push(said.call)
+    const timer = machine.setTimeout(() => loseThread(timeOver()), message.msMax + scriptKillMsMax)
+    const onMessage = (received: FromThread): void => {
+      if (received.kind === 'ready' || received.run !== this.#number) return
+      if (received.kind === 'call') {
+        this.#waiting.push(received.call)
         this.#answering ??= this.#answer(reject)
       } else {
-        this.#isThreadLost ||= said.isEngineLost
-        if (said.end?.kind === 'done') resolve(said.end)
-        else reject(toError(said.end))
+        this.#isThreadLost ||= received.isEngineLost
+        if (received.end?.kind === 'done') resolve(received.end)
+        else reject(toError(received.end))
       }
     }
-    const die = (): void => lose(toError(undefined))
-    thread.on('message', hear).on('error', die).on('exit', die)
-    this.#say(message)
+    const onEnd = (): void => loseThread(toError(undefined))
+    thread.on('message', onMessage).on('error', onEnd).on('exit', onEnd)
+    this.#post(message)
     return promise.finally(() => {
       machine.clearTimeout(timer)
-      thread.off('message', hear).off('error', die).off('exit', die)
+      thread.off('message', onMessage).off('error', onEnd).off('exit', onEnd)
     })
   }
 
@@ -154,10 +154,10 @@ class Run {
     const isBudgetSpent = answer.isBudgetSpent === true
     if ('error' in answer) {
       const error = JSON.stringify(answer.error)
-      this.#say({ kind: 'answer', run, body: undefined, options: '{}', error, isBudgetSpent })
+      this.#post({ kind: 'answer', run, body: undefined, options: '{}', error, isBudgetSpent })
     } else {
       const { body, options } = answer.ok
-      this.#say({ kind: 'answer', run, body, options: JSON.stringify(options), error: undefined, isBudgetSpent })
+      this.#post({ kind: 'answer', run, body, options: JSON.stringify(options), error: undefined, isBudgetSpent })
     }
   }
 
@@ -165,11 +165,11 @@ class Run {
   #drop(error: unknown, reject: (error: unknown) => void): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#say({ kind: 'drop', run: this.#number })
+    this.#post({ kind: 'drop', run: this.#number })
     reject(error)
   }
 
-  #say(message: ToThread): void {
+  #post(message: ToThread): void {
     this.#thread.postMessage(message)
   }
 }

@@ -127,18 +127,18 @@ test('waiting calls do not block the event loop', async () => {
 
 test('a script sends no more calls than the server can receive in one turn', async () => {
   const thread = startThread('script-thread')
-  let heard = 0
+  let calls = 0
   const { promise: ended, resolve: end } = Promise.withResolvers<FromThread>()
-  thread.on('message', (said: FromThread) => {
-    if (said.kind === 'call') heard += 1
-    else if (said.kind === 'end') end(said)
+  thread.on('message', (received: FromThread) => {
+    if (received.kind === 'call') calls += 1
+    else if (received.kind === 'end') end(received)
   })
   const settings = JSON.stringify({ args: '[]', request: { body: '[]', values: {} }, links: testLinks, epochMs: 0 })
   const body = '() => { for (let i = 0; i < 1000; i++) __.readDocument(__.getAltLink() + "/docs/a"); throw "enough" }'
   thread.postMessage({ kind: 'run', run: 1, body, fileName: 'p.js', settings, msMax: patienceMs })
   assert.match(JSON.stringify(await ended), /enough/)
   await thread.terminate()
-  assert.equal(heard, scriptCallsSentMax)
+  assert.equal(calls, scriptCallsSentMax)
 })
 
 describe('scripts cannot leave the sandbox', () => {

@@ -8,7 +8,7 @@ import type { FromThread, RunEnd, ToThread } from './thread-messages.ts'
 
 const port = parentPort
 assert(port !== null, 'this file is the start of a thread')
-const say = (message: FromThread): void => port.postMessage(message)
+const post = (message: FromThread): void => port.postMessage(message)
 
 const engine = await loadEngine()
 let current: { readonly run: number; readonly execution: Execution } | undefined
@@ -16,7 +16,7 @@ let current: { readonly run: number; readonly execution: Execution } | undefined
 function step(message: ToThread): RunEnd | undefined {
   const { kind, run } = message
   if (kind === 'run') {
-    current = { run, execution: new Execution(engine, message, call => say({ kind: 'call', run, call })) }
+    current = { run, execution: new Execution(engine, message, call => post({ kind: 'call', run, call })) }
     return current.execution.start()
   }
   return kind === 'answer' ? current?.execution.answer(message) : undefined
@@ -36,7 +36,7 @@ port.on('message', (message: ToThread) => {
     isEngineLost = true
   }
   current = undefined
-  say({ kind: 'end', run, end, isEngineLost })
+  post({ kind: 'end', run, end, isEngineLost })
 })
 
-say({ kind: 'ready' })
+post({ kind: 'ready' })

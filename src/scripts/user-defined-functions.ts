@@ -54,7 +54,7 @@ export class UserDefinedFunctions {
     }
     this.#sessions += 1
     try {
-      const link = await this.#living()
+      const link = await this.#usableLink()
       this.#lastSession += 1
       return new FunctionSession(link, this.#lastSession, definitions, () => {
         this.#sessions -= 1
@@ -71,14 +71,14 @@ export class UserDefinedFunctions {
     await link?.end()
   }
 
-  async #living(): Promise<FunctionThreadLink> {
+  async #usableLink(): Promise<FunctionThreadLink> {
     this.#link ??= FunctionThreadLink.start()
     const started = this.#link
     const link = await started.catch(() => undefined)
     if (link !== undefined && !link.isLost) return link
     if (this.#link === started) this.#link = undefined
     if (link === undefined) return started
-    return this.#living()
+    return this.#usableLink()
   }
 }
 
@@ -96,7 +96,7 @@ export class FunctionSession {
     this.#number = number
     this.#definitions = definitions
     this.#onEnd = onEnd
-    link.tell({ kind: 'open', session: number, epochMs: definitions.epochMs })
+    link.post({ kind: 'open', session: number, epochMs: definitions.epochMs })
   }
 
   /** Throws a ScriptError if the function throws, a CapacityError if it takes too long. */
@@ -105,33 +105,33 @@ export class FunctionSession {
     if (body === undefined) {
       throw new RequestError('malformed', `'${name}' is not a recognized user-defined function name.`)
     }
-    if (this.#link.isLost) throw lost()
+    if (this.#link.isLost) throw threadLost()
     if (this.#spentMs > functionPageMsMax) throw timeOver()
     const args = `[${values.map(value => (value === undefined ? '[]' : `[${JSON.stringify(value)}]`))}]`
     const startMs = machine.monotonicMs()
     const isKnown = this.#known.has(name)
-    const said = this.#link.ask(
+    const answer = this.#link.ask(
       { kind: 'call', session: this.#number, name, body: isKnown ? undefined : body, args },
       functionKillMsMax + args.length / functionCharsPerMs,
     )
     this.#spentMs += machine.monotonicMs() - startMs
-    if (said === undefined || said.kind === 'late') throw timeOver()
-    if (said.kind === 'lost') throw lost()
-    if (said.kind === 'failed') throw new ScriptError(said.message, said.number)
+    if (answer === undefined || answer.kind === 'late') throw timeOver()
+    if (answer.kind === 'lost') throw threadLost()
+    if (answer.kind === 'failed') throw new ScriptError(answer.message, answer.number)
     this.#known.add(name)
-    return readValue(said.text)
+    return readValue(answer.text)
   }
 
   [Symbol.dispose](): void {
     if (this.#isEnded) return
     this.#isEnded = true
     this.#onEnd()
-    if (!this.#link.isLost) this.#link.tell({ kind: 'end', session: this.#number })
+    if (!this.#link.isLost) this.#link.post({ kind: 'end', session: this.#number })
   }
 }
 
 /** A function of another query has crashed the thread. */
-function lost(): CapacityError {
+function threadLost(): CapacityError {
   return new CapacityError('unavailable', 'The thread of user-defined functions was lost. Try again.', 0)
 }
 

@@ -30,7 +30,7 @@ function findOf(stages: readonly object[], options: Partial<PipelineOptions> = {
 }
 
 /** The find in a short form. */
-function shown(stages: readonly object[], options: Partial<PipelineOptions> = {}): readonly unknown[] {
+function findSummary(stages: readonly object[], options: Partial<PipelineOptions> = {}): readonly unknown[] {
   const { filter, sort, skip, limit } = findOf(stages, options)
   return [printDocument(filter), sort && printDocument(sort), skip, limit]
 }
@@ -67,28 +67,26 @@ async function drained(pipeline: Pipeline, documents: readonly object[], collect
 }
 
 test('the first stages of a pipeline become a find', () => {
-  assert.deepEqual(shown([]), ['{}', undefined, 0, undefined])
-  assert.deepEqual(shown([{ $match: { a: 1 } }, { $sort: { b: -1 } }, { $skip: 2 }, { $limit: 3 }, { $count: 'n' }]), [
-    '{ a: 1 }',
-    '{ b: -1 }',
-    2,
-    3,
-  ])
-  assert.deepEqual(shown([{ $sort: { b: 1 } }, { $match: { a: 1 } }, { $match: { c: 1 } }]), [
+  assert.deepEqual(findSummary([]), ['{}', undefined, 0, undefined])
+  assert.deepEqual(
+    findSummary([{ $match: { a: 1 } }, { $sort: { b: -1 } }, { $skip: 2 }, { $limit: 3 }, { $count: 'n' }]),
+    ['{ a: 1 }', '{ b: -1 }', 2, 3],
+  )
+  assert.deepEqual(findSummary([{ $sort: { b: 1 } }, { $match: { a: 1 } }, { $match: { c: 1 } }]), [
     '{ $and: [ { a: 1 }, { c: 1 } ] }',
     '{ b: 1 }',
     0,
     undefined,
   ])
-  assert.deepEqual(shown([{ $limit: 9 }, { $skip: 2 }, { $limit: 3 }]), ['{}', undefined, 2, 3])
+  assert.deepEqual(findSummary([{ $limit: 9 }, { $skip: 2 }, { $limit: 3 }]), ['{}', undefined, 2, 3])
 })
 
 test('the find ends where its parts would mean something else', () => {
-  assert.deepEqual(shown([{ $limit: 5 }, { $match: { a: 1 } }]), ['{}', undefined, 0, 5])
-  assert.deepEqual(shown([{ $skip: 1 }, { $sort: { a: 1 } }]), ['{}', undefined, 1, undefined])
-  assert.deepEqual(shown([{ $sort: { a: 1 } }, { $sort: { b: 1 } }]), ['{}', '{ a: 1 }', 0, undefined])
-  assert.deepEqual(shown([{ $limit: 2 }, { $skip: 2 }]), ['{}', undefined, 0, 2])
-  assert.deepEqual(shown([{ $project: { a: 1 } }, { $match: { a: 1 } }]), ['{}', undefined, 0, undefined])
+  assert.deepEqual(findSummary([{ $limit: 5 }, { $match: { a: 1 } }]), ['{}', undefined, 0, 5])
+  assert.deepEqual(findSummary([{ $skip: 1 }, { $sort: { a: 1 } }]), ['{}', undefined, 1, undefined])
+  assert.deepEqual(findSummary([{ $sort: { a: 1 } }, { $sort: { b: 1 } }]), ['{}', '{ a: 1 }', 0, undefined])
+  assert.deepEqual(findSummary([{ $limit: 2 }, { $skip: 2 }]), ['{}', undefined, 0, 2])
+  assert.deepEqual(findSummary([{ $project: { a: 1 } }, { $match: { a: 1 } }]), ['{}', undefined, 0, undefined])
 })
 
 test('the find knows the variables of the command, also in index hints', () => {
