@@ -1,4 +1,4 @@
-/** The database or the container that the path of a request names. If there is none, it is refused. */
+/** Finds the database or container that a request's path names. If there is none, the request is refused. */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
@@ -12,7 +12,7 @@ export function requireDatabase({ service, path }: NosqlRequest): MaybePromise<D
   })
 }
 
-/** The database as the owner of what the request is about. */
+/** For requests about something inside the database: clients tell a missing owner from a missing resource. */
 export function requireOwner({ service, path }: NosqlRequest): MaybePromise<DatabaseRecord> {
   return andThen(service.engine.catalog.findDatabase(path[1]!), found => {
     if (found === undefined) throw outcomeError('ownerMissing')
@@ -24,7 +24,7 @@ export function requireContainer({ service, path }: NosqlRequest): MaybePromise<
   return andThen(service.engine.catalog.findContainer(path[1]!, path[3]!), jsonContainer)
 }
 
-/** A collection of the Mongo API is no container: its items are written in another language. */
+/** A Mongo collection does not count as a container: its items are BSON. */
 function jsonContainer(found: ContainerRecord | undefined): ContainerRecord {
   if (found?.encoding !== 'json') throw outcomeError('ownerMissing')
   return found

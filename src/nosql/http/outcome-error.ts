@@ -1,4 +1,4 @@
-/** The errors for what the engine found, or could not do, in the service's words. */
+/** The errors for what does not exist or could not be done, in the service's words. */
 
 import { RequestError } from '../../base/error.ts'
 import type { StepAnswer, WriteAnswer } from '../../store/writing.ts'
@@ -10,9 +10,9 @@ const refusals = {
   // The gateway replaces this text with that of a taken id (xo/dbimp, cosmos-149); clients that speak to the
   // back end see it.
   conflict: ['already_exists', 'Unique index constraint violation.'],
-  /** Of a database or a container. */
+  /** Another database or container has this name. */
   nameTaken: ['already_exists', 'Resource with specified id, name, or unique index already exists.'],
-  /** Clients tell it apart from the thing itself. */
+  /** The database or container that the path goes through does not exist. */
   ownerMissing: ['namespace_not_found', 'Owner resource does not exist'],
 } as const
 
