@@ -138,7 +138,7 @@ export class Purge {
   }
 
   async #deadBuckets(container: ContainerRecord): Promise<number[]> {
-    const values = [container.number, ...this.#heldBack(container)]
+    const values = [container.number, ...this.#thresholdsMax(container)]
     const [row] = await this.#connections.readLong<{ buckets: number[] | null }>(deadStatement, values)
     if (row!.buckets === null) throw gone(container)
     const dead = row!.buckets.toSorted((a, b) => a - b)
@@ -153,7 +153,7 @@ export class Purge {
     buckets: readonly number[],
     { rowsMax, isOwnFirst, waits }: { rowsMax: number; isOwnFirst: boolean; waits: boolean },
   ): Promise<Swept> {
-    const values = [container.number, buckets, rowsMax, isOwnFirst, waits, ...this.#heldBack(container)]
+    const values = [container.number, buckets, rowsMax, isOwnFirst, waits, ...this.#thresholdsMax(container)]
     return (await this.#connections.once<Swept>(sweepStatement, values))[0]!
   }
 
@@ -163,8 +163,8 @@ export class Purge {
     return dead.length === 0
   }
 
-  #heldBack({ number }: ContainerRecord): (number | null)[] {
-    const living = this.#views.heldBack(number)
-    return [living?.inheritedAfter ?? null, living?.ownAfter ?? null]
+  #thresholdsMax({ number }: ContainerRecord): number[] {
+    const { inheritedAfter, ownAfter } = this.#views.holdBack(number)
+    return [inheritedAfter, ownAfter]
   }
 }

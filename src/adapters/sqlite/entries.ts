@@ -17,6 +17,7 @@ import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { IndexPosition, IndexRange, PageSize } from '../../store/reading.ts'
 import { type IndexFindings, learn, noFindings } from '../index-findings.ts'
+import { isWithin, lastPosition, remainingRanges, startOf } from '../index-ranges.ts'
 import { itemIndexKeys } from '../item-index-keys.ts'
 import { entryTable, itemTable } from './schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
@@ -232,19 +233,18 @@ export class ContainerEntries {
   ): IndexSlice {
     const several =
       range.isDistinct === true ? indexes.find(({ definition }) => definition.number === range.index) : undefined
-    const { index, isReverse, after, within } = range
+    const { index, isReverse, within } = range
     const statement = isReverse ? this.#scan.reverse : this.#scan.forward
     const items: IndexSlice['items'] = []
     let bytes = 0
     let looked = 0
-    for (const { low, high } of remaining(range)) {
-      const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
+    for (const part of remainingRanges(range)) {
+      const start = startOf(range, part)
       const rows = statement.iterate({
         index,
-        // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
-        from: isBegun ? after.key : isReverse ? high : low,
-        fromSequence: isBegun ? after.sequence : -1,
-        to: isReverse ? low : high,
+        from: start.key,
+        fromSequence: start.sequence,
+        to: isReverse ? part.low : part.high,
         min: within.min,
         maxExclusive: within.maxExclusive,
         only: within.pk ?? null,
@@ -257,7 +257,7 @@ export class ContainerEntries {
           several === undefined || body === null || this.#isFirst(several.definition, indexKey, pk, body, range)
         if (body !== null && isTurn) {
           if (items.length > 0 && bytes + body.length > page.bytesMax)
-            return { items, bytes, isFull: true, last: positionOf(items) }
+            return { items, bytes, isFull: true, last: lastPosition(items) }
           items.push({ indexKey, sequence, key: { epk, pk, id }, version, ts, deadline, body })
           bytes += body.length
         }
@@ -276,9 +276,7 @@ export class ContainerEntries {
     return !made!.keys.some(other => {
       const side = Buffer.compare(other, key)
       const isBefore = isReverse ? side > 0 : side < 0
-      return (
-        isBefore && keys.some(({ low, high }) => Buffer.compare(other, low) >= 0 && Buffer.compare(other, high) < 0)
-      )
+      return isBefore && keys.some(part => isWithin(other, part))
     })
   }
 
@@ -314,18 +312,4 @@ const sortRows = 500
 
 function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
   return keys.some(other => Buffer.compare(other, key) === 0)
-}
-
-/** The key ranges that are still to be read, in the direction of reading. */
-function remaining({ keys, isReverse, after }: IndexRange): IndexRange['keys'] {
-  const ordered = isReverse ? keys.toReversed() : keys
-  if (after === undefined) return ordered
-  return ordered.filter(({ low, high }) =>
-    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
-  )
-}
-
-function positionOf(items: IndexSlice['items']): IndexPosition {
-  const { indexKey, sequence } = items.at(-1)!
-  return { key: indexKey, sequence }
 }

@@ -24,6 +24,7 @@ import type {
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
 import { livingAt } from '../../ttl/living.ts'
 import { type IndexFindings, isNothing, keepNew, noFindings } from '../index-findings.ts'
+import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { type CarryOver, Checkpoints } from './checkpoints.ts'
@@ -37,7 +38,6 @@ import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
 import { Turns } from './turns.ts'
-import { SqliteViews } from './views.ts'
 
 export interface SqliteOptions {
   /** undefined: in memory. */
@@ -91,7 +91,7 @@ class SqliteStore implements Store {
   readonly #lock: Disposable | undefined
   readonly #catalog: SqliteCatalog
   readonly #turns: Turns
-  readonly #views = new SqliteViews()
+  readonly #views = new OpenViews()
   readonly #sortedBuilds: SortedBuilds | undefined
   readonly #log: SqliteChangeLog
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
@@ -374,7 +374,7 @@ class SqliteStore implements Store {
     return this.#turns.write(moment => {
       const open = this.#require(container)
       const { record, items, purge } = open
-      const living = this.#views.heldBack(record.number, livingAt(record.policy, moment))
+      const living = this.#views.holdBack(record.number, livingAt(record.policy, moment))
       let deaths = 0
       const swept = this.#withConsequences(open, living, consequences => {
         if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
@@ -473,8 +473,8 @@ class SqliteStore implements Store {
     page: PageSize,
     begun: Viewpoint & { slice: RowSlice },
   ): Promise<ScanAnswer> {
-    using view = this.#views.open(container.number, begun)
-    const { moment, policy } = view
+    const { moment, policy } = begun
+    using _view = this.#views.open(container.number, { moment, policy })
     const living = livingAt(policy, moment)
     const { items } = begun.slice
     let { last, bytes, isFull } = begun.slice

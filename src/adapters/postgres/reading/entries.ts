@@ -14,6 +14,7 @@ import type { Viewpoint } from '../../../store/policy.ts'
 import type { IndexPosition, IndexRange, IndexScanAnswer, PageSize } from '../../../store/reading.ts'
 import { type IndexRow, toIndex } from '../../catalog-rows.ts'
 import { noFindings } from '../../index-findings.ts'
+import { lastPosition, remainingRanges, startOf } from '../../index-ranges.ts'
 import { bump, noteFindings, touchIndexes } from '../catalog/catalog-changes.ts'
 import type { CatalogCopy } from '../catalog/catalog-copy.ts'
 import { lockBuckets } from '../connection/bucket-locks.ts'
@@ -97,7 +98,7 @@ export class Entries {
 
   /** A page over several key ranges is read in one snapshot, range by range until it is full. */
   async scan(container: ContainerRecord, range: IndexRange, page: PageSize): Promise<IndexScanAnswer> {
-    const parts = remaining(range)
+    const parts = remainingRanges(range)
     const answer = await this.#views.from(container, range.within.at, at =>
       this.#connections.reading(session =>
         parts.length <= 1
@@ -263,7 +264,7 @@ async function scanPart(
   const values = [...scanValues(asked, part, page), ...(isOneBucket ? [lowest] : [])]
   const { rows, newest } = await readPage<EntryRow>(session, container, statement, values)
   const items = rows.map(row => ({ ...scannedItem(row), indexKey: row.index_key }))
-  const last = isCut(rows, page) && items.length > 0 ? positionOf(items) : undefined
+  const last = isCut(rows, page) && items.length > 0 ? lastPosition(items) : undefined
   return { moment: at.moment, policy: at.policy, version: newest, items, last }
 }
 
@@ -287,7 +288,7 @@ async function scanParts(
     answer = await scanPart(session, asked, part, rest)
     const [next] = answer.items
     if (items.length > 0 && next !== undefined && bytes + sizeOf(next) > page.bytesMax) {
-      last = positionOf(items)
+      last = lastPosition(items)
       break
     }
     for (const item of answer.items) {
@@ -305,21 +306,15 @@ function sizeOf({ body }: ScannedItem): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
 }
 
-function scanValues(
-  { container, range, at }: Asked,
-  { low, high }: IndexRange['keys'][number],
-  page: PageSize,
-): unknown[] {
-  const { index, keys, isReverse, isDistinct, after, within } = range
-  const isBegun = after !== undefined && Buffer.compare(after.key, low) >= 0 && Buffer.compare(after.key, high) < 0
-  // A forward range begins before every sequence of `low`, a reverse one before every key below `high`.
-  const from = isBegun ? after.key : isReverse ? high : low
+function scanValues({ container, range, at }: Asked, part: IndexRange['keys'][number], page: PageSize): unknown[] {
+  const { index, keys, isReverse, isDistinct, within } = range
+  const start = startOf(range, part)
   return [
     container.number,
     index,
-    Buffer.from(from),
-    isBegun ? after.sequence : -1,
-    Buffer.from(isReverse ? low : high),
+    Buffer.from(start.key),
+    start.sequence,
+    Buffer.from(isReverse ? part.low : part.high),
     within.min,
     within.maxExclusive,
     within.pk === undefined ? null : pkColumn(within.pk),
@@ -330,18 +325,4 @@ function scanValues(
     keys.map(each => Buffer.from(each.low)),
     keys.map(each => Buffer.from(each.high)),
   ]
-}
-
-/** The key ranges that are still to be read, in the direction of reading. */
-function remaining({ keys, isReverse, after }: IndexRange): IndexRange['keys'] {
-  const ordered = isReverse ? keys.toReversed() : keys
-  if (after === undefined) return ordered
-  return ordered.filter(({ low, high }) =>
-    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
-  )
-}
-
-function positionOf(items: readonly { indexKey: Uint8Array; sequence: number }[]): IndexPosition {
-  const { indexKey, sequence } = items.at(-1)!
-  return { key: indexKey, sequence }
 }

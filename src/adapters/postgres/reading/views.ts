@@ -1,18 +1,17 @@
 /**
- * Viewpoints: the moment and the policies that answers are judged by, and which of them are still looked
- * from.
+ * Viewpoints of PostgreSQL: the moment and the policy that the items of an answer are judged by.
  *
  * They are read in a statement of their own, before the items. A cluster has one clock and one copy of the
- * policies, and its workers have neither: so no two of them judge by different seconds.
+ * policies, and its workers have neither, so no two workers judge by different seconds.
  *
- * Sweeps leave what an open view shows. Without this, an item that dies and is swept between two statements
- * would be missing from a page whose moment it was alive at. Gateways do not know of each other's views.
+ * A gateway does not know the views of other gateways: a sweep holds back only what its own views show.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { Living, View, Viewpoint } from '../../../store/policy.ts'
-import { livingAt } from '../../../ttl/living.ts'
+import { type PolicyColumns, toPolicy } from '../../catalog-rows.ts'
+import { OpenViews } from '../../open-views.ts'
 import type { Connections } from '../connection/connections.ts'
 import { gone } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
@@ -23,11 +22,8 @@ export interface ContainerViewpoint extends Viewpoint {
   readonly logEpoch: number
 }
 
-interface CircumstancesRow {
+interface ViewRow extends PolicyColumns {
   moment: EpochSeconds
-  default_ttl: number | null
-  inherited_dead_at: number
-  own_dead_at: number
   log_seconds: number | null
   log_epoch: number
 }
@@ -39,11 +35,12 @@ const statement = {
     FROM mayfly.containers c CROSS JOIN mayfly.clock k WHERE c.number = $1 AND k.one = 1`,
 }
 
+const noLimit: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
+
 export class PostgresViews {
   readonly #connections: Connections
   readonly #moments: Moments
-  /** By container number. */
-  readonly #open = new Map<number, Set<Living>>()
+  readonly #open = new OpenViews()
 
   constructor(connections: Connections, moments: Moments) {
     this.#connections = connections
@@ -55,7 +52,7 @@ export class PostgresViews {
     return this.#moments.inOrder(
       async () => {
         overtaken?.[Symbol.dispose]()
-        overtaken = this.#register(container.number, await this.#read(container))
+        overtaken = this.#open.open(container.number, await this.#read(container))
         return overtaken
       },
       ({ moment }) => moment,
@@ -73,41 +70,19 @@ export class PostgresViews {
     return await work(view)
   }
 
-  /** What is dead in every view may be swept; undefined when there is none. */
-  heldBack(container: number): Living | undefined {
-    const all = [...(this.#open.get(container) ?? [])]
-    if (all.length === 0) return undefined
-    return {
-      inheritedAfter: Math.min(...all.map(({ inheritedAfter }) => inheritedAfter)),
-      ownAfter: Math.min(...all.map(({ ownAfter }) => ownAfter)),
-    }
+  /** Above these thresholds nothing may be swept, because an open view shows it. */
+  holdBack(container: number): Living {
+    return this.#open.holdBack(container, noLimit)
   }
 
   async #read(container: ContainerRecord): Promise<ContainerViewpoint> {
-    const [row] = await this.#connections.read<CircumstancesRow>(statement, [container.number])
+    const [row] = await this.#connections.read<ViewRow>(statement, [container.number])
     if (row === undefined) throw gone(container)
     return {
       moment: row.moment,
-      policy: { defaultTtl: row.default_ttl, inheritedDeadAt: row.inherited_dead_at, ownDeadAt: row.own_dead_at },
+      policy: toPolicy(row),
       logSeconds: row.log_seconds,
       logEpoch: row.log_epoch,
     }
-  }
-
-  #register(container: number, seen: ContainerViewpoint): View & ContainerViewpoint {
-    const living = livingAt(seen.policy, seen.moment)
-    let open = this.#open.get(container)
-    if (open === undefined) {
-      open = new Set()
-      this.#open.set(container, open)
-    }
-    open.add(living)
-    return { ...seen, [Symbol.dispose]: () => this.#close(container, living) }
-  }
-
-  #close(container: number, living: Living): void {
-    const open = this.#open.get(container)
-    open?.delete(living)
-    if (open?.size === 0) this.#open.delete(container)
   }
 }

@@ -1,0 +1,32 @@
+/** Where a scan over ranges of index keys begins, goes on and ends. */
+
+import type { IndexPosition, IndexRange } from '../store/reading.ts'
+
+type KeyRange = IndexRange['keys'][number]
+
+/** The key ranges that are still to be read, in the direction of reading. */
+export function remainingRanges({ keys, isReverse, after }: IndexRange): readonly KeyRange[] {
+  const ordered = isReverse ? keys.toReversed() : keys
+  if (after === undefined) return ordered
+  return ordered.filter(({ low, high }) =>
+    isReverse ? Buffer.compare(low, after.key) <= 0 : Buffer.compare(high, after.key) > 0,
+  )
+}
+
+/**
+ * Reading begins behind this position. If nothing of the range was read yet: before every sequence of `low`,
+ * or, in reverse, before every key below `high`.
+ */
+export function startOf({ isReverse, after }: IndexRange, { low, high }: KeyRange): IndexPosition {
+  const isBegun = after !== undefined && isWithin(after.key, { low, high })
+  return isBegun ? after : { key: isReverse ? high : low, sequence: -1 }
+}
+
+export function isWithin(key: Uint8Array, { low, high }: KeyRange): boolean {
+  return Buffer.compare(key, low) >= 0 && Buffer.compare(key, high) < 0
+}
+
+export function lastPosition(items: readonly { indexKey: Uint8Array; sequence: number }[]): IndexPosition {
+  const { indexKey, sequence } = items.at(-1)!
+  return { key: indexKey, sequence }
+}
