@@ -1,4 +1,6 @@
-/** The rows of the catalog tables, which have the same columns in both stores, and the records they become. */
+/**
+ * The rows of the catalog tables, which have the same columns in both stores, and the records they become.
+ */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { Encoding } from '../document/body.ts'

@@ -179,8 +179,8 @@ async function openStore(
   queries: QueryThread | undefined,
 ): Promise<Store> {
   if (storeUrl === undefined) {
-    const { sortEntries, carryOver } = queries ?? {}
-    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries, carryOver })
+    const { sortEntries, checkpoint } = queries ?? {}
+    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries, checkpoint })
   }
   const { openPostgres } = await import('../adapters/postgres/open.ts')
   return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })

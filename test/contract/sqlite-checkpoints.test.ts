@@ -26,17 +26,17 @@ const itemPages = 125
 async function world({ isThreadBroken = false } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'mayfly-'))
   const thread = new QueryThread(directory, silentLog)
-  let carriedOver = 0
-  const carryOver = async () => {
+  let checkpoints = 0
+  const checkpoint = async () => {
     if (isThreadBroken) throw new Error('The thread is broken.')
-    await thread.carryOver()
-    carriedOver++
+    await thread.checkpoint()
+    checkpoints++
   }
   const onFatal = (error: Error) => {
     throw error
   }
   const clock = new ManualClock(toEpochSeconds(1_000_000))
-  const store = withContract(openSqlite({ directory, clock: () => clock, onFatal, carryOver }))
+  const store = withContract(openSqlite({ directory, clock: () => clock, onFatal, checkpoint }))
   const container = await makeContainer(store, null)
   const file = join(directory, dataFile)
   const other = new DatabaseSync(file, { readOnly: true })
@@ -46,7 +46,7 @@ async function world({ isThreadBroken = false } = {}) {
     write: () => store.write(container, put('create', keyOf(`${items++}`), { content })),
     logPages: () => Number(other.prepare('PRAGMA wal_checkpoint(NOOP)').get()!.log),
     logFilePages: async () => Math.floor((await stat(`${file}-wal`)).size / pageBytes),
-    carriedOver: () => carriedOver,
+    checkpoints: () => checkpoints,
     filePages: async () => Math.floor((await stat(file)).size / pageBytes),
     [Symbol.asyncDispose]: async () => {
       other.close()
@@ -65,7 +65,7 @@ test('the writer runs a checkpoint from time to time', async () => {
     assert.ok((await file.logFilePages()) < checkpointPages + 5 * itemPages, `${await file.logFilePages()} pages`)
   }
   assert.ok((await file.filePages()) > 5 * checkpointPages)
-  assert.equal(file.carriedOver(), 0)
+  assert.equal(file.checkpoints(), 0)
 })
 
 for (const isThreadBroken of [false, true]) {
@@ -83,7 +83,7 @@ for (const isThreadBroken of [false, true]) {
       await file.write()
       assert.ok(++writes < 100, 'the log never begins anew')
     }
-    assert.equal(file.carriedOver() > 0, !isThreadBroken)
+    assert.equal(file.checkpoints() > 0, !isThreadBroken)
     assert.ok((await file.filePages()) > filePages + 4 * checkpointPages)
   })
 }

@@ -1,8 +1,8 @@
 /**
- * Databases and containers: kept in memory, changed in the file and in memory by the same transaction.
+ * Databases and containers: kept in memory, and changed in the file and in memory by the same transaction.
  *
- * Changes run inside the writer's transaction and are visible to what follows them in it; when the
- * transaction fails they are undone in reverse order.
+ * Changes run inside the writer's transaction and are visible to what follows in it. When the transaction
+ * fails, they are undone in memory, in reverse order.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -95,8 +95,7 @@ export class SqliteCatalog implements Participant {
   }
 
   /**
-   * By number, so that a container that was deleted and made anew under the same name is not mistaken for the
-   * old one.
+   * Looked up by number: a container that was deleted and created again under the same name is another one.
    */
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)
@@ -201,7 +200,7 @@ export class SqliteCatalog implements Participant {
     return record
   }
 
-  /** The rows stay for `reclaim`: removing a large table at once would hold the event loop. */
+  /** The rows are left to `reclaim`: dropping a large table at once would block the event loop. */
   deleteContainer(container: ContainerRecord): boolean {
     const open = this.openContainer(container)
     if (open === undefined) return false
@@ -243,18 +242,18 @@ export class SqliteCatalog implements Participant {
     return this.#setIndexes(open, [...open.record.indexes, index])
   }
 
-  /** Behind which item building goes on. */
+  /** The last item that has entries in an index that is being built. */
   builtTo({ number: container }: ContainerRecord, number: number): number {
     const where = 'WHERE container = ? AND number = ?'
     const row = this.#db.prepare(`SELECT built_to AS builtTo FROM indexes ${where}`).get(container, number)
     return (row as { builtTo: number }).builtTo
   }
 
-  /** Enters a part of the items; true when the index is ready or gone. */
+  /** Makes entries for a part of the items; true when the index is ready or gone. */
   buildIndex(
     container: ContainerRecord,
     number: number,
-    /** Answers how far it came, and undefined when there are no more. */
+    /** Returns how far it came; undefined: there are no more items. */
     enter: (open: OpenContainer, definition: IndexDefinition, builtTo: number) => number | undefined,
   ): boolean {
     const open = this.openContainer(container)
@@ -287,7 +286,7 @@ export class SqliteCatalog implements Participant {
     )
   }
 
-  /** What a transaction learned about indexes becomes part of their records. */
+  /** Stores what a transaction learned about indexes in their records. */
   note(open: OpenContainer, { cut, gaps, several }: IndexFindings): void {
     if (cut.size > 0) this.#changeIndexes(open, cut, 'has_cut_keys', index => ({ ...index, hasCutKeys: true }))
     if (gaps.size > 0) this.#changeIndexes(open, gaps, 'has_gaps', index => ({ ...index, hasGaps: true }))
@@ -296,7 +295,7 @@ export class SqliteCatalog implements Participant {
     }
   }
 
-  /** Reclaims a part of one deleted container or dropped index; false when none is left. */
+  /** Removes a part of one deleted container or dropped index; false when nothing is left. */
   reclaim(rowsMax: number): boolean {
     const doomed = this.#db.prepare('SELECT container FROM doomed LIMIT 1').get() as { container: number } | undefined
     if (doomed !== undefined) {

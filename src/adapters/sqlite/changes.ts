@@ -1,8 +1,8 @@
 /**
  * The items of one container in the order of their last change.
  *
- * Two orders are merged: items that never changed since they were made come in row order, because their row
- * number is their version; the others come from an index of their versions.
+ * Two streams are merged. Items that never changed since they were created come in row order, because their
+ * row number is their version. The others come from an index of their versions.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -14,7 +14,7 @@ import type { PageSize, ScanRange } from '../../store/reading.ts'
 import { itemTable } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
 
-/** An item, or what is left to see of one that the reader may not see: no body. */
+/** An item. Its body is null if it is dead or in another partition. */
 type Row = Omit<ScannedItem, 'body'> & { readonly body: Body | null }
 
 type Cells = [
@@ -28,7 +28,7 @@ function rowOf([epk, pk, id, sequence, version, ts, deadline, body]: Cells): Row
 
 export interface ChangeSlice {
   readonly items: ScannedItem[]
-  /** The version reading goes on behind; undefined: nothing is left. */
+  /** Reading continues behind this version; undefined: nothing is left. */
   readonly last: number | undefined
 }
 
@@ -43,7 +43,7 @@ export class ContainerChanges {
       CASE WHEN epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
         AND CASE WHEN deadline IS NULL THEN ts > :inheritedAfter ELSE deadline > :ownAfter END
       THEN body END AS body`
-    // Changed rows are walked over here, not filtered out: a long stretch of them counts as looked at.
+    // Changed rows are read here and skipped, not filtered out: so they count as rows that were read.
     this.#unchanged = prepareArrays(
       db,
       `SELECT ${columns} FROM ${table} WHERE sequence > :after ORDER BY sequence LIMIT :rowsMax`,
@@ -58,10 +58,7 @@ export class ContainerChanges {
     )
   }
 
-  /**
-   * Looks at no more than about twice `rowsMax` rows, so that a stretch of dead ones cannot hold the event
-   * loop.
-   */
+  /** Reads at most about twice `rowsMax` rows, so that many dead ones cannot block the event loop. */
   read(within: ScanRange, after: number, living: Living, page: PageSize, rowsMax: number): ChangeSlice {
     const bind = {
       min: within.min,
@@ -106,9 +103,9 @@ export class ContainerChanges {
   }
 
   /**
-   * A version with all changes of the second or later behind it, and few before: found by halving, because
-   * versions and seconds grow together. A changed row hides the second in which it was made, which can only
-   * make the answer lower.
+   * A version that all changes of this second or later are behind, and few others. Found by binary search,
+   * because versions and seconds grow together. A changed row hides the second in which it was created, which
+   * can only make the answer lower.
    */
   lastBefore(second: EpochSeconds, newest: number): number {
     let low = 0

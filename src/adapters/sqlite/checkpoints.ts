@@ -1,10 +1,10 @@
 /**
- * When the log is carried over into the file, and where.
+ * When a checkpoint copies the WAL into the data file, and in which thread.
  *
- * SQLite would do it inside the commit that makes the log long enough, and the writes of that commit, which
- * are durable already, would wait for it. Here it is done when their answers have left. As long as somebody
- * reads an old state the log cannot begin anew and grows; to carry over what has come together by then takes
- * long, and is left to another thread.
+ * SQLite would run the checkpoint inside the commit that makes the WAL long enough. The writes of that
+ * commit are durable already, and would wait for it. Here it runs after their answers were sent. While
+ * somebody reads an old state, the WAL cannot be restarted and grows. A checkpoint of a long WAL takes long,
+ * so it runs in another thread.
  */
 
 import { join } from 'node:path'
@@ -12,85 +12,82 @@ import { DatabaseSync } from 'node:sqlite'
 import { dataFile } from './schema.ts'
 import { type ArrayStatement, prepareArrays } from './statements.ts'
 
-/**
- * Pages of 8 KiB after which the embedded store's log is carried over into its file: the best bounded tail
- * (max 9 ms measured).
- */
+/** New pages (8 KiB) in the WAL after which a checkpoint runs: this gave the lowest maximum, 9 ms. */
 export const checkpointPages = 1000
 
-/** More of them than this are left to another thread: 100 take about a millisecond. */
+/** A checkpoint of more pages runs in another thread: 100 pages take about a millisecond. */
 const checkpointOwnPagesMax = 4 * checkpointPages
 
-const carryOverSql = 'PRAGMA wal_checkpoint(PASSIVE)'
+const checkpointSql = 'PRAGMA wal_checkpoint(PASSIVE)'
 
-/** In memory there is no log, and -1 pages of it. */
-type Progress = [isBlocked: number, logPages: number, donePages: number]
+/** In memory there is no WAL; then both numbers are -1. */
+type Progress = [isBlocked: number, walPages: number, donePages: number]
 
-/** Carries the log over in another thread. */
-export type CarryOver = () => Promise<void>
+/** Runs a checkpoint in another thread. */
+export type RunCheckpoint = () => Promise<void>
 
 export class Checkpoints {
   readonly #look: ArrayStatement<Progress>
-  readonly #carryOver: ArrayStatement<Progress>
-  readonly #elsewhere: CarryOver | undefined
-  #isElsewhere = false
-  /** What fails there is done here the next time, where the reason is heard. */
-  #hasFailedElsewhere = false
-  /** How long the log was when it was last tried. */
+  readonly #checkpoint: ArrayStatement<Progress>
+  readonly #runInThread: RunCheckpoint | undefined
+  #isThreadBusy = false
+  /** The next checkpoint then runs in this thread, and its error is reported. */
+  #hasThreadFailed = false
+  /** Length of the WAL at the last checkpoint. */
   #triedPages = 0
 
-  private constructor(db: DatabaseSync, elsewhere: CarryOver | undefined) {
+  private constructor(db: DatabaseSync, runInThread: RunCheckpoint | undefined) {
     this.#look = prepareArrays(db, 'PRAGMA wal_checkpoint(NOOP)')
-    this.#carryOver = prepareArrays(db, carryOverSql)
-    this.#elsewhere = elsewhere
+    this.#checkpoint = prepareArrays(db, checkpointSql)
+    this.#runInThread = runInThread
   }
 
-  /** undefined: this SQLite cannot say how long its log is, and minds it itself. */
-  static of(db: DatabaseSync, elsewhere: CarryOver | undefined): Checkpoints | undefined {
+  /** undefined: this SQLite cannot tell the length of its WAL, and runs its checkpoints itself. */
+  static of(db: DatabaseSync, runInThread: RunCheckpoint | undefined): Checkpoints | undefined {
     db.exec(`PRAGMA wal_autocheckpoint = ${canLook ? 0 : checkpointPages}`)
-    return canLook ? new Checkpoints(db, elsewhere) : undefined
+    return canLook ? new Checkpoints(db, runInThread) : undefined
   }
 
   /**
-   * Asked behind every commit: 1.5 us. Behind a reader it is tried ever more rarely, because each time looks
-   * at the whole log.
+   * Asked after every commit (1.5 us). While a reader keeps the WAL from being restarted, checkpoints come
+   * ever more rarely, because each one looks at the whole WAL.
    */
   isDue(): boolean {
-    if (this.#isElsewhere) return false
-    const [, logPages] = this.#look.get()!
-    // It begins anew when all of it is in the file and nobody reads it any more.
-    if (logPages < this.#triedPages) this.#triedPages = 0
-    return logPages - this.#triedPages >= Math.max(checkpointPages, this.#triedPages / 4)
+    if (this.#isThreadBusy) return false
+    const [, walPages] = this.#look.get()!
+    // The WAL was restarted: all of it was in the file, and nobody read it any more.
+    if (walPages < this.#triedPages) this.#triedPages = 0
+    return walPages - this.#triedPages >= Math.max(checkpointPages, this.#triedPages / 4)
   }
 
-  /** Outside of all transactions. Where it throws, everything is still in the log. */
+  /** Must run outside of transactions. If it throws, everything is still in the WAL. */
   run(): void {
-    const [, logPages, donePages] = this.#look.get()!
-    this.#triedPages = logPages
-    const isLong = logPages - donePages > checkpointOwnPagesMax
-    if (this.#elsewhere === undefined || !isLong || this.#hasFailedElsewhere) {
-      this.#hasFailedElsewhere = false
-      this.#carryOver.get()
+    const [, walPages, donePages] = this.#look.get()!
+    this.#triedPages = walPages
+    const isLong = walPages - donePages > checkpointOwnPagesMax
+    if (this.#runInThread === undefined || !isLong || this.#hasThreadFailed) {
+      this.#hasThreadFailed = false
+      this.#checkpoint.get()
       return
     }
-    this.#isElsewhere = true
-    this.#elsewhere()
+    this.#isThreadBusy = true
+    this.#runInThread()
       .catch(() => {
-        this.#hasFailedElsewhere = true
+        this.#hasThreadFailed = true
       })
       .finally(() => {
-        this.#isElsewhere = false
+        this.#isThreadBusy = false
       })
   }
 }
 
-/** What that other thread does. */
-export function carryOver(directory: string): void {
+/** Called in the other thread. */
+export function checkpointFile(directory: string): void {
   using db = new DatabaseSync(join(directory, dataFile))
-  db.exec(carryOverSql)
+  db.exec(checkpointSql)
 }
 
-/** From 3.51 on; before, NOOP meant PASSIVE. */
+/** SQLite has `wal_checkpoint(NOOP)` since 3.51; before that, NOOP meant PASSIVE. */
 const canLook = (() => {
   const [major, minor] = process.versions.sqlite!.split('.').map(Number) as [number, number]
   return major > 3 || (major === 3 && minor >= 51)

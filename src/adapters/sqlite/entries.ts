@@ -1,9 +1,9 @@
 /**
- * The index entries of one container: kept up with every write, read in order, brought in for items that were
- * there before.
+ * The index entries of one container: updated by every write, read in order, and built for items that were
+ * there before the index.
  *
- * One table holds the entries of all indexes, (index, key, item). Making an index is therefore no change of
- * the schema, and an update that moves no key touches no entry.
+ * One table holds the entries of all indexes: (index, key, item). So a new index is no change of the schema,
+ * and an update that changes no key touches no entry.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -22,10 +22,7 @@ import { itemIndexKeys } from '../item-index-keys.ts'
 import { entryTable, itemTable } from './schema.ts'
 import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 
-/**
- * What the query thread reads, encodes and sorts at a time for an index: half a second, and 20 MB with its
- * keys.
- */
+/** What the query thread reads, encodes and sorts at a time: it takes half a second, and 20 MB with keys. */
 const indexRangeRowsMax = 100_000
 const indexRangeBytesMax = 16 * MiB
 
@@ -36,10 +33,7 @@ export interface IndexSlice {
   readonly last: IndexPosition | undefined
 }
 
-/**
- * An item before and after a write; undefined where there is none. The old body is asked for only when there
- * is an index.
- */
+/** An item before and after a write; undefined: there is none. The old body is read only if it is needed. */
 export interface BodyChange {
   readonly sequence: number
   readonly pk: string
@@ -92,8 +86,8 @@ export class ContainerEntries {
       `DELETE FROM ${entries} WHERE (number, key, sequence) IN
         (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
     )
-    // Dead items, and items of other partitions, are walked over but their bodies are not fetched. CROSS JOIN
-    // keeps the order of the tables, and so that of the keys.
+    // Dead items and items of other partitions are passed over: their bodies are not fetched. CROSS JOIN
+    // keeps the order of the tables, and so the order of the keys.
     const select = (from: string, order: string) => `
       SELECT e.key AS indexKey, e.sequence, i.epk, i.pk, i.id, i.version, i.ts, i.deadline,
         CASE WHEN i.epk >= :min AND i.epk < :maxExclusive AND (:only IS NULL OR i.pk = :only)
@@ -112,8 +106,8 @@ export class ContainerEntries {
   }
 
   /**
-   * Must run in the transaction that writes the item. Only keys that changed are touched. False: a living
-   * item already has a key of a unique index, and nothing was changed.
+   * Updates the entries of an item; must run in the transaction that writes it. Entries whose keys stay are
+   * not touched. False: another living item has a key of a unique index, and nothing was changed.
    */
   change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
     const { sequence, pk, before, after } = change
@@ -134,14 +128,14 @@ export class ContainerEntries {
     return true
   }
 
-  /** Enters items behind `builtTo`; answers how far it came, and undefined when there are no more. */
+  /** Makes entries for items behind `builtTo`. Returns how far it came; undefined: there are no more. */
   build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
     const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
     for (const row of rows) this.#enterItem(definition, row, findings)
     return rows.length < rowsMax ? undefined : rows.at(-1)!.sequence
   }
 
-  /** Enters these items as they are now; those that are gone are passed over. */
+  /** Makes entries for these items as they are now; those that are gone are skipped. */
   enterItems(definition: IndexDefinition, sequences: readonly number[], findings: IndexFindings): void {
     for (const sequence of sequences) {
       const row = this.#present.get(sequence) as Omit<UnbuiltRow, 'sequence'> | undefined
@@ -156,14 +150,14 @@ export class ContainerEntries {
     for (const key of made!.keys) this.#insert.run(number, key, sequence)
   }
 
-  /** From now on the items that are written are put into the answer, until that is stopped. */
+  /** Collects the items that are written from now on, until `stop` is called. */
   watch(): { readonly touched: ReadonlySet<number>; readonly stop: () => void } {
     const touched = new Set<number>()
     this.#watching.add(touched)
     return { touched, stop: () => this.#watching.delete(touched) }
   }
 
-  /** Enters sorted entries, but none of these items; answers which of them it met. */
+  /** Inserts sorted entries, except those of some items. Returns which of these it met. */
   enterSorted(
     number: number,
     { keys, ends, sequences }: SortedEntries,
@@ -180,7 +174,7 @@ export class ContainerEntries {
     return met
   }
 
-  /** The entries of a range of items behind `builtTo`, in order. Writes nothing. */
+  /** Sorts the entries of a range of items behind `builtTo`. Writes nothing. */
   async sorted(definition: IndexDefinition, builtTo: number, turn: () => Promise<void>): Promise<SortedEntries> {
     const sorter = new EntrySorter()
     const findings = noFindings()
@@ -203,7 +197,7 @@ export class ContainerEntries {
     return itemIndexKeys(this.#keysOf, definitions, { pk, body })
   }
 
-  /** Dead items stand in nobody's way, removed or not. */
+  /** Dead items do not count, removed or not. */
   #isTaken(
     definitions: readonly IndexDefinition[],
     keys: readonly IndexKeys[],
@@ -280,7 +274,7 @@ export class ContainerEntries {
     })
   }
 
-  /** However many there are. */
+  /** Counts without letting the event loop turn. */
   countAtOnce({ index, keys }: Pick<IndexRange, 'index' | 'keys'>): number {
     const counts = keys.map(({ low, high }) => (this.#count.get(index, low, high) as { count: number }).count)
     return counts.reduce((sum, count) => sum + count, 0)
@@ -307,7 +301,7 @@ export class ContainerEntries {
 
 const noKeys: readonly Uint8Array[] = []
 
-/** Rows that are read and encoded between two turns: a few milliseconds. */
+/** Rows that are read and encoded between two turns of the event loop: a few milliseconds. */
 const sortRows = 500
 
 function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {

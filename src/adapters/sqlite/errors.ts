@@ -1,4 +1,4 @@
-/** SQLite result codes to our error kinds. */
+/** Translates SQLite result codes to our error kinds. */
 
 import { CapacityError, MayflyError } from '../../base/error.ts'
 
@@ -16,9 +16,8 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * After these the file can no longer be trusted to hold what was acknowledged. A failed fsync is the
- * treacherous one: the kernel may have dropped the pages, and a second try would succeed without having
- * written them.
+ * After these errors the file may have lost what was acknowledged. A failed fsync is the dangerous one: the
+ * kernel may have dropped the pages, and a second fsync would succeed without having written them.
  */
 export function isFatal(error: unknown): boolean {
   const primary = (sqliteCode(error) ?? 0) & 0xff

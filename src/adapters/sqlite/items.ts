@@ -1,4 +1,4 @@
-/** The items of one container: point reads, conditional writes, scans in key order. */
+/** The items of one container: point reads, conditional writes, and scans in key order. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
@@ -21,10 +21,10 @@ import type { Participant } from './turns.ts'
 type Row = { sequence: number; version: number; ts: EpochSeconds; deadline: number | null }
 type Cells = [sequence: number, version: number, ts: EpochSeconds, deadline: number | null]
 
-/** What stands at a key, alive or dead, with its body if that was looked at as well. */
+/** The row at a key, alive or dead, with its body if that was read. */
 export type Present = Row & { readonly body?: Body }
 
-/** Kept beside the container's row and stored by every transaction that changes them. */
+/** Kept in memory, and stored in the container's row by every transaction that changes them. */
 export interface ContainerCounters {
   version: number
   rows: number
@@ -34,10 +34,10 @@ type Creation = Exclude<ItemChange, { readonly kind: 'delete' }>
 
 export type Written = Pick<WriteAnswer, 'outcome' | 'item' | 'version'>
 
-/** What goes along with a write, in its transaction. */
+/** What a write does besides storing the item, in the same transaction. */
 export interface Consequences {
   /**
-   * Keeps up the index entries; false when a living item already has a unique key, and then nothing was done.
+   * Updates the index entries. False: another living item has one of the unique keys, and nothing was done.
    */
   enter(change: BodyChange): boolean
   /** Only where the container keeps a log. */
@@ -49,7 +49,7 @@ export interface RowSlice {
   readonly bytes: number
   /** Nothing more fits on the page. */
   readonly isFull: boolean
-  /** The last key looked at, alive or dead; undefined when the range is exhausted. */
+  /** The last key that was read, alive or dead; undefined when the range is exhausted. */
   readonly last: ItemKey | undefined
 }
 
@@ -91,7 +91,7 @@ export class ContainerItems implements Participant {
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
-    // The row value comparison follows the key's index.
+    // SQLite uses the index of the key for this comparison of row values.
     const [keys, behind] = isHashed ? ['epk, pk, id', ':epk, :pk, :id'] : ['pk, id', ':pk, :id']
     const inRange = `(${keys}) > (${behind}) AND epk >= ${isHashed ? ':epk' : ':min'} AND epk < :maxExclusive`
     const batches = (where: string, order: string) => new RowBatches(db, table, container.encoding, where, order)
@@ -124,7 +124,7 @@ export class ContainerItems implements Participant {
     return { sequence, version, ts, deadline, body }
   }
 
-  /** The same without its body. */
+  /** The same without the body. */
   inspect(key: ItemKey): Row | undefined {
     const cells = this.#get(this.#find, key)
     if (cells === undefined) return undefined
@@ -132,15 +132,15 @@ export class ContainerItems implements Participant {
     return { sequence, version, ts, deadline }
   }
 
-  /** Where the hash orders nothing, the partition key says it all. */
+  /** With one partition, look up by (pk, id): epk is not indexed. */
   #get<Found extends unknown[]>(statement: ArrayStatement<Found>, { epk, pk, id }: ItemKey): Found | undefined {
     return this.#isHashed ? statement.get(epk, pk, id) : statement.get(pk, id)
   }
 
   /**
-   * Makes an item that has no consequences without a look at its key, whose index says itself when it is
-   * taken. undefined: something is there, alive or dead, and nothing was done. Must run inside the writer's
-   * transaction.
+   * Creates an item without reading first: the unique index of the key tells whether the key is free. Only
+   * for containers without indexes and log. undefined: there is a row, alive or dead, and nothing was done.
+   * Must run inside the writer's transaction.
    */
   createIfFree(key: ItemKey, { draft, ttl, until }: Creation, moment: EpochSeconds): Written | undefined {
     const version = this.#counters.version + 1
@@ -154,7 +154,7 @@ export class ContainerItems implements Participant {
     return { outcome: 'created', version, item: { ...stamp, deadline, body } }
   }
 
-  /** Must run inside the writer's transaction, in which `present` was found at the key. */
+  /** Must run inside the writer's transaction; `present` is the row that was found at the key in it. */
   write(
     key: ItemKey,
     present: Present | undefined,
@@ -191,7 +191,7 @@ export class ContainerItems implements Participant {
     return { outcome, version, item: { ...stamp, deadline, body } }
   }
 
-  /** Removes a row and all that goes with it, because of a delete or a death. */
+  /** Removes a row with its index entries, because of a delete or a death, and logs it. */
   #remove(
     kind: 'delete' | 'expire',
     key: ItemKey,
@@ -216,7 +216,7 @@ export class ContainerItems implements Participant {
     this.#counters.rows--
   }
 
-  /** Looks at no more than `rowsMax` rows, so that a stretch of dead ones cannot hold the event loop. */
+  /** Reads at most `rowsMax` rows, so that many dead ones cannot block the event loop. */
   scan(range: ScanRange, living: Living, page: PageSize, rowsMax: number): RowSlice {
     const items: ScannedItem[] = []
     let bytes = 0
@@ -240,12 +240,12 @@ export class ContainerItems implements Participant {
     return { items, bytes, last, isFull: false }
   }
 
-  /** The next rows of the table itself. */
+  /** The next rows in the order of the table itself. */
   rowsBehind(after: number, living: Living, room: Room, rowsMax: number): RowBatch {
     return this.#ofTable.read({ after }, living, room, rowsMax)
   }
 
-  /** Within one partition key, or over a range of them in the order of the key's index. */
+  /** Reads from one partition key, or from a range of effective partition keys. */
   #batch(range: ScanRange, after: ItemKey | undefined, living: Living, room: Room, rowsMax: number): RowBatch {
     const { min, maxExclusive, pk, isReverse } = range
     if (isReverse === true) {
@@ -262,7 +262,7 @@ export class ContainerItems implements Participant {
     return body ?? (this.#body.get(sequence) as { body: Body }).body
   }
 
-  /** Rows were removed by a sweep in the same transaction, which may have given versions to their deaths. */
+  /** A sweep in the same transaction removed rows; logged deaths have taken versions. */
   forget(rows: number, versions: number): void {
     this.#counters.rows -= rows
     this.#counters.version += versions
@@ -273,7 +273,7 @@ export class ContainerItems implements Participant {
     return this.#counters.version
   }
 
-  /** What a part of a transaction counted is taken back by calling the answer. */
+  /** Returns a function that resets the counters to this point. */
   savepoint(): () => void {
     const saved = { ...this.#counters }
     return () => {
@@ -294,5 +294,5 @@ export class ContainerItems implements Participant {
   }
 }
 
-/** To SQLite any bytes are more than any text. */
+/** In SQLite every blob sorts behind every text. */
 const behindAllText = new Uint8Array()

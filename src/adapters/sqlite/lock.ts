@@ -1,9 +1,9 @@
 /**
  * A data directory belongs to one process at a time.
  *
- * The lock is a write transaction on a small SQLite file, which there can be only one of: the operating
- * system gives it back when the process ends, however it ends, so no stale lock is ever left. The process
- * number beside it only serves the error message.
+ * The lock is a write transaction on a small SQLite file: there can be only one. The operating system
+ * releases it when the process ends, however it ends, so no stale lock is left. The process number beside it
+ * is only for the error message.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ function holder(pidFile: string): string {
   try {
     return ` (process ${readFileSync(pidFile, 'utf8').trim()})`
   } catch {
-    // The other process has not come as far as writing its number.
+    // The other process has not written its number yet.
     return ''
   }
 }

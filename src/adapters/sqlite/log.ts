@@ -1,9 +1,9 @@
 /**
- * What happened to the items of containers that keep a log: every version, delete and death, stored by the
- * transaction that caused it.
+ * The log of containers that keep one: every version, delete and death, stored by the transaction that caused
+ * it.
  *
- * One table for all containers, so that its numbers are one order over all of them. What is older than a
- * container's memory is invisible at once and removed by its sweeps.
+ * All containers share one table, so its numbers are one order over all of them. Entries that are older than
+ * the container wants are invisible at once, and removed by sweeps.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -78,7 +78,7 @@ export class SqliteChangeLog {
     return (this.#newest.get() as { number: number } | undefined)?.number ?? 0
   }
 
-  /** The last entry of the container that was made at the second or before. */
+  /** The last entry of the container that was made at or before this second. */
   newestAt(container: number, ts: number): number {
     const { number } = this.#newestBefore.get(container, ts) as { number: number | null }
     return Math.max(number ?? 0, this.#forgottenOf(container))
@@ -116,16 +116,14 @@ export class SqliteChangeLog {
     return { entries, position: String(Math.max(from, newest)), isEnd: true, isForgotten: false }
   }
 
-  /**
-   * Removes a part of what is older than the container's memory; must run inside the writer's transaction.
-   */
+  /** Removes a part of the entries that are too old; must run inside the writer's transaction. */
   forget(container: number, rememberedAfter: number, rowsMax: number): number {
     const last = this.newestAt(container, rememberedAfter)
     this.#raiseForgotten.run(last, container)
     return Number(this.#forget.run(container, last, rowsMax).changes)
   }
 
-  /** The container begins to keep a log: nothing before now is in it. */
+  /** The container begins to keep a log; what happened before is not in it. */
   begin(container: number): void {
     this.#raiseForgotten.run(this.newest(), container)
   }

@@ -1,4 +1,4 @@
-/** Opens the embedded store, in a directory or in memory, and puts its parts behind the port. */
+/** Opens the embedded store, in a directory or in memory, and connects its parts to the port. */
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -27,7 +27,7 @@ import { type IndexFindings, isNothing, keepNew, noFindings } from '../index-fin
 import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
-import { type CarryOver, Checkpoints } from './checkpoints.ts'
+import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
 import { translate } from './errors.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory } from './lock.ts'
@@ -44,13 +44,13 @@ export interface SqliteOptions {
   readonly directory: string | undefined
   /** Makes the store's clock, which must not start before the moment that was stored last. */
   readonly clock: (highWaterMark: EpochSeconds) => Clock
-  /** The store cannot go on: what it acknowledged may no longer be safe in the file. */
+  /** The store cannot go on: what it has acknowledged may be lost from the file. */
   readonly onFatal: (error: Error) => void
-  /** Sorts the entries of a range of items in another thread, for indexes of many items; never in memory. */
+  /** Sorts index entries in another thread, when an index of many items is built; never in memory. */
   readonly sortEntries?: SortEntries | undefined
-  /** Carries a long log over into the file in another thread; never in memory. */
-  readonly carryOver?: CarryOver | undefined
-  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  /** Runs a large checkpoint in another thread; never in memory. */
+  readonly checkpoint?: RunCheckpoint | undefined
+  /** Makes the index keys of bodies. The default knows JSON bodies only. */
   readonly keysOf?: KeyMaker
 }
 
@@ -69,8 +69,8 @@ export function openSqlite(options: SqliteOptions): Store {
 }
 
 /**
- * Not `mkdirSync` with `recursive`: it never returns where a file system answers ENOENT to every mkdir, as
- * /proc does.
+ * Not `mkdirSync` with `recursive`: that never returns if the file system answers every mkdir with ENOENT,
+ * as /proc does.
  */
 function makeDirectory(directory: string): void {
   try {
@@ -83,7 +83,7 @@ function makeDirectory(directory: string): void {
   }
 }
 
-/** Nothing goes along with the writes of a container that has no index and keeps no log. */
+/** Writes to a container without indexes and log have no consequences. */
 const noConsequences: Consequences = { enter: () => true, log: undefined }
 
 class SqliteStore implements Store {
@@ -99,7 +99,7 @@ class SqliteStore implements Store {
   constructor(
     db: DatabaseSync,
     lock: Disposable | undefined,
-    { clock, onFatal, sortEntries, carryOver, keysOf = jsonIndexKeys }: SqliteOptions,
+    { clock, onFatal, sortEntries, checkpoint, keysOf = jsonIndexKeys }: SqliteOptions,
   ) {
     this.#db = db
     this.#lock = lock
@@ -114,7 +114,7 @@ class SqliteStore implements Store {
       undo: db.prepare('ROLLBACK TO step'),
       end: db.prepare('RELEASE step'),
     }
-    const checkpoints = Checkpoints.of(db, carryOver)
+    const checkpoints = Checkpoints.of(db, checkpoint)
     this.#turns = new Turns(db, { clock: clock(mark), highWaterMark: mark, checkpoints, onFatal })
   }
 
@@ -188,7 +188,7 @@ class SqliteStore implements Store {
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
     return this.#turns.write((moment, isAlone) => {
-      // A step that is refused has done nothing; only what those before it did would have to be taken back.
+      // A single step needs no savepoint: if it is refused, it has done nothing.
       if (steps.length === 1) return this.#take(steps, moment)
       const undo = isAlone ? () => this.#turns.undo() : this.#setSavepoint(steps)
       let isWhole = false
@@ -203,7 +203,7 @@ class SqliteStore implements Store {
     })
   }
 
-  /** Gives back what returns to it. */
+  /** Returns a function that rolls back to this point. */
   #setSavepoint(steps: readonly Step[]): () => void {
     const containers = new Set(steps.map(({ container }) => this.#require(container)))
     const counters = [...containers].map(({ items }) => items.savepoint())
@@ -214,7 +214,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Takes steps until one is refused. */
+  /** Runs the steps until one is refused. */
   #take(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
     const answers: StepAnswer[] = []
     let version = 0
@@ -252,7 +252,7 @@ class SqliteStore implements Store {
     return { moment, version, steps: answers }
   }
 
-  /** Of somebody who has not looked at the key. Must run inside the writer's transaction. */
+  /** Writes without having read the row at the key. Must run inside the writer's transaction. */
   #writeBlindly(open: OpenContainer, living: Living, key: ItemKey, change: ItemChange, moment: EpochSeconds): Written {
     const { items, record } = open
     const isIndexed = record.indexes.length > 0
@@ -261,7 +261,7 @@ class SqliteStore implements Store {
       const created = items.createIfFree(key, change, moment)
       if (created !== undefined) return created
     }
-    // Where there are indexes, what is replaced is asked for its keys: its body comes with the first look.
+    // The index keys of the replaced item are made from its body, so the body is read along with the row.
     const present = isIndexed && change.kind !== 'create' ? items.look(key) : items.inspect(key)
     return this.#write(open, living, key, present, change, moment)
   }
@@ -428,7 +428,7 @@ class SqliteStore implements Store {
     })
   }
 
-  /** Runs a write with what must go along with it; what that teaches about indexes is stored with it. */
+  /** Runs a write with its consequences, and stores what was learned about the indexes. */
   #withConsequences<T>(open: OpenContainer, living: Living, work: (consequences: Consequences) => T): T {
     const { indexes, logSeconds, number } = open.record
     if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
@@ -441,7 +441,7 @@ class SqliteStore implements Store {
     return result
   }
 
-  /** Only what is new: most of it was known before. */
+  /** Stores what the index records do not say yet. */
   #note(open: OpenContainer, findings: IndexFindings): void {
     keepNew(findings, open.record.indexes)
     if (isNothing(findings)) return
@@ -449,7 +449,7 @@ class SqliteStore implements Store {
     this.#catalog.note(open, findings)
   }
 
-  /** Joins the turn's reads. Who is alive is a matter of the viewpoint, if there is one. */
+  /** Joins the reads of this turn. Items are judged by the given viewpoint, or by now. */
   #judgedBy({ policy }: ContainerRecord, at: Viewpoint | undefined): Viewpoint {
     const moment = this.#turns.beginRead()
     return at ?? { moment, policy }
@@ -464,8 +464,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * A page that met a long stretch of dead rows goes on in slices, at its one moment, and lets others in
-   * between.
+   * Continues a page that met many dead rows. It reads in slices, at its one moment, and lets the event loop
+   * turn between two of them.
    */
   async #scanOn(
     container: ContainerRecord,

@@ -1,10 +1,10 @@
 /**
- * Positions in the change order and in the log: plain numbers here.
+ * Positions in the change order and in the log: plain numbers in SQLite.
  *
- * A store in PostgreSQL writes one number for each of its parts (`adapters/postgres/rows/positions.ts`). When
- * its data was moved here, a reader goes on behind the lowest of them, and gets again what it had of the
- * others; versions are kept by the move. Entries of the log are numbered anew by it, so there a reader begins
- * from the beginning.
+ * A position from PostgreSQL has one number per bucket (`adapters/postgres/rows/positions.ts`). After data
+ * was moved from there, versions are the same: a reader continues behind the lowest number, and gets some
+ * changes again. Log entries get new numbers when they are moved, so a reader of the log starts from the
+ * beginning.
  */
 
 import { RequestError } from '../../base/error.ts'

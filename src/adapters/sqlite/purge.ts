@@ -1,7 +1,4 @@
-/**
- * The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the
- * dying.
- */
+/** Removes dead rows and the tables of deleted containers, and counts cohorts of items. */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
@@ -25,10 +22,10 @@ export interface Victim {
   readonly body: Body
 }
 
-/** `at`: when its life began, if it inherits; when it ended, if it had its own. */
+/** `at`: when the item was written, if it inherits its lifespan; otherwise its deadline. */
 type VictimRow = ItemKey & Omit<Victim, 'key'> & { readonly at: number }
 
-export type Attend = (victim: Victim) => void
+export type BeforeRemoval = (victim: Victim) => void
 
 export class ContainerPurge {
   readonly #remove: Record<Lifespan, StatementSync>
@@ -62,18 +59,20 @@ export class ContainerPurge {
   }
 
   /**
-   * Must run inside the writer's transaction: the predicate and the removal see one state. Where nobody
-   * attends to the dead (no index, no log) their rows never leave the store.
+   * Must run inside the writer's transaction: the predicate and the removal see one state. Without
+   * `beforeRemoval` (no index, no log) the removed rows are not read.
    */
-  sweep(living: Living, rowsMax: number, attend: Attend | undefined): { removed: number; done: boolean } {
+  sweep(living: Living, rowsMax: number, beforeRemoval: BeforeRemoval | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
     const removed =
-      attend === undefined ? this.#removeByTurns(threshold, rowsMax) : this.#removeInOrder(threshold, rowsMax, attend)
+      beforeRemoval === undefined
+        ? this.#removeByTurns(threshold, rowsMax)
+        : this.#removeInOrder(threshold, rowsMax, beforeRemoval)
     const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
     return { removed, done: removed < rowsMax || !(isLeft('inherited') || isLeft('own')) }
   }
 
-  /** Both kinds take turns at being first, so that a steady stream of one never starves the other. */
+  /** The two lifespans take turns at being first, so that many deaths of one never starve the other. */
   #removeByTurns(threshold: Thresholds, rowsMax: number): number {
     const first = this.#first
     const second = first === 'inherited' ? 'own' : 'inherited'
@@ -85,10 +84,9 @@ export class ContainerPurge {
   }
 
   /**
-   * Those who are dead longest come first, whatever ended their life: it is the order in which a log tells of
-   * them.
+   * Removes those first that have been dead longest, of both lifespans: the log shows deaths in this order.
    */
-  #removeInOrder(threshold: Thresholds, rowsMax: number, attend: Attend): number {
+  #removeInOrder(threshold: Thresholds, rowsMax: number, beforeRemoval: BeforeRemoval): number {
     const victims = (['inherited', 'own'] as const).flatMap(lifespan => {
       const rows = this.#victims[lifespan].all(threshold[lifespan], rowsMax) as unknown as VictimRow[]
       return rows.map(row => ({ row, deadForSeconds: threshold[lifespan] - row.at }))
@@ -96,7 +94,7 @@ export class ContainerPurge {
     const first = victims.sort((a, b) => b.deadForSeconds - a.deadForSeconds).slice(0, rowsMax)
     for (const { row } of first) {
       const { epk, pk, id, sequence, version, body } = row
-      attend({ key: { epk, pk, id }, sequence, version, body })
+      beforeRemoval({ key: { epk, pk, id }, sequence, version, body })
       this.#removeOne.run(sequence)
     }
     return first.length
@@ -107,7 +105,7 @@ export class ContainerPurge {
     return { earliestInherited: at('inherited'), earliestOwn: at('own') }
   }
 
-  /** Walks the cohort's index in slices, with a turn of the event loop between two of them. */
+  /** Walks the index of the cohort in slices, and lets the event loop turn between two of them. */
   async count({ lifespan, after, upTo }: Cohort): Promise<number> {
     let counted = 0
     let at = after
@@ -125,7 +123,7 @@ export class ContainerPurge {
 }
 
 /**
- * Empties the tables of a deleted container, then drops them: dropping full ones would hold the event loop.
+ * Empties the tables of a deleted container, then drops them: dropping full ones would block the event loop.
  */
 export function reclaim(db: DatabaseSync, container: number, rowsMax: number): void {
   const tables = [

@@ -1,10 +1,10 @@
 /**
- * Reads consecutive rows of an items table: first what they are and how long their bodies, then the bodies of
- * the living in one piece.
+ * Reads consecutive rows of an items table: first their columns and the lengths of their bodies, then the
+ * bodies of the living items in one piece.
  *
- * A body by itself costs an allocation outside of the heap, or a slow conversion of text. Measured over
- * 100,000 bodies of 860 bytes: 3.4 us a row one by one, 1.5 like this; 10 and 4 for JSON beyond ASCII.
- * Knowing the lengths first keeps large bodies from filling the memory.
+ * Each body that is read by itself costs an allocation outside of the heap, or a slow conversion of text.
+ * Measured over 100,000 bodies of 860 bytes: 3.4 us a row one by one, 1.5 like this; 10 and 4 for JSON beyond
+ * ASCII. The lengths are read first so that large bodies cannot fill the memory.
  */
 
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
@@ -18,11 +18,11 @@ import { type ArrayStatement, prepareArrays } from './statements.ts'
 type Head = readonly [
   ...[epk: string, pk: string, id: string],
   ...[sequence: number, version: number, ts: EpochSeconds, deadline: number | null],
-  /** Of the body; null when the item is dead. */
+  /** Length of the body; null when the item is dead. */
   bytes: number | null,
 ]
 
-/** What still fits on a page. The first item always does. */
+/** What still fits on a page. The first item always fits. */
 export interface Room extends PageSize {
   readonly isEmpty: boolean
 }
@@ -30,18 +30,18 @@ export interface Room extends PageSize {
 export interface RowBatch {
   readonly items: ScannedItem[]
   readonly bytes: number
-  /** Rows looked at, alive or dead. */
+  /** How many rows were read, alive or dead. */
   readonly looked: number
-  /** The last row looked at. */
+  /** The last row that was read. */
   readonly last: { readonly key: ItemKey; readonly sequence: number } | undefined
   /**
-   * Nothing more fits on the page. It ends behind its last item then: the dead that follow may be swept and
-   * written again.
+   * Nothing more fits on the page. Then the page ends behind its last item: dead rows that follow may be
+   * swept and written again.
    */
   readonly isFull: boolean
 }
 
-/** Made when they are needed first: most containers are read in one order or two. */
+/** Prepared at first use: most containers are read in one or two orders only. */
 interface Statements {
   readonly heads: ArrayStatement<Head>
   readonly bodies: ArrayStatement<[Uint8Array]>
@@ -54,7 +54,7 @@ export class RowBatches {
   readonly #isText: boolean
   #statements: Statements | undefined
 
-  /** `where` and `order` as SQL; its parameters are given to each `read`. */
+  /** `where` and `order` are SQL; the parameters are given to each `read`. */
   constructor(db: DatabaseSync, table: string, encoding: Encoding, where: string, order: string) {
     this.#isText = encoding === 'json'
     this.#prepare = () => ({

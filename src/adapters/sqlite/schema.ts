@@ -1,9 +1,9 @@
 /**
  * The tables of the embedded store and their forward-only migrations; docs/storage-format.md explains them.
  *
- * One file holds a catalog and one pair of tables per container. An item is a row of its container's rowid
- * table: with bodies of about 1 KB on 4 KiB pages, WITHOUT ROWID was measured at 3.3 times the file and a
- * quarter of the read rate.
+ * One file holds a catalog and two tables per container. An item is a row of its container's rowid table.
+ * With WITHOUT ROWID, bodies of about 1 KB on 4 KiB pages took 3.3 times the space, at a quarter of the read
+ * rate.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -112,10 +112,10 @@ export function itemTable(container: number): string {
 }
 
 /**
- * The columns that order the items. Only where there are several physical partitions are ranges of effective
- * partition keys read, and only there are items ordered by them: the hash scatters what partition keys keep
- * together, and an insert then dirties a page of its own in the index (measured: 1.3 times the cost of a
- * create in a container of 80,000 items).
+ * The columns that order the items. Items are ordered by effective partition key only where ranges of it are
+ * read, that is with several physical partitions. That order is expensive: the hash scatters neighbouring
+ * partition keys, so each insert dirties another page of the index (measured: 1.3 times the cost of a create
+ * in a container of 80,000 items).
  */
 function keyColumns(partitionCount: number): string {
   return partitionCount > 1 ? 'epk, pk, id' : 'pk, id'
@@ -126,8 +126,8 @@ export function entryTable(container: number): string {
 }
 
 /**
- * `deadline` is NULL when the item inherits, so the two partial indexes split the items between them: each
- * sweep walks its index from the oldest end, and a change of the default moves nothing.
+ * `deadline` is NULL when the item inherits its lifespan. So each item is in one of the two partial indexes.
+ * A sweep walks an index from its oldest end, and a change of the default changes no index.
  */
 export function createItemTableSql(container: number, partitionCount: number): string {
   const table = itemTable(container)
@@ -156,8 +156,8 @@ export function createItemTableSql(container: number, partitionCount: number): s
 }
 
 /**
- * The change order of items that were changed since they were made. Those that never were have their version
- * for a row number, so the table itself is their change order, and a create pays nothing for it.
+ * The change order of items that were changed since they were created. The others have their version as row
+ * number: the table itself is their change order, and a create costs nothing more.
  */
 function changedIndexSql(container: number): string {
   const table = itemTable(container)

@@ -1,17 +1,18 @@
-/** How the writer uses SQLite. The benchmarks give what they compare it with the same. */
+/** Settings of the connection that writes. The benchmarks use the same for what they compare with. */
 
 /**
- * Creates of 1 KB cost a tenth less than with 4 KiB, at equal reads; 16 KiB are slower where keys are random
- * (docs/decisions/0005).
+ * With 8 KiB, creates of 1 KB cost a tenth less than with 4 KiB, and reads the same. 16 KiB are slower if
+ * keys are random (docs/decisions/0005).
  */
 export const pageBytes = 8192
 
 /**
- * Reads look into the file itself as far as it can be mapped, so little has to be kept: SQLite walks over all
- * that it keeps whenever pages of an index change places, in a commit that everybody waits for
- * (docs/decisions/0011). A log that grew behind a long page of a query is cut back to 64 MB. What a
- * transaction may have to take back is remembered in memory: most batches of a hundred items made a temporary
- * file for it.
+ * - The file is memory-mapped as far as possible, so a small page cache is enough. A large one is slow:
+ *   SQLite walks over the whole cache when pages of an index move, in a commit that everybody waits for
+ *   (docs/decisions/0011).
+ * - A WAL that grew during a long page of a query is cut back to 64 MB.
+ * - Savepoints keep their journal in memory. With a temporary file, most batches of a hundred items made
+ *   one.
  */
 export const fileSettings = `
   PRAGMA page_size = ${pageBytes};

@@ -1,9 +1,9 @@
 /**
  * Reads the store's file from another thread, over connections of its own that cannot write.
  *
- * What runs within a snapshot sees one state of the file, at least as new as everything acknowledged before
- * it began, and nothing of what is written meanwhile. As long as it lasts the write-ahead log cannot begin
- * anew, so it must be short: a page.
+ * Work within a snapshot sees one state of the file: everything that was acknowledged before it began, and
+ * nothing that is written meanwhile. While it lasts, the WAL cannot be restarted, so it must be short: a
+ * page.
  */
 
 import { join } from 'node:path'
@@ -36,16 +36,13 @@ import { ContainerPurge } from './purge.ts'
 import { dataFile } from './schema.ts'
 import type { SortedEntries } from './sorted-entries.ts'
 
-/**
- * Pages that the query thread makes at the same time, by turns. Each has a connection, with a cache of its
- * own.
- */
+/** Pages that the query thread works on at the same time. Each has a connection with its own cache. */
 const querySnapshotsMax = 8
 
-/** Containers whose statements a connection of the query thread keeps. */
+/** For so many containers a connection of the query thread keeps prepared statements. */
 const snapshotContainersMax = 64
 
-/** A page reads little twice; what it reads, the operating system has. */
+/** A small cache: a page reads few rows twice, and the operating system caches the file. */
 const pragmas = 'PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;'
 
 export class Snapshots implements Disposable {
@@ -166,7 +163,7 @@ class Connection implements Disposable {
   }
 }
 
-/** One container at one state. Calls that take long let others in between. */
+/** One container in one state of the file. Calls that take long let other pages go on in between. */
 export class Snapshot implements ContainerReader {
   readonly #db: DatabaseSync
   readonly #row: SnapshotRow
@@ -206,7 +203,7 @@ export class Snapshot implements ContainerReader {
     }
   }
 
-  /** By row: the key's index leads all over the table (measured: two to four times the time). */
+  /** In row order: the order of the key jumps all over the table (measured: two to four times the time). */
   async scanRows(after: number | undefined, at: Viewpoint, page: PageSize): Promise<RowsAnswer> {
     const living = livingAt(at.policy, at.moment)
     const items: StoredItem[] = []
@@ -236,7 +233,7 @@ export class Snapshot implements ContainerReader {
     return { ...this.#answer(at), items, last }
   }
 
-  /** In one go: nobody waits in this thread but others like it, and slices cost twice the time. */
+  /** Without slices, which cost twice the time: only other pages wait in this thread. */
   async countEntries(range: Pick<IndexRange, 'index' | 'keys'>): Promise<number> {
     return this.#open.entries.countAtOnce(range)
   }

@@ -1,11 +1,11 @@
 /**
- * Builds indexes from ranges that another thread has sorted, while writes go on.
+ * Builds indexes from entries that another thread has sorted, while writes go on.
  *
- * Every write keeps up the entries of its item from the moment the index is begun. So of a sorted range only
- * what nobody has written since it was asked for may be brought in: the thread may have seen an older body.
- * Items that were written meanwhile are left out, and entered at the end from their present bodies, because a
- * write that was taken back has kept up nothing. How far the index is built is stored with the last step of a
- * range. A crash before that means doing the range again; what is there already is right, and ignored.
+ * As soon as an index exists, every write updates the entries of its item. The thread may have read an older
+ * body of such an item. So entries of items that were written since the range was requested are left out.
+ * At the end they are made from the present bodies, because a write that was rolled back has made none. How
+ * far the index is built is stored with the last step of a range. After a crash before that, the range is
+ * done again; entries that are there already are right, and stay.
  */
 
 import { indexBuildRowsMax } from '../../base/limits.ts'
@@ -15,13 +15,13 @@ import type { OpenContainer } from './catalog.ts'
 import type { ContainerEntries } from './entries.ts'
 import type { SortEntries, SortedEntries } from './sorted-entries.ts'
 
-/** Below this many items an index is built item by item: that is done before another thread has begun. */
+/** With fewer items an index is built item by item: that takes less time than asking another thread. */
 export const indexSortRowsMin = 2000
 
-/** Sorted entries that one step of a build brings in: under a millisecond, because neighbours share pages. */
+/** Sorted entries that one step inserts: less than a millisecond, because neighbours share pages. */
 export const indexBuildEntriesMax = 500
 
-/** What a step did; it counts when the transaction it was part of is stored. */
+/** What a step did; call `settle` when its transaction is committed. */
 interface Step {
   /** How far the index is built now; undefined when it is complete. */
   readonly reached: number | undefined
@@ -39,7 +39,7 @@ interface Build {
 export class SortedBuilds {
   readonly #sort: SortEntries
   readonly #builds = new Map<string, Build>()
-  /** The thread failed: the next step of any index does without it and still gets somewhere. */
+  /** The thread failed: the next step of any index does without it, so that building goes on. */
   #hasFailed = false
 
   constructor(sort: SortEntries) {
@@ -47,8 +47,8 @@ export class SortedBuilds {
   }
 
   /**
-   * Waits for the next range, asking for it if nobody has and sorting is worth it; undefined when a step can
-   * be taken.
+   * Requests the next range, if that was not done yet and sorting is worth it, and waits for it. undefined:
+   * there is nothing to wait for.
    */
   prepare({ record, items, entries }: OpenContainer, index: number, builtTo: () => number): Promise<void> | undefined {
     const found = record.indexes.find(({ definition }) => definition.number === index)
@@ -63,7 +63,8 @@ export class SortedBuilds {
   }
 
   /**
-   * The range that is being brought into the index. Another index under its number has another definition.
+   * The range whose entries are being inserted. The definition is compared, because an index that was dropped
+   * and created again may have the same number.
    */
   rangeOf(container: number, definition: IndexDefinition): SortedRange | undefined {
     const build = this.#builds.get(nameOf(container, definition.number))
@@ -112,7 +113,7 @@ class SortedRange {
   constructor(
     definition: IndexDefinition,
     sorted: SortedEntries,
-    /** Items that were written since the range was asked for; it grows. */
+    /** Items that were written since the range was requested; it grows. */
     touched: ReadonlySet<number>,
     builtTo: number,
   ) {
@@ -122,7 +123,7 @@ class SortedRange {
     this.#builtTo = builtTo
   }
 
-  /** Brings in a part of it, inside the writer's transaction. */
+  /** Inserts a part of the entries, inside the writer's transaction. */
   step(entries: ContainerEntries, findings: IndexFindings): Step {
     const { number } = this.definition
     const { ends, reached } = this.#sorted

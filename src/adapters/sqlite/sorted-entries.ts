@@ -1,26 +1,26 @@
 /**
  * The entries of one index for a range of items, in the order of the index.
  *
- * They are read, encoded and sorted by another thread and brought in by the writer. Sorted entries put many
- * on each page they touch, scattered ones a page each: bringing them in was measured at a tenth of the cost.
- * They are packed into a few buffers, which change hands between threads without being copied.
+ * Another thread reads, encodes and sorts them; the writer inserts them. Sorted entries share pages,
+ * scattered ones touch a page each: inserting sorted entries was measured at a tenth of the cost. They are
+ * packed into a few buffers, which are passed between threads without copying.
  */
 
 import type { IndexKeys } from '../../document/index-keys.ts'
 import type { IndexFindings } from '../index-findings.ts'
 
 export interface SortedEntries {
-  /** The keys, one behind the other; the nth ends at `ends[n]`. */
+  /** All keys in a row; the nth ends at `ends[n]`. */
   readonly keys: Uint8Array<ArrayBuffer>
   readonly ends: Uint32Array<ArrayBuffer>
   /** Doubles, which hold every sequence number exactly. */
   readonly sequences: Float64Array<ArrayBuffer>
-  /** The last item that was looked at; undefined: there are no more. */
+  /** The last item that was read; undefined: there are no more. */
   readonly reached: number | undefined
   readonly findings: IndexFindings
 }
 
-/** Which range: items behind `builtTo`, as many as are sorted at a time. */
+/** Sort the entries of the next items behind `builtTo`. */
 export interface SortTask {
   readonly container: number
   readonly index: number
@@ -34,7 +34,7 @@ export class EntrySorter {
   readonly #entries: { readonly key: Uint8Array; readonly sequence: number }[] = []
   #bytes = 0
 
-  /** What the keys hold so far; an item can have many. */
+  /** Of all keys so far; an item can have many. */
   get bytes(): number {
     return this.#bytes
   }
@@ -62,7 +62,7 @@ export class EntrySorter {
   }
 }
 
-/** The buffers that are handed over rather than copied. */
+/** The buffers to pass to the other thread without copying. */
 export function buffersOf({ keys, ends, sequences }: SortedEntries): ArrayBuffer[] {
   return [keys.buffer, ends.buffer, sequences.buffer]
 }

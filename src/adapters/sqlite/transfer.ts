@@ -1,7 +1,7 @@
 /**
  * Moves the contents of a data directory out, or into a new one: see `store/transfer.ts`.
  *
- * What is half moved is in a file of another name, which becomes the data file at the end.
+ * Until the move is complete, the target has another file name, so no server opens it.
  */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
@@ -138,7 +138,7 @@ class SqliteSource implements TransferSource {
   }
 }
 
-/** Nobody is alive here: what is moved has been judged before, and is not judged again. */
+/** With these thresholds nobody is alive: unique keys are not checked again while items are moved. */
 const nobody: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
 
 class SqliteTarget extends SqliteSource implements TransferTarget {
@@ -223,7 +223,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     })
   }
 
-  /** Entries are numbered anew: one order over all containers is what positions are made of here. */
+  /** Entries get new numbers: in SQLite they are one order over all containers. */
   async putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void> {
     const insert = this.db.prepare(
       `INSERT INTO log (container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body)

@@ -2,18 +2,18 @@
  * Groups what arrives together: the reads of one turn of the event loop share a snapshot, its writes share a
  * commit.
  *
- * Reads run at once. The second read of a turn opens a read transaction for it and all that follow, which
- * saves each of them its locking (measured: 8 to 12 us of 40 at 32 connections); a lone read runs bare, for
- * it a transaction costs more than it saves.
+ * Reads run at once. The second read of a turn opens a read transaction, for itself and all that follow;
+ * they save the locking (measured: 8 to 12 us of 40 at 32 connections). A lone read runs without: for one
+ * read, a transaction costs more than it saves.
  *
  * Writes wait for the end of the turn (`setImmediate`) and are committed in one transaction: 13 times the
- * rate of single commits at 32 clients. What clients send when they are answered arrives over a few turns, so
- * as long as turns bring more writes the next one is waited for (measured at 32 clients: 30 writes to a
- * commit instead of 16, 1.2 times the rate; a lone client's write waits one empty turn). So a read never sees
- * a write that is not durable, and no write is acknowledged before its fsync. Microtasks would not group:
- * each request's data arrives in a callback of its own.
+ * rate of single commits at 32 clients. The next requests of clients that were just answered arrive over a
+ * few turns. So as long as a turn brings more writes, the next turn is waited for as well (measured at 32
+ * clients: 30 writes per commit instead of 16, 1.2 times the rate; the write of a lone client waits one
+ * empty turn). A read never sees a write that is not durable, and no write is acknowledged before its fsync.
+ * Microtasks would not group: the data of each request arrives in a callback of its own.
  *
- * A failed fsync ends the store (`onFatal`): retrying could acknowledge what the kernel has already dropped.
+ * A failed fsync ends the store (`onFatal`): a retry could acknowledge what the kernel has already dropped.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -24,12 +24,12 @@ import type { Checkpoints } from './checkpoints.ts'
 import { isFatal, translate } from './errors.ts'
 
 /**
- * Turns of the event loop that writes wait for more to come: all of 32 clients are there by then, and beside
- * many reads a turn is long.
+ * How many turns of the event loop writes wait for more writes. After three, all of 32 clients have come; and
+ * a turn with many reads is long.
  */
 export const groupTurnsMax = 3
 
-/** Told whether it has the transaction to itself. */
+/** `isAlone`: it is the only work in its transaction. */
 type Work<T> = (moment: EpochSeconds, isAlone: boolean) => T
 
 interface Waiting {
@@ -38,9 +38,9 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** What a transaction changes in memory besides the file; told how the transaction ended. */
+/** State in memory that a transaction changes besides the file. It is told how the transaction ended. */
 export interface Participant {
-  /** Writes to the file what must be stored with the transaction. */
+  /** Stores what belongs to the transaction. */
   beforeCommit(): void
   afterCommit(): void
   afterRollback(): void
@@ -89,8 +89,8 @@ export class Turns {
   }
 
   /**
-   * Takes the moment of a read. Before the first answer of a new second leaves, that second is stored: what
-   * was seen dead stays dead even when the process dies next and the machine's clock is set back.
+   * Takes the moment of a read. Each new second is stored before its first answer leaves. So what was seen
+   * dead stays dead, even if the process dies and the clock of the machine is set back.
    */
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
@@ -99,7 +99,7 @@ export class Turns {
     return now
   }
 
-  /** Opens a read: takes its moment and joins the turn's snapshot. */
+  /** Begins a read: takes its moment and joins the snapshot of this turn. */
   beginRead(): EpochSeconds {
     const moment = this.readMoment()
     this.#readsThisTurn++
@@ -108,7 +108,7 @@ export class Turns {
     return moment
   }
 
-  /** Runs the work in the turn's commit. */
+  /** Runs the work in the next commit. */
   write<T>(work: Work<T>): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
     return new Promise<T>((resolve, reject) => {
@@ -122,12 +122,12 @@ export class Turns {
     this.#participants.add(participant)
   }
 
-  /** Called by work that is alone: nothing of what it did is to stay. It is answered all the same. */
+  /** Called by work that is alone: rolls back what it did. It is answered nevertheless. */
   undo(): void {
     this.#isUndone = true
   }
 
-  /** Commits what waits and ends the turn; nothing may be asked for afterwards. */
+  /** Commits what waits and ends the turn; nothing is accepted afterwards. */
   close(): void {
     this.#endTurn()
     while (this.#waiting.length > 0) this.#flush()
@@ -148,7 +148,7 @@ export class Turns {
     else this.#flush()
   }
 
-  /** Whether this turn brought writes and may not have been the last to do so. */
+  /** Whether this turn brought writes, so that the next one may bring more. */
   #isGrowing(): boolean {
     const { length } = this.#waiting
     const isGrowing = length > this.#waitingBefore && length < groupWritesMax && this.#turnsWaited < groupTurnsMax
@@ -164,7 +164,7 @@ export class Turns {
 
   #storeHighWaterMark(now: EpochSeconds): void {
     this.#endReads()
-    // A full disk does not end reading: the mark is a second late then, and the next commit will carry it.
+    // A full disk does not stop reads. The mark is late then, and the next commit stores it.
     this.#unlessFatal(() => {
       this.#raiseHighWaterMark.run(now)
       this.#highWaterMark = now
@@ -197,7 +197,7 @@ export class Turns {
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
-    // Of what was undone the second is stored as well, before its answer leaves.
+    // Store the second even after a rollback, before answering.
     if (moment > this.#highWaterMark) this.#storeHighWaterMark(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
       const result = results[index]
@@ -208,7 +208,7 @@ export class Turns {
   }
 
   /**
-   * Answers leave at the end of the next turn (`server/http/fast-lane.ts`); the checkpoint comes behind them.
+   * Answers leave at the end of the next turn (`server/http/fast-lane.ts`); the checkpoint runs after them.
    */
   #considerCheckpoint(): void {
     if (this.#isCheckpointScheduled || this.#failure !== undefined) return
@@ -240,7 +240,7 @@ export class Turns {
     for (const { reject } of group) reject(error)
   }
 
-  /** For what nobody waits for: it is tried again, unless the file cannot be trusted any more. */
+  /** For work that nobody waits for: it will be retried, unless the file cannot be trusted any more. */
   #unlessFatal(work: () => void): void {
     try {
       work()
@@ -256,8 +256,8 @@ export class Turns {
 }
 
 /**
- * A write that our own rules refuse fails alone: it is checked before it touches a row. Anything else fails
- * the group.
+ * A write that our own rules refuse fails alone: it was checked before it touched a row. Any other error
+ * fails the whole group.
  */
 function attempt(work: Work<unknown>, moment: EpochSeconds, isAlone: boolean): unknown {
   try {

@@ -18,7 +18,7 @@ export interface Question {
   readonly ask:
     | { readonly kind: 'page'; readonly task: RemotePageTask }
     | { readonly kind: 'sort'; readonly task: SortTask }
-    | { readonly kind: 'carry over' }
+    | { readonly kind: 'checkpoint' }
 }
 
 /** Nobody waits for the answer to this question any more. */

@@ -4,7 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import type { CarryOver } from '../../adapters/sqlite/checkpoints.ts'
+import type { RunCheckpoint } from '../../adapters/sqlite/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { CapacityError } from '../../base/error.ts'
 import type { Logger } from '../../base/log.ts'
@@ -45,8 +45,8 @@ export class QueryThread implements PageRunner, AsyncDisposable {
   readonly sortEntries: SortEntries = (task: SortTask) =>
     this.#ask({ kind: 'sort', task }) as Promise<SortedEntries | undefined>
 
-  readonly carryOver: CarryOver = async () => {
-    await this.#ask({ kind: 'carry over' })
+  readonly checkpoint: RunCheckpoint = async () => {
+    await this.#ask({ kind: 'checkpoint' })
   }
 
   /**

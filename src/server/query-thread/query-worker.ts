@@ -8,7 +8,7 @@
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { withReaderContract } from '../../adapters/contract.ts'
-import { carryOver } from '../../adapters/sqlite/checkpoints.ts'
+import { checkpointFile } from '../../adapters/sqlite/checkpoints.ts'
 import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
@@ -58,8 +58,8 @@ async function answer({ number, ask }: Question): Promise<void> {
   try {
     if (ask.kind === 'page') {
       answerPage(number, await page(ask.task, controller.signal))
-    } else if (ask.kind === 'carry over') {
-      carryOver(directory)
+    } else if (ask.kind === 'checkpoint') {
+      checkpointFile(directory)
       port.postMessage({ number, result: undefined } satisfies WorkerReply)
     } else {
       const result = await sort(ask.task)

@@ -93,8 +93,8 @@ const isTaken = (isCluster: boolean) => {
 
 /**
  * Finds the row at the key, judges the write, and does it. The outcome is decided by the rule of
- * `adapters/verdict.ts`, which is the source of this CASE: created, replaced, deleted, exists, missing, changed
- * (h) and conflict (x), each by a letter that `write-call.ts` knows.
+ * `adapters/verdict.ts`, which is the source of this CASE: created, replaced, deleted, exists, missing,
+ * changed (h) and conflict (x), each by a letter that `write-call.ts` knows.
  */
 const lookAndWrite = (isCluster: boolean) => `
     SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives FROM mayfly.items i WHERE ${atKey('i')};

@@ -60,8 +60,8 @@ interface Pending {
 }
 
 /**
- * Decides the transactions one after the other; each sees what those before it leave. `found[n]` is the bucket
- * of the nth step of them all.
+ * Decides the transactions one after the other; each sees what those before it leave. `found[n]` is the
+ * bucket of the nth step of them all.
  */
 export function decideAll(
   jobs: readonly (readonly Step[])[],

@@ -1,4 +1,6 @@
-/** Finds what the steps of a transaction ask about: the state of their buckets, and the rows at their keys. */
+/**
+ * Finds what the steps of a transaction ask about: the state of their buckets, and the rows at their keys.
+ */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
@@ -83,8 +85,8 @@ const itemsStatement = {
 }
 
 /**
- * Finds all buckets as they were at one moment. With `isLocking` a transaction is begun and its locks are held
- * until it ends.
+ * Finds all buckets as they were at one moment. With `isLocking` a transaction is begun and its locks are
+ * held until it ends.
  */
 export async function findBuckets(
   session: PostgresSession,
@@ -114,8 +116,8 @@ async function find(session: PostgresSession, place: StepBucket): Promise<FoundB
 }
 
 /**
- * A cluster has no snapshot over two machines. The container is asked before and after the items: if moment and
- * definition did not change, the items were found at that moment.
+ * A cluster has no snapshot over two machines. The container is asked before and after the items: if moment
+ * and definition did not change, the items were found at that moment.
  */
 async function findApart(session: PostgresSession, place: StepBucket): Promise<FoundBucket> {
   const { container } = place

@@ -1,4 +1,6 @@
-/** The stripes of a gateway: the writes that wait for neighbouring buckets, and those that are being written. */
+/**
+ * The stripes of a gateway: the writes that wait for neighbouring buckets, and those that are being written.
+ */
 
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import { bucketCount, firstOfStripe } from '../rows/keys.ts'

@@ -1,11 +1,11 @@
 /**
- * Runs transactions: finds what their steps ask about, lets them decide here, and writes what they decided if
- * nothing has changed meanwhile.
+ * Runs transactions: finds what their steps ask about, lets them decide here, and writes what they decided
+ * if nothing has changed meanwhile.
  *
- * Finding takes no locks, so nobody waits for a gateway that computes. The function that writes checks, under
- * its locks, whether the buckets are as they were found: no write, no tick, no other policy since. If they are
- * not, the steps decide again. A transaction that has lost this race too often takes the locks first, and then
- * cannot lose it.
+ * Finding takes no locks, so nobody waits for a gateway that computes. The function that writes checks,
+ * under its locks, whether the buckets are as they were found: no write, no tick, no other policy since. If
+ * they are not, the steps decide again. A transaction that has lost this race too often takes the locks
+ * first, and then cannot lose it.
  *
  * All that is written is one transaction of PostgreSQL, sent in one round trip. Several transactions of one
  * bucket may share it: each sees what those before it leave, and each is refused by itself. When the

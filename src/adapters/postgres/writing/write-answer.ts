@@ -1,6 +1,6 @@
 /**
- * What the function that writes answers (`sql/write-function.ts`), parsed once: as a row, or as an error where
- * all or nothing was asked for.
+ * What the function that writes answers (`sql/write-function.ts`), parsed once: as a row, or as an error
+ * where all or nothing was asked for.
  */
 
 import { type EpochSeconds, toEpochSeconds } from '../../../base/clock.ts'

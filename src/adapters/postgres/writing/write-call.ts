@@ -104,7 +104,9 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
   return { ...writeStatement, values }
 }
 
-/** Indexing a NULL array yields NULL in PostgreSQL, so an array of NULLs is sent as NULL: it costs nothing. */
+/**
+ * Indexing a NULL array yields NULL in PostgreSQL, so an array of NULLs is sent as NULL: it costs nothing.
+ */
 function unlessEmpty<T>(list: readonly (T | null)[]): readonly (T | null)[] | null {
   return list.every(each => each === null) ? null : list
 }
