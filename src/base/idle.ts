@@ -11,9 +11,7 @@ const idleCheckMs = 5
 export class IdleWatch {
   readonly #activity: () => number
 
-  /**
-   * `activity` returns a number that grows with every request; the process is idle while it does not change.
-   */
+  /** `activity` returns a number that grows with every request. While it does not change, it is idle. */
   constructor(activity: () => number) {
     this.#activity = activity
   }

@@ -69,7 +69,5 @@ export const querySliceMsMax = 2
 /** Items that one step of an index build adds: about 1.4 ms on the event loop. */
 export const indexBuildRowsMax = 100
 
-/**
- * Bodies in one group of writes: one statement, under the lock of the bucket. A group has at least one write.
- */
+/** Bodies in one group of writes: one statement under the bucket's lock. At least one write goes through. */
 export const groupBytesMax = 8 * MiB

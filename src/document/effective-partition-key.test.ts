@@ -1,7 +1,4 @@
-/**
- * Tests of effective partition keys against the SDKs' own values, and of the ranges that divide the hash
- * space.
- */
+/** Tests of effective partition keys against the SDKs' values, and of the ranges of the hash space. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

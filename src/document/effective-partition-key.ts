@@ -36,10 +36,7 @@ const mark = { undefined: 0x00, null: 0x01, false: 0x02, true: 0x03, number: 0x0
 /** Version 1 uses only this many characters of a string. */
 const version1CharsMax = 100
 
-/**
- * A number in ordered form: its mark, eight bits, then eight groups of seven. Its hashed form is a byte
- * shorter.
- */
+/** A number in ordered form: mark, eight bits, eight groups of seven. Its hashed form is a byte shorter. */
 const numberBytesMax = 10
 
 const spaceEnd = 'FF'
@@ -113,9 +110,7 @@ function hexOfWords(a: number, b: number, c: number, d: number): string {
   )
 }
 
-/**
- * Only the first component counts. A key without components, as in legacy containers, is the undefined one.
- */
+/** Only the first component counts. A key without any (legacy containers) is the undefined one. */
 function hashVersion1(components: readonly PartitionKeyComponent[]): string {
   let component = components.length > 0 ? components[0]! : undefinedComponent
   if (typeof component === 'string') component = component.slice(0, version1CharsMax)
@@ -125,9 +120,7 @@ function hashVersion1(components: readonly PartitionKeyComponent[]): string {
   return orderedHex([murmurHash32(bytes, length), component])
 }
 
-/**
- * Room for every component in any form (strings with mark and terminator) and for the padding of the hash.
- */
+/** Room for every component in any form, with mark and terminator, and for the hash's padding. */
 function bufferFor(components: readonly PartitionKeyComponent[]): Uint8Array<ArrayBuffer> {
   let room = murmurBlockBytes
   for (let level = 0; level < components.length; level++) {

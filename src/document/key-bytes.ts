@@ -12,10 +12,7 @@ export type Ends = readonly [low: Uint8Array, high: Uint8Array]
 export interface KeyRange {
   readonly low: Uint8Array
   readonly high: Uint8Array
-  /**
-   * All keys in the range belong to values that satisfy the bound. If false, the values must be checked
-   * again.
-   */
+  /** All keys in the range are of values that satisfy the bound. If false, check the values again. */
   readonly isExact: boolean
 }
 

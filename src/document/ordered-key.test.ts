@@ -1,6 +1,4 @@
-/**
- * Tests of ordered keys against the order of queries, and of cut keys and ranges, on random hostile values.
- */
+/** Tests of ordered keys on random hostile values: the order of queries, cut keys and ranges. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,9 +16,7 @@ import {
   keyRange,
 } from './ordered-key.ts'
 
-/**
- * Numbers below `bound` from a fixed seed (mulberry32). fast-check would take minutes for this many values.
- */
+/** Numbers below `bound` from a fixed seed (mulberry32). fast-check would take minutes for so many. */
 function seeded(seed: number): (bound: number) => number {
   let state = seed
   return bound => {

@@ -127,10 +127,7 @@ export interface KeyRangeOptions {
 /** Computes a range in the key encoding of one language. */
 export type KeyRangeOf = (bound: KeyBound<never>, options?: KeyRangeOptions) => KeyRange
 
-/**
- * The range that holds the keys of all values that satisfy the bound: cut or not, and with any components
- * after it.
- */
+/** The range of the keys of all values that satisfy the bound, cut or not, whatever components follow. */
 export function keyRange(bound: KeyBound, options: KeyRangeOptions = {}): KeyRange {
   const { isDescending = false, after = [], bytesMax = indexKeyBytesMax } = options
   const ascending = fullRange(bound)

@@ -82,15 +82,10 @@ function refusePath(path: string, at: number): never {
   )
 }
 
-/**
- * Room for every character of every level as `\uXXXX`, with quotes and comma. Longer texts are not parsed.
- */
+/** Room for every character of every level as `\uXXXX`. Longer texts are not parsed. */
 const headerCharsMax = 2 + partitionKeyLevelsMax * (6 * partitionKeyBytesMax + 3)
 
-/**
- * Reads the x-ms-documentdb-partitionkey header. Operations of a bulk request carry the same text as a
- * string.
- */
+/** Reads the x-ms-documentdb-partitionkey header, or the same text in an operation of a bulk request. */
 export function parsePartitionKeyHeader(text: string): PartitionKeyComponent[] {
   const plain = plainStringIn(text)
   if (plain !== undefined) return [plain]

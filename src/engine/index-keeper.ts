@@ -40,10 +40,7 @@ const adaptiveIndexesMax = 4
 /** The same for promised paths: the user asked for the index and accepts slower writes, as in MongoDB. */
 const promisedIndexesMax = 16
 
-/**
- * An adaptive index is dropped after this many writes without a use, or half the number of items if that is
- * more.
- */
+/** An adaptive index is dropped after this many writes without a use, or half as many as items if more. */
 export const adaptiveUnusedWritesMin = 10_000
 
 /**
@@ -78,9 +75,7 @@ export interface IndexKeeperOptions {
   readonly store: Store
   readonly idle: IdleWatch
   readonly log: Logger
-  /**
-   * The indexes that a container's definition declares. Only the edge that made the definition can read it.
-   */
+  /** The indexes that a container's definition declares. Only the edge that made it can read it. */
   readonly declaredIndexes: (definition: unknown) => readonly (readonly IndexComponent[])[]
 }
 
@@ -214,7 +209,7 @@ export class IndexKeeper implements AsyncDisposable {
         }
       }
     } catch (error) {
-      this.#log.error({ error }, 'looking after indexes failed; it goes on with the next query')
+      this.#log.error({ error }, 'index maintenance failed; it continues with the next query')
     }
   }
 

@@ -215,10 +215,7 @@ function fromIndex(indexes: readonly IndexRecord[], demands: Demands): Chosen | 
   }
 }
 
-/**
- * The items of a partition that is too small for an index to help. One read finds out, and the result is
- * remembered.
- */
+/** The items of a partition too small for an index to help. One read finds out and is remembered. */
 async function smallPartition(
   { store, keeper: { largePartitions } }: QueryParts,
   container: ContainerRecord,

@@ -96,7 +96,7 @@ describe('rows whose sort keys start alike', () => {
     assert.ok(boundary.compare(rowOf('y', 1).sortKey) > 0)
     const whole = boundaryOf(positionAfter([rowOf('b', 5)], 1, undefined))
     assert.equal(whole.isWhole, true)
-    assert.ok(whole.compare(rowOf('b', 5).sortKey) < 0, 'the last one given is behind')
+    assert.ok(whole.compare(rowOf('b', 5).sortKey) < 0, 'the last row returned is not returned again')
     assert.ok(whole.compare(rowOf('b', 6).sortKey) > 0)
   })
 })

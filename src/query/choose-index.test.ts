@@ -1,7 +1,4 @@
-/**
- * Tests of the choice of an index: tables of demands, and the rule that no wanted item lies outside the
- * ranges.
- */
+/** Tests of the choice of an index, and of the rule that no wanted item lies outside the ranges. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -237,13 +234,13 @@ describe('the ranges', () => {
 
 describe('the recommended index', () => {
   const cases: readonly (readonly [name: string, wanted: Demands, wish: string | undefined])[] = [
-    ['nothing for nothing', demands({}), undefined],
+    ['nothing without demands', demands({}), undefined],
     ['the narrowest demand', demands({ a: above, b: equals(1), c: between }), '/b/?'],
-    ['an order rather than being there at all', demands({ a: defined }, 'b'), '/b/?'],
+    ['an order rather than mere existence', demands({ a: defined }, 'b'), '/b/?'],
     ['a filter rather than an order', demands({ a: above }, 'b'), '/a/?'],
     ['an order, ascending in any case', demands({}, '-b'), '/b/?'],
     ['no order of several paths', demands({}, 'a b'), undefined],
-    ['being there, if that is all', demands({ a: defined }), '/a/?'],
+    ['existence, if nothing else is asked for', demands({ a: defined }), '/a/?'],
     ['the elements of a list', demands({ 'tags[]': equals('x') }), '/tags/[]/?'],
   ]
   for (const [name, wanted, wish] of cases) {

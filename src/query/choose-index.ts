@@ -41,9 +41,7 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   return best
 }
 
-/**
- * The index of one path that would serve the query best if it existed. It is built if such queries repeat.
- */
+/** The index of one path that would serve the query best. It is built if such queries repeat. */
 export function wishedIndex({ demands, order }: Demands): IndexComponent | undefined {
   const ranked = demands.toSorted((a, b) => demandScore(b) - demandScore(a))
   const [first] = ranked
@@ -139,10 +137,7 @@ function prefixRange(fixed: readonly KeyComponent[], keyRange: KeyRangeOf) {
 
 const nothing = new Uint8Array()
 
-/**
- * The common first bytes of all keys with these components; undefined without components, or if the bytes are
- * cut.
- */
+/** The first bytes of all keys with these components; undefined without components, or if cut. */
 function prefixOf(fixed: readonly KeyComponent[], keyRange: KeyRangeOf): Uint8Array | undefined {
   if (fixed.length === 0) return undefined
   const { low, isExact } = keyRange({ startsWith: '' }, { after: fixed })
@@ -194,9 +189,7 @@ function inOrder(ranges: readonly Range[]): Range[] {
   return joined
 }
 
-/**
- * An index definition as text. Tells whether an index still is the one that a plan or position was made for.
- */
+/** An index definition as text: tells whether an index is still the one of a plan or position. */
 export function describeIndex(components: readonly IndexComponent[]): string {
   return components.map(({ path, isDescending }) => printIndexPath(path) + (isDescending ? ' DESC' : '')).join(', ')
 }

@@ -22,9 +22,7 @@ export interface Demands {
   readonly demands: readonly Demand[]
   /** The order of the result by paths into the item. Empty if there is none, or if no index could give it. */
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
-  /**
-   * Whether items that are equal in this order come last to first. By default as the first path is directed.
-   */
+  /** Whether items that are equal in this order come last to first. Default: as the first path. */
   readonly isTieReversed?: boolean
   /** The demands are the whole filter: an item that satisfies them satisfies the filter. */
   readonly isWholeFilter: boolean

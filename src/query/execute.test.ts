@@ -159,7 +159,7 @@ describe('in source order', () => {
     assert.deepEqual(third.rows, texts(['b3', 'c']))
     const last = await pageOf(source, inSourceOrder(), 1, second.next)
     assert.deepEqual(last.rows, texts(['b3']))
-    assert.deepEqual(last.next?.within, [[2, 0]], 'what is done is forgotten')
+    assert.deepEqual(last.next?.within, [[2, 0]], 'finished items are not listed')
   })
 
   test('a page reads no more than it needs', async () => {

@@ -30,10 +30,7 @@ export interface PagePosition extends SortKeyPosition {
    * may come before them.
    */
   readonly within?: readonly (readonly [sequence: number, rows: number])[]
-  /**
-   * Source order of an index: a digest of the index definition that this position belongs to. Absent for key
-   * order.
-   */
+  /** Digest of the index definition that this position belongs to. Absent for key order. */
   readonly index?: string
 }
 
@@ -200,10 +197,7 @@ class PageUnderWay {
     return this.#end(undefined)
   }
 
-  /**
-   * Takes all rows after the start of the window, in arrival order. Returns false if they do not fit on the
-   * page.
-   */
+  /** Takes all rows of the window, in arrival order. Returns false if they do not fit on the page. */
   #takeInArrival(found: readonly KeyedRow[]): boolean {
     const { program, bytesMax } = this.#request
     for (const { value } of found.toSorted((a, b) => a.arrival - b.arrival).slice(program.first)) {
@@ -258,17 +252,12 @@ class PageUnderWay {
   }
 }
 
-/**
- * Items that were deleted are never met again, so only the last few entries are kept to keep the token short.
- */
+/** Deleted items are never met again, so only the last few entries are kept: the token stays short. */
 function withinPosition(within: ReadonlyMap<number, number>): Pick<PagePosition, 'within'> {
   return within.size === 0 ? {} : { within: [...within].slice(-4) }
 }
 
-/**
- * If items come in the order of rows, a small page needs few items. Larger batches follow if that was not
- * enough.
- */
+/** If items come in the order of rows, a small page needs few. Larger batches follow if needed. */
 function firstBatch(rows: number): number {
   return Math.min(scanItemsMax, rows + 1)
 }

@@ -124,10 +124,7 @@ function pointSource(reader: ContainerReader, keys: readonly ItemKey[]): ItemSou
   }
 }
 
-/**
- * The items in a part of an index, in key order. An item with several entries is returned at the first of
- * them, over all pages.
- */
+/** The items in a part of an index, in key order. An item with several entries is returned at the first. */
 function indexSource(
   reader: ContainerReader,
   { index, keys, isReverse, isDistinct = false, isOrdered, prefix }: Extract<SourcePlan, { kind: 'index' }>,

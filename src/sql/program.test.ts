@@ -1,6 +1,4 @@
-/**
- * Tests of which programs accept items in any order. test/query tests the results of programs, with pages.
- */
+/** Tests of which programs accept items in any order. test/query tests the results of programs. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

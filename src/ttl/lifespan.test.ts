@@ -211,7 +211,7 @@ describe('a change of the default', () => {
         const changed = changeDefault(newPolicy(defaultTtl), next, moment)
         assert.equal(isAlive(livingAt(changed, moment), dead), false)
         assert.equal(isAlive(livingAt(changed, toEpochSeconds(1001)), dead), false)
-        assert.equal(isAlive(livingAt(changed, moment), alive), true, 'who had not died yet goes on living')
+        assert.equal(isAlive(livingAt(changed, moment), alive), true, 'an item that had not died yet stays alive')
       }
     }
   })

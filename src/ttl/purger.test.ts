@@ -118,7 +118,7 @@ describe('a pass', () => {
     await put(bench.store, container, 'never', -1)
     bench.clock.advance(9)
     await bench.pass()
-    assert.deepEqual([await bench.rows(container), bench.order()], [281, ''], 'nobody is dead yet')
+    assert.deepEqual([await bench.rows(container), bench.order()], [281, ''], 'no item is dead yet')
     bench.clock.advance(1)
     await bench.pass()
     assert.deepEqual([await bench.rows(container), bench.order()], [31, 'ccc'])
@@ -145,7 +145,7 @@ describe('a pass', () => {
     assert.equal(bench.order(), 'x')
   })
 
-  test('removes what died before expiry was turned off', async t => {
+  test('removes items that died before expiry was turned off', async t => {
     const bench = new Bench(t).start()
     const container = await withBacklog(bench, 'a', 3)
     await put(bench.store, container, 'own', 5)

@@ -103,7 +103,7 @@ export class Purger implements AsyncDisposable {
       await this.#sweepInTurns()
       while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idle.moment()
     } catch (error) {
-      this.#log.error({ error }, 'purging failed; it goes on with the next interval')
+      this.#log.error({ error }, 'purging failed; it continues at the next interval')
     }
     this.#schedule()
   }
@@ -129,10 +129,7 @@ export class Purger implements AsyncDisposable {
     }
   }
 
-  /**
-   * Each pass starts with another container, so containers that share throughput take turns at what is
-   * unspent.
-   */
+  /** Each pass starts with another container, so those that share throughput take turns at the rest of it. */
   #inNewOrder(containers: readonly ContainerRecord[]): readonly ContainerRecord[] {
     const first = this.#passes++ % Math.max(1, containers.length)
     return [...containers.slice(first), ...containers.slice(0, first)]

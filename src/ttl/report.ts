@@ -1,6 +1,4 @@
-/**
- * Reports on expiry in a container: status, forecast, preview of a change, and the explanation of one item.
- */
+/** Reports on expiry in a container: status, forecast, preview of a change, why an item is alive or dead. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'

@@ -1,6 +1,4 @@
-/**
- * Tests of a rate enforced second by second, and of what is left over for the purger, with a manual clock.
- */
+/** Tests of a rate enforced second by second and of the purger's share, with a manual clock. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,7 +1,4 @@
-/**
- * Tests of who pays for a container: its own budget or its database's, at which rate, and what a refusal
- * says.
- */
+/** Tests of who pays for a container, at which rate, and what a refusal says. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -21,7 +21,7 @@ export interface Flaw {
 const falsy = 'the client drops the falsy values of a DISTINCT'
 const mixed = 'the client does not merge mixed types'
 const partial = 'the client leaves out partitions whose own result is undefined'
-const composed = 'the client cannot put together what is made of aggregates'
+const composed = 'the client cannot merge expressions over aggregates'
 const inside = 'the client cannot put together what is inside FROM (SELECT …)'
 
 const orders = [

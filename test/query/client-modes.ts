@@ -1,7 +1,4 @@
-/**
- * The ways in which the official client can run a query: how it fetches, whether it plans, page size and
- * parallelism.
- */
+/** The ways in which the official client can run a query: fetching, planning, page size, parallelism. */
 
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos'
 import type { SqlValue } from '../../src/sql/values/value.ts'

@@ -19,9 +19,7 @@ const servers = { 1: await startServer({ partitions: 1 }), 5: await startServer(
 
 const ttl = 60
 
-/**
- * The mortal items have the smallest and the largest values, their own group and tags, and values in between.
- */
+/** The mortal items have the lowest and highest values, some in between, and their own group and tags. */
 const mortals: readonly Item[] = [
   { id: 'm0', pk: 'p0', k: 'a', n: -100, s: 'aa', tags: ['x', 'only'], o: { x: 1 } },
   { id: 'm1', pk: 'p1', k: 'b', n: 100, s: 'zz', tags: ['x'], o: { x: 1 } },
@@ -129,7 +127,7 @@ for (const partitions of [1, 5] as const) {
       await check(container, immortals, 'swept')
       // Items written after the deaths are not confused with the dead.
       await container.items.create({ ...mortals[0]!, ttl: -1 })
-      await check(container, [mortals[0]!, ...immortals], 'one is made anew')
+      await check(container, [mortals[0]!, ...immortals], 'one is created again')
     })
   }
 }

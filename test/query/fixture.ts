@@ -48,10 +48,7 @@ export interface QueryOptions {
   readonly bytesMax?: number
 }
 
-/**
- * One container with everything that a query needs. Nothing is swept and no index is built unless the test
- * does it.
- */
+/** One container with everything a query needs. Sweeps and index builds happen only when a test asks. */
 export class QueryWorld implements AsyncDisposable {
   readonly clock: ManualClock
   readonly engine: Engine
@@ -176,9 +173,7 @@ export class QueryWorld implements AsyncDisposable {
     return this.store.buildIndex(await this.container(), number, rowsMax)
   }
 
-  /**
-   * Writes a third of the items before the indexes exist, a third during the build, and a third afterwards.
-   */
+  /** Writes a third of the items before the indexes exist, a third during the build, the rest afterwards. */
   async fill(items: readonly Item[], indexes: readonly Components[]): Promise<void> {
     const third = Math.ceil(items.length / 3)
     await this.put(...items.slice(0, third))

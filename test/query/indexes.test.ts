@@ -69,7 +69,7 @@ describe('an index that is not declared', () => {
     const scan = await ask(server, container, queries[0]!)
     assert.deepEqual([scan.used, scan.wished], [[], ['/k/?']])
     assert.equal(scan.itemsRead, items.length)
-    assert.deepEqual(await indexesOf(server, container), [], 'one scan is no reason')
+    assert.deepEqual(await indexesOf(server, container), [], 'one scan is not enough')
 
     await askOften(container, queries[0]!)
     // During the build no query reads the index, and every write goes into it.

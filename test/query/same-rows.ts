@@ -1,7 +1,4 @@
-/**
- * Checks rows against what a query may return: in its order if it has one, otherwise the same rows in any
- * order.
- */
+/** Checks rows against what a query may return: in its order, or in any order if it has none. */
 
 import assert from 'node:assert/strict'
 import { canonicalKey } from '../../src/sql/values/compare.ts'

@@ -58,10 +58,7 @@ function itemOf(n: number, random: Random): Item {
   return { ...item, tags, ...(random.chance(0.02) && { s: `${long}${n}` }), ...(random.chance(0.1) && { ttl: 5 }) }
 }
 
-/**
- * One after the other until stopped: writes of all kinds, deaths, sweeps, and transactions that are rolled
- * back.
- */
+/** One after the other until stopped: writes of all kinds, deaths, sweeps, rolled back transactions. */
 async function disturb(world: QueryWorld, items: number, random: Random, isOver: () => boolean): Promise<void> {
   const container = await world.container()
   const keyOf = ({ pk, id }: Item) => itemKey(container, [pk], id)

@@ -1,7 +1,4 @@
-/**
- * Indexes in the simulation: created, built in parts, dropped, and read in order, at any time beside other
- * operations.
- */
+/** Indexes in the simulation: created, built in parts, dropped and read, beside other operations. */
 
 import assert from 'node:assert/strict'
 import { textOf } from '../../src/document/body.ts'

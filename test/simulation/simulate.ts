@@ -1,7 +1,4 @@
-/**
- * Runs random histories over a kind of store and reports what they met. A failure is shrunk and printed with
- * its seed.
- */
+/** Runs random histories over a store and reports what they met. Failures are shrunk and printed. */
 
 import fc from 'fast-check'
 import { type Course, histories, type Operation } from './operations.ts'

@@ -1,7 +1,4 @@
-/**
- * The stores that random histories run over, each with operations that the port does not have, such as a
- * crash.
- */
+/** The stores that random histories run over, with operations that the port lacks, such as a crash. */
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,10 +42,7 @@ export async function sqliteOnDisk(): Promise<Subject> {
     isOneCommit: true,
     isLasting: true,
     open: async clock => open(directory, clock),
-    /**
-     * Copies the files in the middle of a turn: unfinished writes were not acknowledged and are not in the
-     * copy.
-     */
+    /** Copies the files in the middle of a turn; unacknowledged writes are not in the copy. */
     kill: async (store, writes) => {
       const before = directory
       directory = temporaryDirectory()

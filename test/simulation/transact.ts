@@ -17,7 +17,11 @@ export async function transact(world: World, asked: readonly Write[]): Promise<v
   const expected: StepAnswer['outcome'][] = []
   let refused = false
   for (const [index, write] of writes.entries()) {
-    assert.equal(seen[index]?.version, model.read(write.key, moment)?.version, 'a step finds what those before it left')
+    assert.equal(
+      seen[index]?.version,
+      model.read(write.key, moment)?.version,
+      'a step sees the result of the steps before it',
+    )
     const outcome = model.expect(write, moment)
     expected.push(outcome)
     refused = outcome === 'exists' || outcome === 'missing' || outcome === 'changed'

@@ -66,10 +66,7 @@ export class World implements AsyncDisposable {
   /** Versions that each key had, oldest first. */
   #versions = new Map<string, number[]>()
   #incarnations = new Set<number>()
-  /**
-   * The version of the last write that changed something, for the container or for each effective partition
-   * key.
-   */
+  /** The version of the last effective write, per container or per effective partition key. */
   #newest = new Map<string, number>()
   /** The latest moment in any answer. */
   #latest = toEpochSeconds(0)
@@ -77,10 +74,7 @@ export class World implements AsyncDisposable {
   readonly twin: Twin
   /** The current container record. */
   container!: ContainerRecord
-  /**
-   * The record from when the container was created. A caller with an old record must be judged by the current
-   * policy.
-   */
+  /** The record from creation. A caller with an old record must be judged by the current policy. */
   handle!: ContainerRecord
   model = new Model(null)
 
@@ -220,7 +214,7 @@ export class World implements AsyncDisposable {
       else happened.push({ write: each.write, answer: await each.answer })
     }
     const moments = new Set(happened.map(momentOf))
-    if (this.subject.isOneCommit) assert.ok(moments.size <= 1, 'what is asked for together happens at one moment')
+    if (this.subject.isOneCommit) assert.ok(moments.size <= 1, 'operations sent together happen at one moment')
     const ordered = this.subject.isOneCommit ? happened : inOrder(this.container.policy, happened)
     for (const each of ordered) await this.#follow(each, wallMs)
     if (asked.length > 1) this.meet('several at once')
@@ -371,10 +365,7 @@ export class World implements AsyncDisposable {
     return this.subject.isOneCommit ? '' : epk
   }
 
-  /**
-   * An item of the model as one of the two stores has it. The model knows the numbers of the store under
-   * test.
-   */
+  /** An item of the model, with the numbers of one of the two stores. */
   asIn(store: Store, item: ModelItem): ModelItem {
     return store === this.twin.store ? this.twin.asTheirs(item) : item
   }
@@ -384,10 +375,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/**
- * An index takes longer to build while dead items are present, so one store may have it ready before the
- * other.
- */
+/** Dead rows make a build longer, so one store may have an index ready before the other. */
 function withoutIndexes({ indexes: _, ...rest }: ContainerRecord): Omit<ContainerRecord, 'indexes'> {
   return rest
 }

@@ -76,7 +76,7 @@ export class CarefulWriter {
         container: this.#container,
         key: this.#key,
         decide: found => {
-          assert.equal(found?.version, this.#known?.version, 'nobody else writes here')
+          assert.equal(found?.version, this.#known?.version, 'no other client writes this item')
           return put('upsert', this.#key, { content })
         },
       },
@@ -85,17 +85,14 @@ export class CarefulWriter {
     this.#known = steps[0]!.item
   }
 
-  /**
-   * Finds out whether the last write happened: the item is as before, or as that write would have left it.
-   */
+  /** Whether the last write happened: the item is as before, or as that write would have left it. */
   async #findOut(n: number): Promise<void> {
     const before = this.#known
     // A refused write waits behind all unfinished writes of its bucket.
     await untilHeard(() => this.#store.write(this.#container, { kind: 'delete', key: this.#key, ifVersion: -1 }))
     const { item } = await untilHeard(async () => this.#store.read(this.#container, this.#key))
     if (item?.version === before?.version) return
-    if (item !== undefined)
-      assert.equal(JSON.parse(textOf(item.body)).n, n, 'what is there now is what was written last')
+    if (item !== undefined) assert.equal(JSON.parse(textOf(item.body)).n, n, 'the item is the last one written')
     this.effects++
     this.#known = item
   }

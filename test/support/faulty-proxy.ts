@@ -18,10 +18,7 @@ export interface FaultyProxy extends AsyncDisposable {
   /** Connections that were broken. */
   readonly broken: number
   trouble(now: Trouble | undefined): void
-  /**
-   * While true, nothing passes in either direction and nothing breaks, like a network that has lost its
-   * route.
-   */
+  /** While true, nothing passes and nothing breaks, like a network that has lost its route. */
   stall(isStalled: boolean): void
   /**
    * Ends the stall, except for the chunks that it holds. They arrive when the returned function is called,

@@ -1,7 +1,4 @@
-/**
- * A proxy between a store and PostgreSQL that breaks connections at the worst point: after a commit, before
- * its answer.
- */
+/** A proxy to PostgreSQL that breaks connections at the worst point: after a commit, before its answer. */
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 

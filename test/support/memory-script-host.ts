@@ -1,6 +1,4 @@
-/**
- * A script host over a list of documents, for tests of the sandbox; without transactions and partition keys.
- */
+/** A script host over a list of documents, for sandbox tests; without transactions and partition keys. */
 
 import type { DocumentReference, HostAnswer, HostCall, ScriptHost } from '../../src/scripts/host.ts'
 

@@ -1,6 +1,4 @@
-/**
- * A strict parser of the Prometheus text format, after its specification: anything unexpected is an error.
- */
+/** A strict parser of the Prometheus text format: anything unexpected is an error. */
 
 import assert from 'node:assert/strict'
 

@@ -15,10 +15,7 @@ export class RandomFilter {
     this.#paths = paths
   }
 
-  /**
-   * Half of them have any shape, half have arrays of documents and of arrays, which random values rarely
-   * have.
-   */
+  /** Half of them have any shape, half have arrays of documents and of arrays, which are rare otherwise. */
   documents(count: number): BsonDocument[] {
     const source = this.#source
     return Array.from({ length: count }, (_, at) => {

@@ -1,7 +1,4 @@
-/**
- * Runs test files in separate processes, with the store that the environment names, and summarizes the
- * results.
- */
+/** Runs test files in separate processes, with the store from the environment, and sums up the results. */
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

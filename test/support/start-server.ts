@@ -58,10 +58,7 @@ export function pathOf(container: Container, ...rest: string[]): string {
   return `/${names.map(encodeURIComponent).join('/')}`
 }
 
-/**
- * All items of a container through the feed, page by page, with raw requests: the SDK has no call for it
- * except a query.
- */
+/** All items of a container through the feed, page by page; the SDK has only a query for that. */
 export async function readFeed(
   server: TestServer,
   container: Container,

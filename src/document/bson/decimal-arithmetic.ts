@@ -171,10 +171,7 @@ function fromFixed({ value, scale }: Fixed): Decimal {
   return value === 0n ? finite(false, 0n, 0) : roundDecimal(fromSigned(value, -scale))
 }
 
-/**
- * The natural logarithm of value / 10^scale, which lies between 0.1 and 10: 2 artanh((x-1)/(x+1)), after
- * square roots.
- */
+/** The natural logarithm of value / 10^scale (0.1 to 10): 2 artanh((x-1)/(x+1)), after square roots. */
 function fixedLn(value: bigint, scale: number): bigint {
   const one = powerOfTen(scale)
   let x = value

@@ -1,7 +1,4 @@
-/**
- * Ranges of index keys for BSON values that satisfy a bound. (document/ordered-key.ts does the same for
- * JSON.)
- */
+/** Ranges of index keys for BSON values that satisfy a bound. (For JSON: document/ordered-key.ts.) */
 
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeAfterPrefix, successor } from '../key-bytes.ts'
 import { hashTailBytes } from '../key-writer.ts'

@@ -17,9 +17,7 @@ import type { PathPart } from './dotted-path.ts'
 import { bsonType } from './types.ts'
 import { ElementCursor, findElement, textAt } from './view.ts'
 
-/**
- * A value of the document. One of type `null` or `undefined` may stand for a missing value, without bytes.
- */
+/** A value of the document. Type `null` or `undefined` may stand for a missing value, without bytes. */
 export interface KeyValue {
   readonly type: number
   readonly start: number

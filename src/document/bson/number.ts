@@ -238,7 +238,7 @@ export function mod(left: NumericValue, right: NumericValue): NumericValue {
   if (left.type === bsonType.double || right.type === bsonType.double) {
     return double(Number(left.value) % Number(right.value))
   }
-  assert(!isZeroValue(right), 'nobody divides integers by zero')
+  assert(!isZeroValue(right), 'the caller handles division by zero')
   if (left.type === bsonType.int32 && right.type === bsonType.int32) return int32((left.value % right.value) | 0)
   return int64(BigInt(left.value) % BigInt(right.value))
 }
@@ -358,9 +358,7 @@ export function truncatedInteger(value: NumericValue): bigint | undefined {
   return whole === undefined ? undefined : exactInteger(whole)
 }
 
-/**
- * A number as MongoDB prints it: the shortest digits that round-trip, with an exponent outside 1e-5 to 1e16.
- */
+/** A number as MongoDB prints it: the shortest exact digits, with an exponent outside 1e-5 to 1e16. */
 export function printNumber(value: NumericValue): string {
   if (value.type === bsonType.decimal128) return printDecimal(unpackDecimal(value))
   if (value.type !== bsonType.double) return value.value.toString()

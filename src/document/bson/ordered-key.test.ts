@@ -1,6 +1,4 @@
-/**
- * Tests of the order of values: an independent comparison, `compare.ts` and the bytes of ordered keys agree.
- */
+/** Tests that an independent comparison, `compare.ts` and the bytes of ordered keys agree on the order. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,4 @@
-/**
- * Tests of reading and writing BSON: round trips against the official package, hostile bytes, wanted fields.
- */
+/** Tests of BSON: round trips against the official package, hostile bytes, wanted fields. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

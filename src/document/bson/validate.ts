@@ -14,10 +14,7 @@ import { int32At } from './view.ts'
 export const bsonDepthMax = 100
 export const bsonCommandDepthMax = 180
 
-/**
- * The bytes are not BSON. A class of its own, because MongoDB has an error code for it; its kind is
- * `malformed`.
- */
+/** The bytes are not BSON. MongoDB has an error code of its own for this; the kind is `malformed`. */
 export class MalformedBson extends RequestError {
   constructor(message: string) {
     super('malformed', message)

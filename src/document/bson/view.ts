@@ -50,10 +50,7 @@ type Slice = (this: Uint8Array, start: number, end: number) => string
 /** Works on any Uint8Array; creating a Buffer first would cost more than reading a short text. */
 const utf8Slice = (Buffer.prototype as unknown as { utf8Slice: Slice }).utf8Slice
 
-/**
- * The UTF-8 text between two positions. Short ASCII, such as a name, is faster without a call into the
- * runtime.
- */
+/** The UTF-8 text between two positions. Short ASCII is faster without a call into the runtime. */
 export function textAt(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > 24) return utf8Slice.call(bytes, start, end)
   let text = ''

@@ -9,10 +9,7 @@ import type { Query } from '../syntax/ast.ts'
 import type { Frame } from '../values/run-context.ts'
 import type { AggregateUse, Evaluator } from './scope.ts'
 
-/**
- * Fills the slots of the aliases and calls `next` for each row until it returns false. Returns whether to
- * continue.
- */
+/** Fills the slots of the aliases and calls `next` for each row. Returns false once `next` does. */
 export type RowBinder = (frame: Frame, next: () => boolean) => boolean
 
 /** The slot of the item itself. Names in FROM are aliases for it. */

@@ -274,10 +274,7 @@ function checkArity(node: FunctionCall, scope: NameScope): void {
   throw scope.error(node, 'SC2050', `The ${node.name.toUpperCase()} function requires ${wanted} argument(s).`)
 }
 
-/**
- * The call becomes a slot that the grouping fills. Its argument is evaluated for each row, outside the
- * grouped list.
- */
+/** The call becomes a slot that the grouping fills. Its argument is evaluated for each row. */
 function compileAggregate(node: FunctionCall, scope: NameScope): Evaluator {
   const { grouping } = scope
   const [argument] = node.arguments as [Expression]

@@ -19,10 +19,7 @@ export type SubqueryRunner = (frame: Frame, row: (value: SqlValue) => boolean) =
 export interface Compilation {
   readonly text: string
   slots: number
-  /**
-   * Compiles a query inside a scope. Passed in from above, because expressions and queries contain each
-   * other.
-   */
+  /** Compiles a query in a scope. Passed in, because expressions and queries contain each other. */
   readonly compileSubquery: (query: Query, scope: NameScope) => SubqueryRunner
 }
 
@@ -33,10 +30,7 @@ export interface AggregateUse {
   readonly slot: number
 }
 
-/**
- * Present while the select list of a grouped query is compiled: only aggregates and group keys may be read
- * there.
- */
+/** Present while a grouped select list is compiled: only aggregates and group keys may be read there. */
 export interface Grouping {
   readonly keys: readonly { readonly expression: Expression; readonly slot: number }[]
   readonly aggregates: AggregateUse[]

@@ -1,7 +1,4 @@
-/**
- * Compiles queries into their parts (compiled.ts). This file alone knows how the clauses depend on each
- * other.
- */
+/** Compiles queries into their parts (compiled.ts); it knows how the clauses depend on each other. */
 
 import { RequestError } from '../../base/error.ts'
 import { namesOf } from '../syntax/alias.ts'

@@ -1,7 +1,4 @@
-/**
- * Array and set functions. Elements are compared as values; the order of an object's properties does not
- * matter.
- */
+/** Array and set functions. Elements are compared as values; the order of properties does not matter. */
 
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
 import { finite, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'

@@ -56,9 +56,7 @@ function isInteger(value: SqlValue): value is number {
   return typeof value === 'number' && Number.isInteger(value)
 }
 
-/**
- * A part of a string by position. Positions outside the string are cut off; a negative length counts as 0.
- */
+/** A part of a string. Positions outside the string are cut off; a negative length counts as 0. */
 function slice(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   if (typeof text !== 'string' || !isInteger(start) || !isInteger(length)) return undefined
   const from = Math.max(0, start)

@@ -13,10 +13,7 @@ import { spatialFunctions } from './spatial.ts'
 import { stringFunctions } from './string.ts'
 import { typeFunctions } from './type.ts'
 
-/**
- * Aggregates are listed for their names and arity. evaluate.ts turns them into slots, so they are never
- * called.
- */
+/** Listed for their names and arity. evaluate.ts turns aggregates into slots, so they are never called. */
 const aggregateFunctions: FunctionFamily = Object.fromEntries(
   aggregateNames.map(name => [name, define(1, 1, () => undefined)]),
 )

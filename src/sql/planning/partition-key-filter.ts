@@ -1,7 +1,4 @@
-/**
- * Finds the partition that a filter names: `c.tenant = "a" AND …` is true only for items of one partition
- * key.
- */
+/** Finds the partition key of a filter: `c.tenant = "a" AND …` is true only for items of one key. */
 
 import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
@@ -34,9 +31,7 @@ export function partitionKeyFilter(
   return values
 }
 
-/**
- * Values by path. If one path has two values, either will do: no row can satisfy both unless they are equal.
- */
+/** Values by path. Of two values for one path either will do: no row satisfies both unless equal. */
 function demandedValues(
   where: Expression | undefined,
   parameters: ReadonlyMap<string, SqlValue>,

@@ -1,7 +1,4 @@
-/**
- * Tests of query plans: the rewritten texts, and that a client following the plan gets the result of a single
- * partition.
- */
+/** Tests of query plans: the rewritten texts, and that a client following them gets the right result. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -192,10 +192,7 @@ function rowOf(columns: readonly (readonly [Expression, string | undefined])[]):
   return { kind: 'list', items, span: nowhere }
 }
 
-/**
- * The client replaces this with `true`, or with the condition that resumes an interrupted query. It is only
- * text.
- */
+/** The client replaces this text with `true`, or with the condition that resumes a query. */
 const resumeFilter = identifier('({documentdb-formattableorderbyquery-filter})')
 
 function rewriteOrder(query: Query): Query {

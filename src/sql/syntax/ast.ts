@@ -170,9 +170,7 @@ export type Selection =
   | (Node & { readonly kind: 'value'; readonly expression: Expression })
   | (Node & { readonly kind: 'list'; readonly items: readonly SelectItem[] })
 
-/**
- * The number in TOP, OFFSET and LIMIT. `isInteger` tells how it was written: the service refuses `TOP 5.0`.
- */
+/** The number in TOP, OFFSET and LIMIT. `isInteger` is false for `TOP 5.0`, which the service refuses. */
 export type Count = (Node & { readonly kind: 'count'; readonly value: number; readonly isInteger: boolean }) | Parameter
 
 export type FromCollection =

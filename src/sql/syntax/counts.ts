@@ -29,10 +29,7 @@ export function resolveCount(
   throw new RequestError('malformed', JSON.stringify({ errors }))
 }
 
-/**
- * The rows from `first` up to but not including `end`, after removal of duplicates. TOP applies before
- * OFFSET.
- */
+/** The rows from `first` up to, not including, `end`, after removing duplicates. TOP applies first. */
 export function resolveCounts(
   { top, offset, limit }: Pick<Query, 'top' | 'offset' | 'limit'>,
   parameters: ReadonlyMap<string, SqlValue>,

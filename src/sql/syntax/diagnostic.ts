@@ -35,9 +35,7 @@ export class QueryError extends RequestError {
   }
 }
 
-/**
- * Errors quote names from the query. These limits keep an error short, even if the query has half a megabyte.
- */
+/** Errors quote names from the query. These limits keep an error short, however long the query is. */
 const diagnosticsMax = 20
 const messageCharsMax = 500
 

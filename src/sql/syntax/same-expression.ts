@@ -26,10 +26,7 @@ function same(left: unknown, right: unknown): boolean {
   )
 }
 
-/**
- * One form for different notations. Nodes and lists of nodes are compared in the same way, property by
- * property.
- */
+/** One form for different notations. Nodes and lists of nodes are compared property by property. */
 function normalized(node: object): Readonly<Record<string, unknown>> {
   const expression = node as Expression
   if (expression.kind === 'call' && !expression.isUserDefined) {

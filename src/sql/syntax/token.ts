@@ -9,9 +9,7 @@ import type { Span } from './diagnostic.ts'
 
 export interface Token extends Span {
   readonly type: string
-  /**
-   * The decoded text of a string, the value of a number, the name of an identifier or parameter (with its @).
-   */
+  /** The text of a string, the value of a number, the name of an identifier or parameter (with its @). */
   readonly value: string | number | undefined
 }
 

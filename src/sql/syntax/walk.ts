@@ -54,10 +54,7 @@ function partsOf(query: Query): Children {
   return parts
 }
 
-/**
- * Visits every node, parents first, without recursion. The visitor returns false to skip the children of a
- * node.
- */
+/** Visits every node, parents first, without recursion. The visitor returns false to skip children. */
 export function visit(root: Expression | Query, visitor: (node: Expression | Query) => boolean): void {
   const open: (Expression | Query)[] = [root]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {

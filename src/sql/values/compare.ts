@@ -48,9 +48,7 @@ export function compareStrings(left: string, right: string): number {
   return left.length - right.length
 }
 
-/**
- * Surrogates encode code points above U+FFFF, so they weigh more than the units U+E000 to U+FFFF.
- */
+/** Surrogates encode code points above U+FFFF, so they weigh more than the units U+E000 to U+FFFF. */
 function codePointWeight(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }

@@ -1,7 +1,4 @@
-/**
- * Tests of LIKE: the two-pointer matcher against a simple one, and its speed where the simple one is
- * exponential.
- */
+/** Tests of LIKE: the two-pointer matcher against a simple one, and its speed on hard patterns. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -5,10 +5,7 @@ import { RequestError } from '../../base/error.ts'
 import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
 import { approximateBytes, type SqlValue } from './value.ts'
 
-/**
- * Rows that one item may become through JOINs. Three arrays of 100 make a million; a larger product is a
- * mistake.
- */
+/** Rows that one item may become through JOINs. Three arrays of 100 make a million; more is a mistake. */
 export const queryJoinRowsMax = 1_000_000
 
 /** Rows of subqueries for one item, for the same reason: correlated subqueries multiply like JOINs. */
@@ -67,10 +64,7 @@ function refuseUserDefined(name: string): SqlValue {
   throw new RequestError('unsupported', `User-defined functions are not supported: udf.${name}.`)
 }
 
-/**
- * The row under evaluation: one slot per alias, aggregate and group key of the whole query, numbered at
- * compile time.
- */
+/** The row under evaluation: one slot per alias, aggregate and group key of the whole query. */
 export interface Frame {
   readonly values: SqlValue[]
   readonly context: RunContext
@@ -92,9 +86,7 @@ export class RunBudget {
     this.#startMs = undefined
   }
 
-  /**
-   * Called for each function call: a call may take long for a large value, and a query can have thousands.
-   */
+  /** Called for each function call: one may take long on a large value, and there can be thousands. */
   chargeCall(): void {
     this.#calls += 1
     if (this.#calls % 32 === 0) this.checkTime()

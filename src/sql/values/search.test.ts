@@ -1,6 +1,4 @@
-/**
- * Tests of text search: the same results as the engine's own functions, also where those would take minutes.
- */
+/** Tests of text search: the same results as the engine's own, also where those would take minutes. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

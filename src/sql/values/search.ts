@@ -6,9 +6,7 @@
  * the lengths allow such a case, the Knuth-Morris-Pratt algorithm is used instead.
  */
 
-/**
- * Length of the text times length of the part, up to which the JavaScript engine searches: 10 ms at worst.
- */
+/** Text length times part length up to which the JavaScript engine searches: 10 ms at worst. */
 export const searchProductMax = 2 ** 26
 
 export function indexOf(text: string, part: string, from = 0): number {
