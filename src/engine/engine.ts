@@ -76,6 +76,7 @@ export class Engine implements AsyncDisposable {
   readonly #store: Store
   readonly #ledger: Ledger
   readonly #pageRunner: PageRunner | undefined
+  /** Items read, written and listed since the start. */
   #operations = 0
 
   constructor({ store, rateLimit, partitions, log, declaredIndexes, pageRunner }: EngineOptions) {
@@ -89,11 +90,6 @@ export class Engine implements AsyncDisposable {
     this.purger = new Purger({ store, ledger: this.#ledger, idle, log })
     this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
     this.reports = new Reports(store, this.purger)
-  }
-
-  /** Items read, written and listed since the start. */
-  get operations(): number {
-    return this.#operations
   }
 
   /** Whether requests beyond a container's throughput are refused. */
