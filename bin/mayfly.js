@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The mayfly command: checks that this Node can run it, then hands over. From a checkout it runs the sources.
+// The mayfly command: checks the version of Node, then runs the CLI. In a checkout it runs the sources.
 
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
@@ -14,17 +14,17 @@ const needed = runsSource ? [22, 18] : [22, 13]
 if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
   process.stderr.write(
     `Mayfly needs Node ${needed.join('.')} or newer; this is ${process.versions.node}. ` +
-      'From a checkout, "npm ci && npm start" brings its own.\n',
+      'In a checkout, "npm ci && npm start" installs and uses the right one.\n',
   )
   process.exit(1)
 }
 
-// From the second start on neither types are stripped nor scripts compiled.
+// Keeps stripped and compiled code on disk, so that later starts are faster.
 nodeModule.enableCompileCache?.()
 
 process.removeAllListeners('warning')
 process.on('warning', warning => {
-  // node:sqlite is stable enough for us; its notice would be the first thing every user reads.
+  // Hides the notice of node:sqlite, which would be the first thing that every user reads.
   if (warning.name !== 'ExperimentalWarning') process.stderr.write(`${warning.stack}\n`)
 })
 

@@ -1,4 +1,4 @@
-/** The library: a whole Mayfly in this process, for tests. */
+/** The library: runs a whole Mayfly in this process, for tests. */
 
 import { requireContainer } from './admin/named-resource.ts'
 import { ManualClock } from './base/clock.ts'
@@ -17,18 +17,18 @@ export interface MayflyOptions {
   readonly clock?: 'system' | 'manual'
   /** Keep the data in this directory instead of in memory. */
   readonly data?: string
-  /** `postgres://…`: keep the data there (experimental). */
+  /** `postgres://…`: keep the data in PostgreSQL (experimental). */
   readonly store?: string
-  /** 0, the default, for any free port. */
+  /** The default, 0, takes any free port. */
   readonly port?: number
-  /** 0, the default, for any free port; null: Mongo is not served. */
+  /** The default, 0, takes any free port. With null, Mongo is not served. */
   readonly mongoPort?: number | null
-  /** Whether `ttl` in a Mongo document counts; it does unless switched off. */
+  /** Whether the field `ttl` of a Mongo document sets its lifespan. The default is true. */
   readonly mongoDocumentTtl?: boolean
   readonly key?: string
   readonly rateLimit?: boolean
   readonly strict?: boolean
-  /** When a feed of all versions tells of a death: when it is removed (the default), or at its deadline. */
+  /** When feeds of all versions report a death: when the item is removed (default), or at its deadline. */
   readonly feedDeaths?: 'purge' | 'deadline'
   /** Physical partitions of new containers. */
   readonly partitions?: number
@@ -36,25 +36,25 @@ export interface MayflyOptions {
 
 export interface ItemName {
   readonly id: string
-  /** One value, or a list of them for a hierarchical key. */
+  /** One value, or a list of values for a hierarchical key. */
   readonly partitionKey: unknown
 }
 
 export interface Mayfly extends AsyncDisposable {
   readonly endpoint: string
-  /** With the key in it; null when Mongo is not served. */
+  /** Contains the key. Null if Mongo is not served. */
   readonly mongoUri: string | null
   readonly key: string
   /** `AccountEndpoint=…;AccountKey=…;` */
   readonly connectionString: string
   readonly clock: {
-    /** The time items live by, in seconds since 1970. */
+    /** The time that decides when items die, in seconds since 1970. */
     now(): number
     /** `'60s'`, `'5m'`, `'24h'`, `'90d'`. Only a manual clock moves. */
     advance(duration: string): Promise<number>
     set(epochSeconds: number): Promise<number>
   }
-  /** Removes everything that is dead. What can be read does not change by it. */
+  /** Removes all dead items now. Readers see no difference. */
   purge(): Promise<{ removed: number }>
   /** Deletes every database. */
   reset(): Promise<void>

@@ -1,4 +1,4 @@
-/** mayfly cert: the certificate that clients must trust for https, made if there is none yet. */
+/** mayfly cert: prints the certificate that clients must trust for https. Makes it if there is none. */
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { certificateSource } from '../server/certificate.ts'

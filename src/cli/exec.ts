@@ -1,4 +1,4 @@
-/** mayfly exec: a server for the length of one command, which finds it in its environment. */
+/** mayfly exec: runs a server while a command runs. The command finds it in environment variables. */
 
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
@@ -21,14 +21,14 @@ export async function exec(command: readonly string[], values: FlagValues): Prom
       ...(mongoUri !== null && { MONGODB_URI: mongoUri }),
     },
   })
-  // The command decides how to react to an interrupt; we stop when it does.
+  // The command gets the interrupt too and decides what to do. We stop when it stops.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   process.exitCode = await new Promise<number>((resolve, reject) => {
     child.once('error', error =>
       reject(new RequestError('not_found', `The command ${command[0]} cannot be started: ${error.message}`)),
     )
-    // As a shell reports it.
+    // The exit code that a shell would report.
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
   })
 }

@@ -1,4 +1,4 @@
-/** mayfly migrate: shows how the move of data goes on, and what was moved. */
+/** mayfly migrate: shows the progress of a migration, and what was copied. */
 
 import { machine } from '../base/clock.ts'
 import { type MigrationProgress, migrateData } from '../server/migrate.ts'
@@ -14,16 +14,16 @@ export async function migrate(places: { readonly from: string; readonly to: stri
   const entries = containers.reduce((sum, each) => sum + countOf(each.log), 0)
   for (const { name, items: sum } of containers) process.stdout.write(`${name}: ${sum}\n`)
   process.stdout.write(
-    `${containers.length} containers with ${items} items and ${entries} entries of logs were moved and compared.\n`,
+    `${containers.length} containers with ${items} items and ${entries} log entries were copied and compared.\n`,
   )
 }
 
-/** A checksum begins with how much it is of. */
+/** A checksum begins with the number of things that it covers. */
 function countOf(checksum: string): number {
   return Number.parseInt(checksum, 10)
 }
 
-/** One line that is written over and over again; nothing where nobody watches. */
+/** A line on the terminal that is updated in place. Prints nothing if stderr is not a terminal. */
 class ProgressBar {
   #phase: string | undefined
   #startMs = 0

@@ -67,7 +67,7 @@ export async function ttlExplain(
   print(await call('GET', `${container(item.database, item.container)}/explain?${query}`, flags))
 }
 
-/** `["a",1]` is taken as it is; anything that is not a JSON list is one plain value. */
+/** A JSON list such as `["a",1]` stays as it is. Any other text is one value. */
 function asPartitionKey(text: string): string {
   return text.startsWith('[') ? text : JSON.stringify([text])
 }

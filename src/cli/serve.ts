@@ -1,4 +1,4 @@
-/** mayfly serve: starts a server, says where it listens, and stops it cleanly. */
+/** mayfly serve: starts a server, prints where it listens, and stops it cleanly. */
 
 import { styleText } from 'node:util'
 import { type FlagValues, isOn, parseConfig, wellKnownKey } from '../server/config.ts'
@@ -12,13 +12,13 @@ export async function serve(values: FlagValues): Promise<void> {
   const server = await startServer(config, log, { holdsProcess: true })
   const { endpoint, mongoUri } = server
 
-  // Whoever read the first line may have gone; the service goes on.
+  // If stdout is closed, the server must go on.
   process.stdout.on('error', () => {})
   let isStopping = false
   const stop = async (signal: string) => {
     if (isStopping) process.exit(130)
     isStopping = true
-    log.info({ signal }, 'stopping: requests under way are finished first')
+    log.info({ signal }, 'stopping after the requests that are being served')
     await server[Symbol.asyncDispose]()
     process.exit(0)
   }
@@ -34,8 +34,8 @@ export async function serve(values: FlagValues): Promise<void> {
 }
 
 /**
- * A store that cannot be trusted must not go on answering; a supervisor restarts us and recovery decides what
- * is true.
+ * A store that cannot be trusted must not answer. A supervisor restarts the process, and recovery brings the
+ * store back to what is durable.
  */
 async function stopOnFailure(server: RunningServer): Promise<never> {
   await server.failed

@@ -1,6 +1,6 @@
 /**
- * The certificate for https: made once, kept in the data directory, valid for the names a local server is
- * reached by.
+ * The certificate for https. It is made once, kept in the data directory, and valid for the names of a local
+ * server.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ export interface Certificate {
 const fileName = 'certificate.pem'
 const validDays = 3650
 
-/** Loads the certificate of a directory or makes it; without a directory it lives as long as the process. */
+/** Loads the certificate of a directory, or makes it. Without a directory it is kept in memory. */
 export function certificateSource(directory: string | undefined): () => Promise<Certificate> {
   let made: Promise<Certificate> | undefined
   return () => {
@@ -36,10 +36,10 @@ async function loadOrMake(path: string): Promise<Certificate> {
   return made
 }
 
-/** One file holds both, so that they can never be of different making. */
+/** One file holds certificate and key, so that they always belong together. */
 function split(pem: string): Certificate {
   const at = pem.indexOf('-----BEGIN PRIVATE KEY-----')
-  if (at === -1) throw new Error(`${fileName} holds no private key; delete it to have a new one made`)
+  if (at === -1) throw new Error(`${fileName} holds no private key. Delete it, and Mayfly makes a new one.`)
   return { cert: pem.slice(0, at), key: pem.slice(at) }
 }
 

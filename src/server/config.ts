@@ -1,6 +1,6 @@
 /**
- * The settings: one table of flags with their environment variables, and how texts become a checked
- * configuration.
+ * The settings of the server: one table of flags and environment variables, and the checks that turn them
+ * into a configuration.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,8 @@ import { RequestError } from '../base/error.ts'
 import { partitionsMax } from '../base/limits.ts'
 
 /**
- * Public, the same everywhere, known to every SDK's samples. It authenticates nobody; being unreachable does.
+ * The key of every emulator, used in the samples of every SDK. It is public and protects nothing: only an
+ * address that others cannot reach does.
  */
 export const wellKnownKey = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 
@@ -19,69 +20,69 @@ export type LogLevel = (typeof logLevels)[number]
 export interface Config {
   readonly host: string
   readonly port: number
-  /** undefined: Mongo is not served. */
+  /** Undefined if Mongo is not served. */
   readonly mongoPort: number | undefined
-  /** Whether `ttl` in a Mongo document counts. */
+  /** Whether the field `ttl` of a Mongo document sets its lifespan. */
   readonly mongoDocumentTtl: boolean
-  /** undefined: in memory. */
+  /** Undefined if data is kept in memory. */
   readonly directory: string | undefined
-  /** `postgres://…`: the data is there; the directory then holds the certificate alone. */
+  /** `postgres://…` if data is kept in PostgreSQL. The directory then holds only the certificate. */
   readonly storeUrl: string | undefined
   readonly key: string
   readonly clock: 'system' | 'manual'
   readonly rateLimit: boolean
   readonly strict: boolean
-  /** When feeds of all versions and change streams tell of a death. */
+  /** When feeds of all versions and change streams report the death of an item. */
   readonly feedDeaths: 'purge' | 'deadline'
-  /** undefined: by throughput. */
+  /** Undefined if the throughput of a container decides. */
   readonly partitions: number | undefined
   readonly logLevel: LogLevel
 }
 
 export interface Flag {
-  /** As commander declares it. */
+  /** In the syntax of commander. */
   readonly flags: string
   readonly help: string
   readonly default?: string
-  /** The Microsoft emulator's variable, understood beside MAYFLY_<NAME>. */
+  /** The variable of Microsoft's emulator. It works like MAYFLY_<NAME>. */
   readonly emulatorVariable?: string
 }
 
 export const serverFlags = {
-  host: { flags: '--host <address>', help: 'bind address', default: '127.0.0.1' },
+  host: { flags: '--host <address>', help: 'address to listen on', default: '127.0.0.1' },
   port: {
     flags: '--port <number>',
-    help: 'NoSQL, explorer and admin, http and https; 0 for any free port',
+    help: 'port for NoSQL and the admin API, http and https; 0 takes any free port',
     default: '8081',
     emulatorVariable: 'PORT',
   },
   mongoPort: {
     flags: '--mongo-port <number>',
-    help: 'Mongo wire, plain and TLS; 0 for any free port',
+    help: 'port for MongoDB clients, plain and TLS; 0 takes any free port',
     default: '10255',
   },
   noMongo: { flags: '--no-mongo', help: 'do not serve Mongo' },
   mongoDocumentTtl: {
     flags: '--mongo-document-ttl <on|off>',
-    help: 'whether ttl in a Mongo document counts',
+    help: 'whether the field ttl of a Mongo document sets its lifespan',
     default: 'on',
   },
   data: {
     flags: '--data <directory>',
-    help: 'where data lives',
+    help: 'directory for the data',
     default: './mayfly-data',
     emulatorVariable: 'DATA_PATH',
   },
   memory: { flags: '--memory', help: 'keep everything in memory' },
-  store: { flags: '--store <url>', help: 'postgres://… instead of the embedded store; a Citus cluster is one, too' },
+  store: { flags: '--store <url>', help: 'keep the data in PostgreSQL or Citus: postgres://…' },
   key: { flags: '--key <base64>', help: 'account key (default: the emulator’s well-known key)' },
   keyFile: { flags: '--key-file <file>', help: 'read the account key from a file', emulatorVariable: 'KEY_FILE' },
-  clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when told', default: 'system' },
+  clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when you move it', default: 'system' },
   rateLimit: { flags: '--rate-limit <on|off>', help: 'enforce provisioned throughput', default: 'off' },
-  strict: { flags: '--strict', help: 'where the documents and today’s Azure differ, answer as Azure' },
+  strict: { flags: '--strict', help: 'where Azure differs from its documentation, answer as Azure does' },
   feedDeaths: {
     flags: '--feed-deaths <purge|deadline>',
-    help: 'when a feed of all versions tells of a death: when it is removed, or at once',
+    help: 'when feeds of all versions report a death: when the item is removed, or at its deadline',
     default: 'purge',
   },
   partitions: {
@@ -94,7 +95,7 @@ export const serverFlags = {
     default: 'info',
     emulatorVariable: 'LOG_LEVEL',
   },
-  json: { flags: '--json', help: 'one JSON line on stdout when ready' },
+  json: { flags: '--json', help: 'print one line of JSON when ready' },
   insecureAllowWellKnownKey: {
     flags: '--insecure-allow-well-known-key',
     help: 'allow the well-known key on an address that others can reach',
@@ -133,7 +134,7 @@ export function parseConfig(values: FlagValues): Config {
     throw new RequestError(
       'forbidden',
       `The well-known key protects nothing, and ${host} can be reached from other machines. Give a key of your ` +
-        'own with --key or --key-file, or say --insecure-allow-well-known-key.',
+        'own with --key or --key-file, or allow it with --insecure-allow-well-known-key.',
     )
   }
   return {
@@ -194,7 +195,7 @@ function oneOf<T extends string>(value: unknown, choices: readonly T[], flag: st
   return found
 }
 
-/** A switch: given as a flag it is true, given by a variable it is a word. */
+/** Reads a switch. As a flag it is true; in an environment variable it is a word. */
 export function isOn(value: unknown, flag: string): boolean {
   if (value === undefined || value === false) return false
   if (value === true) return true

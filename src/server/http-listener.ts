@@ -1,10 +1,9 @@
 /**
- * http and https on one port: the first byte of a connection tells them apart.
+ * Serves http and https on one port: the first byte of a connection tells them apart.
  *
- * A TLS connection starts with the byte 22 (a handshake record), no HTTP method does. Plain connections begin
- * in the fast lane and leave it for node:http with their first request that is out of the ordinary. The
- * certificate is made, and node:https loaded, when the first TLS connection arrives, so that a start costs
- * nothing for those who never need it.
+ * A TLS connection starts with the byte 22 (a handshake record). No HTTP method does. Plain connections begin
+ * in the fast lane. They move to node:http with their first request that is not plain. The certificate is
+ * made, and node:https loaded, when the first TLS connection arrives: servers without TLS start faster.
  */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -52,7 +51,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
   prepare(plain)
 
   const sockets = new Set<Socket>()
-  /** Connections that have not said anything yet. */
+  /** Connections that have not sent anything yet. */
   const silent = new Set<Socket>()
   const gate = createNetServer({ noDelay: true, allowHalfOpen: true }, socket => {
     sockets.add(socket)
@@ -99,8 +98,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     port: (gate.address() as AddressInfo).port,
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
-      // Requests under way are answered; idle connections are closed at once, the rest when their answer is
-      // out.
+      // Idle connections close at once. The others close when their request is answered.
       const servers = secure === undefined ? [plain] : [plain, await secure]
       fastLane.close()
       for (const socket of silent) socket.destroy()
@@ -119,8 +117,8 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
 }
 
 /**
- * The http servers never listen themselves, so they are told that they do: that starts their watch over slow
- * connections. Bytes that are not HTTP get an answer in the shape every other error has.
+ * The http servers never listen themselves. The event starts their timeouts for slow connections. Bytes that
+ * are not HTTP get an answer that looks like every other error.
  */
 function prepare<T extends Server>(server: T): T {
   server.emit('listening')

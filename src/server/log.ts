@@ -1,6 +1,6 @@
 /**
- * Log lines through pino: JSON, or something pleasant when a person is looking. Always to stderr; stdout is
- * for answers.
+ * Writes the log with pino: JSON, or coloured lines on a terminal. It goes to stderr, because stdout is for
+ * results.
  */
 
 import { styleText } from 'node:util'
@@ -9,7 +9,7 @@ import type { LogLevel } from './config.ts'
 
 export function createLog(level: LogLevel): Logger {
   const stream = process.stderr.isTTY ? { write: (line: string) => process.stderr.write(pretty(line)) } : process.stderr
-  // A closed pipe must not end the service.
+  // If stderr is closed, the server must go on.
   process.stderr.on('error', () => {})
   return pino({ level, base: null, serializers: { error: pino.stdSerializers.err } }, stream)
 }

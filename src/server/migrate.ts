@@ -1,6 +1,6 @@
 /**
- * Moves everything from one store into another: containers, items, logs and time, as they are; then compares
- * the two.
+ * Copies everything from one store into another, unchanged: containers, items, change logs and the clock.
+ * Then it compares the two stores.
  */
 
 import { openSqliteSource, openSqliteTarget } from '../adapters/sqlite/transfer.ts'
@@ -16,8 +16,7 @@ import {
 } from '../store/transfer.ts'
 
 /**
- * Items that are moved from one store to another at a time: what a transfer that is broken off has to do
- * again.
+ * Items that are copied in one step. A copy that was interrupted repeats at most this many.
  */
 const transferItemsMax = 500
 
@@ -63,7 +62,7 @@ async function openTarget(place: string): Promise<TransferTarget> {
   return (await import('../adapters/postgres/transfer.ts')).openPostgresTarget(place, indexKeysOf)
 }
 
-/** Everything one after the other, in batches; `each` is given the items or entries of a batch. */
+/** Reads everything in batches and passes each batch to `each`. */
 async function walk<T>(
   read: (after: T | undefined) => Promise<readonly T[]>,
   each: (batch: readonly T[]) => Promise<void> | void,
@@ -148,7 +147,10 @@ async function compareAll(
     const [there, here] = [await sums(source), await sums(target)]
     if (there.items !== here.items || there.log !== here.log) {
       const found = `${here.items}, ${here.log} instead of ${there.items}, ${there.log}`
-      throw new RequestError('unsupported', `${name} is not the same on both sides (${found}). Nothing was finished.`)
+      throw new RequestError(
+        'unsupported',
+        `${name} differs between the two stores (${found}). The migration is not finished.`,
+      )
     }
     compared.push(here)
   }

@@ -1,8 +1,8 @@
 /**
- * Mongo wire, plain and TLS, on one port: the first bytes of a connection tell them apart.
+ * Serves the Mongo protocol, plain and TLS, on one port: the first bytes of a connection tell them apart.
  *
- * TLS begins with 16 03 and a version of at least 1. To a Mongo client these are the low bytes of its first
- * message's length, which would then be 66 KB or more; a greeting is far shorter.
+ * TLS begins with 16 03 and a version of at least 1. In the Mongo protocol these bytes would be a message
+ * length of 66 KB or more. The first message of a client is far shorter.
  */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -18,18 +18,18 @@ export interface MongoListenerOptions {
   readonly host: string
   readonly port: number
   /**
-   * Called when the first client comes: many servers never see one, and its code is a tenth of the memory of
-   * an idle process.
+   * Loads the Mongo side when the first client connects. Many servers never have one, and its code takes a
+   * tenth of the memory of an idle process.
    */
   readonly load: () => Promise<MongoServer>
-  /** There are collections already, and perhaps something that the last run left unfinished. */
+  /** Load at once: there are collections, and perhaps work that the last run did not finish. */
   readonly isNeeded: boolean
   readonly certificate: () => Promise<Certificate>
   readonly log: Logger
   readonly holdsProcess: boolean
 }
 
-/** Enough to tell. */
+/** Enough to tell TLS from Mongo. */
 const sniffedBytes = 3
 
 export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
@@ -49,7 +49,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   }
   if (isNeeded) await serverWhenLoaded()
   const sockets = new Set<Socket>()
-  /** Connections that have not said anything yet. */
+  /** Connections that have not sent anything yet. */
   const silent = new Set<Socket>()
 
   async function serve(accepted: Socket, first: Buffer): Promise<void> {

@@ -26,12 +26,12 @@ import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
   readonly endpoint: string
-  /** With the key in it; null when Mongo is not served. */
+  /** Contains the key. Null if Mongo is not served. */
   readonly mongoUri: string | null
   readonly key: string
   readonly engine: Engine
   readonly clock: Clock
-  /** Settles when the store can no longer be trusted; the server must stop then. */
+  /** Resolves when the store has failed and cannot be trusted. The server must stop then. */
   readonly failed: Promise<Error>
 }
 
@@ -49,7 +49,7 @@ export async function startServer(
     if (config.clock === 'system' && highWaterMark > wall + clockAheadSecondsMax) {
       log.warn(
         { highWaterMark, wall },
-        'the data was last used at a later time than the machine now shows; time goes on from there',
+        'the data was last used at a later time than the clock of this machine shows; time continues from there',
       )
     }
     clock =
@@ -59,7 +59,7 @@ export async function startServer(
     return clock
   }
   const onFatal = (error: Error) => {
-    log.error({ error }, 'the store failed and cannot be trusted to go on')
+    log.error({ error }, 'the store has failed; the server must stop')
     failed.resolve(error)
   }
   const queries = queryThread(config, log)
@@ -144,7 +144,7 @@ export async function startServer(
             isNeeded: await hasCollections(engine),
           })
     if (wire !== undefined) listeners.push(wire)
-    // Not awaited, because a start must not wait for it: connections that come earlier do not share.
+    // Not awaited: the start must not wait for it. Connections that come earlier do not share.
     enableSharedReading(log)
     const name = host.includes(':') ? `[${host}]` : host
     return {
@@ -166,12 +166,12 @@ async function hasCollections({ catalog }: Engine): Promise<boolean> {
   return (await catalog.everyContainer()).some(({ encoding }) => encoding === 'bson')
 }
 
-/** Only a file can be read over a second connection. */
+/** The thread needs a connection of its own, which only a database in a file allows. */
 function queryThread({ directory, storeUrl }: Config, log: Logger): QueryThread | undefined {
   return directory === undefined || storeUrl !== undefined ? undefined : new QueryThread(directory, log)
 }
 
-/** The PostgreSQL client is loaded only where it is used: it is an optional dependency. */
+/** The PostgreSQL client is loaded only if it is used: it is an optional dependency. */
 async function openStore(
   { directory, storeUrl }: Config,
   clock: (highWaterMark: EpochSeconds) => Clock,
@@ -191,5 +191,5 @@ function storeName({ directory, storeUrl }: Config): string {
   return directory === undefined ? 'sqlite (memory)' : 'sqlite'
 }
 
-/** Less is ordinary: clocks are corrected all the time. */
+/** Smaller differences are normal, because clocks are corrected all the time. */
 const clockAheadSecondsMax = 60

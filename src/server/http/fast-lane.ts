@@ -1,10 +1,10 @@
 /**
- * The fast lane: connections whose requests are all plain are served without node:http.
+ * The fast lane: serves connections without node:http as long as their requests are plain.
  *
- * One request at a time. The first chunk that is not exactly one plain request (request-parser.ts), or the
- * beginning of one with a long body, moves the connection to node:http for good, with all that was read put
- * back, so nothing is read twice or lost. Bytes that arrive while an answer is being made are kept and looked
- * at afterwards.
+ * A connection has one request at a time. A chunk must be one plain request (request-parser.ts), or the
+ * beginning of one with a long body. Any other chunk moves the connection to node:http for good. Everything
+ * that was read is put back first, so nothing is read twice or lost. Bytes that arrive while a request is
+ * being answered are kept until the answer is out.
  */
 
 import { STATUS_CODES } from 'node:http'
@@ -16,26 +16,26 @@ import type { NosqlServer } from '../../nosql/server.ts'
 import { readInPlace } from '../sockets/shared-read-buffer.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 
-/** A body that has not arrived by then is left to node:http, which watches over slow connections. */
+/** A body that has not arrived by then is left to node:http, which has timeouts for slow connections. */
 export const bodyArrivalMsMax = 1000
 
-/** Clients keep connections for minutes; one that is closed just as it is reused costs them a retry. */
+/** Clients keep connections for minutes. Closing one while it is being reused costs them a retry. */
 export const keepAliveMs = 65_000
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer
-  /** Whether a path is for the protocol; others belong to node:http. */
+  /** Whether a path belongs to the protocol. Requests for other paths go to node:http. */
   readonly isProtocolPath: (url: string) => boolean
-  /** Takes over a connection; its unread bytes are put back before. */
+  /** Takes over a connection, with its unread bytes put back. */
   readonly handOver: (socket: Socket) => void
 }
 
-/** A plain request whose body has not arrived whole. */
+/** A plain request of which a part of the body is missing. */
 class BegunRequest {
   readonly plain: PlainRequest
   readonly #bodyStart: number
   readonly #wholeBytes: number
-  /** Room for more than has arrived, at most twice of it: nobody makes us hold what he has not sent. */
+  /** At most twice as large as what has arrived: a client cannot reserve memory for bytes it never sends. */
   #room: Buffer
   #arrivedBytes: number
 
@@ -59,7 +59,7 @@ class BegunRequest {
     return this.arrived.subarray(this.#bodyStart)
   }
 
-  /** No more than what is missing. */
+  /** The chunk must not be longer than what is missing. */
   add(chunk: Buffer): void {
     const { arrived } = this
     const bytes = arrived.length + chunk.length
@@ -77,7 +77,7 @@ class BegunRequest {
 
 export class FastLane {
   readonly #options: FastLaneOptions
-  /** Of every connection here, what ends it unless it is busy. */
+  /** For each connection: ends it if it is idle. */
   readonly #endings = new Set<() => void>()
   #outgoing: {
     readonly socket: Socket
@@ -92,7 +92,7 @@ export class FastLane {
     this.#options = options
   }
 
-  /** Serves a connection, beginning with bytes that were read from it already. */
+  /** Serves a connection. `first` is what was already read from it. */
   serve(accepted: Socket, first: Buffer): void {
     const { nosql } = this.#options
     const firstRequest = parsePlainRequest(first)
@@ -106,7 +106,7 @@ export class FastLane {
     let begun: BegunRequest | undefined
     let bodyLimit: NodeJS.Timeout | undefined
     let isBusy = false
-    /** The client will say nothing more; it still listens. */
+    /** The client will send nothing more, but still reads. */
     let hasEnded = false
 
     const onClose = () => {
@@ -123,7 +123,7 @@ export class FastLane {
     const onEnd = () => {
       hasEnded = true
       if (begun !== undefined) socket.destroy()
-      // Behind an answer that is about to leave.
+      // Later, so that an answer that is already queued is written first.
       if (!isBusy) machine.setImmediate(() => socket.end())
     }
 
@@ -133,7 +133,7 @@ export class FastLane {
       socket.off('close', onClose)
       onClose()
       socket.setTimeout(0)
-      // What was answered here stands before all that will be answered there.
+      // These answers must be written before those of node:http.
       this.#writeOut()
       reading.end()
       this.#handOver(socket, Buffer.from(bytes))
@@ -143,7 +143,7 @@ export class FastLane {
       isBusy = false
       if (socket.destroyed) return
       const isLast = this.#isClosing || hasEnded
-      // ASCII is written as it is stored in memory, without a look at every character.
+      // ASCII can be written as latin1, which copies the string without looking at every character.
       const encoding = bodyBytes === body.length ? 'latin1' : 'utf8'
       const head = headText(status, headers, isLast)
       this.#outgoing.push({ socket, head, body: isHead ? '' : body, encoding, isLast })
@@ -157,11 +157,11 @@ export class FastLane {
     }
 
     const onData = (chunk: Buffer) => {
-      // What arrives after we have said goodbye could not be answered, so it must not be done.
+      // We have ended our side and could not answer, so the request must not be executed.
       if (socket.writableEnded) return
       if (isBusy) {
         waiting = waiting === undefined ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])
-        // A client that talks on without listening is stopped until its answer is out.
+        // Do not read more from a client that sends before it has its answer.
         socket.pause()
         return
       }
@@ -222,8 +222,8 @@ export class FastLane {
   }
 
   /**
-   * Answers leave together at the end of the turn. A client that is asleep costs its waking, more than the
-   * write itself; of answers that follow each other closely only the first one pays it.
+   * Writes the answers of one turn of the event loop together. Waking a sleeping client process costs more
+   * than a write. When answers follow each other closely, only the first one has to wake it.
    */
   #writeOut(): void {
     const answers = this.#outgoing
@@ -233,8 +233,8 @@ export class FastLane {
       if (typeof body === 'string') {
         socket.write(head + body, encoding)
       } else {
-        // Two buffers leave in one call, uncopied; a text among them would cost a copy of all (measured: 0.3
-        // ms for 130 KB).
+        // Two buffers are written in one call and not copied. With a string, Node would copy everything
+        // (measured: 0.3 ms for 130 KB).
         socket.cork()
         socket.write(Buffer.from(head, 'latin1'))
         socket.write(body)
@@ -244,7 +244,7 @@ export class FastLane {
     }
   }
 
-  /** Ends idle connections now and busy ones with their answer. */
+  /** Ends idle connections now, and busy ones after their answer. */
   close(): void {
     this.#isClosing = true
     this.#writeOut()
@@ -265,7 +265,7 @@ const keepAlive = ownText(`Connection: keep-alive\r\nKeep-Alive: timeout=${keepA
 let dateSecond = -1
 let dateText = ''
 
-/** Made once a second. */
+/** The value of the Date header, made once a second. */
 function httpDate(): string {
   const second = Math.floor(machine.epochMs() / 1000)
   if (second !== dateSecond) {

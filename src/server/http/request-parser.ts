@@ -1,23 +1,24 @@
 /**
  * Reads a plain HTTP/1.1 request out of one chunk of bytes, and declines everything that is not plain.
  *
- * node:http spends about 15 of a point read's 40 us on what such requests never use: streams, events, chunked
- * bodies, trailers. This parser knows the requests that clients send all day: one of six methods, printable
- * ASCII headers without repetition, all in one chunk, and a body with a length, of which more may follow. It
- * is deliberately narrower than the standard. What it declines (undefined) is handed to node:http untouched,
- * so it never has to decide about odd or hostile input; it only must not accept any such.
+ * Of the 40 us of a point read, node:http spends about 15 on things that such requests never use: streams,
+ * events, chunked bodies, trailers. This parser knows the requests that clients send all day: one of six
+ * methods, headers of printable ASCII without repetition, all in one chunk. The body has a length, and may
+ * continue in later chunks. The parser accepts much less than the standard. It returns undefined for
+ * everything else, and node:http gets the same bytes. So it never has to answer odd or hostile input. It only
+ * must not accept any.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { KiB, requestBytesMax } from '../../base/limits.ts'
 import { ownText } from '../../base/own-text.ts'
 
-/** Bytes of headers a request may have: node's default, stated. */
+/** Bytes of headers that a request may have. This is Node's default. */
 export const headerBytesMax = 16 * KiB
 
 /**
- * Names of headers that are known again. All SDKs together send fewer; further ones are understood as well,
- * and looked at each time.
+ * How many header names are remembered. All SDKs together send fewer. Other names work too, but are checked
+ * each time.
  */
 const rememberedNamesMax = 256
 
@@ -25,15 +26,15 @@ export interface PlainRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** As much of it as the chunk holds. */
+  /** The part of the body that is in the chunk. */
   readonly body: Buffer
-  /** What must still arrive before it is whole. */
+  /** How many bytes of the body are still missing. */
   readonly missingBytes: number
 }
 
 const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])
 
-/** Headers that change how a connection or a body is to be understood. */
+/** Headers that change how a connection or a body must be read. */
 const peculiar = new Set([
   'transfer-encoding',
   'expect',
@@ -47,7 +48,7 @@ const peculiar = new Set([
 /** Lines of printable ASCII, nothing else: no tabs, no lone CR or LF, no folded or empty lines. */
 const plainHead = /^[\x21-\x7e][\x20-\x7e]*(?:\r\n[\x21-\x7e][\x20-\x7e]*)*$/
 
-/** What a name may be made of. */
+/** The name of a header. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 const cr = 0x0d
@@ -80,7 +81,7 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
     header = next
     lineEnd = head.indexOf('\r\n', start)
     if (lineEnd === -1) lineEnd = head.length
-    // What every object has counts as a repetition too; no client sends such names.
+    // Names of properties that every object has are declined too. No client sends them.
     if (headers[header.name] !== undefined) return undefined
     headers[header.name] = valueIn(head, start + header.written.length, lineEnd)
   }
@@ -96,7 +97,8 @@ export function parsePlainRequest(chunk: Buffer): PlainRequest | undefined {
 }
 
 /**
- * Most requests have no body. Of one whose body happens to end like a head, what comes out is no plain head.
+ * Looks at the end first, because most requests have no body. If a body ends like a head, then the head that
+ * this finds is not plain and is declined.
  */
 function endOfHead(chunk: Buffer): number {
   const last = chunk.length - headEnd.length
@@ -107,23 +109,23 @@ function isHeadEnd(chunk: Buffer, at: number): boolean {
   return chunk[at] === cr && chunk[at + 1] === lf && chunk[at + 2] === cr && chunk[at + 3] === lf
 }
 
-/** A header as some client writes it. */
+/** The name of a header, as a client writes it. */
 interface Header {
-  /** With its colon. */
+  /** As written, with the colon. */
   readonly written: string
   /** In lower case. */
   readonly name: string
-  /** What came behind it the last time: clients keep to their order, so mostly one look at it tells. */
+  /** The header that followed last time. Clients keep their order, so it usually follows again. */
   follower: Header | undefined
 }
 
-/** Stands before the first header. */
+/** Takes the place of a header before the first one. */
 const requestLine: Header = { written: '', name: '', follower: undefined }
 
-/** Few are ever seen, so each is looked at closely once. */
+/** Each name is checked once and then remembered. */
 const known = new Map<string, Header>()
 
-/** The one that begins there; undefined: it is none of ours to understand. */
+/** The header that begins at `start`. Undefined if it is not plain. */
 function headerAfter(before: Header, head: string, start: number): Header | undefined {
   if (before.follower !== undefined && head.startsWith(before.follower.written, start)) return before.follower
   const colon = head.indexOf(':', start)
@@ -145,14 +147,14 @@ function learn(written: string): Header | undefined {
 
 const space = 0x20
 
-/** Without the spaces around it, of which there is mostly one. */
+/** The value without the spaces around it. Usually there is one. */
 function valueIn(head: string, start: number, end: number): string {
   const first = head.charCodeAt(start) === space ? start + 1 : start
   const isBare = first === end || (head.charCodeAt(first) !== space && head.charCodeAt(end - 1) !== space)
   return isBare ? head.slice(first, end) : head.slice(first, end).trim()
 }
 
-/** Of a body of which so many bytes are there. Behind it there may be nothing. */
+/** How much of a body is missing when `bytes` have arrived. Undefined if the request is not plain. */
 function missingOf(bytes: number, contentLength: string | undefined): number | undefined {
   if (contentLength === undefined) return bytes === 0 ? 0 : undefined
   if (!/^\d{1,8}$/.test(contentLength)) return undefined

@@ -1,4 +1,4 @@
-/** What goes between the server and its query thread: plain data only, errors included. */
+/** The messages between the server and its query thread. They are plain data, also the errors. */
 
 import type { SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import {

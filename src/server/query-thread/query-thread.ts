@@ -1,6 +1,6 @@
 /**
- * The query thread as the rest of the server knows it: started when it is needed first, replaced when it
- * dies, ended with the server. Only while something is asked of it does it keep the process alive.
+ * Starts the query thread when it is first needed, sends it work, and replaces it if it dies. The thread ends
+ * with the server. It keeps the process alive only while it has work.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -50,8 +50,8 @@ export class QueryThread implements PageRunner, AsyncDisposable {
   }
 
   /**
-   * What is under way is given up. Its connections are closed, so the store that closes next is alone with
-   * its file.
+   * Ends the thread and whatever it is doing. This closes its connections, so that the store, which closes
+   * next, has the last connection to its file.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
@@ -89,7 +89,7 @@ export class QueryThread implements PageRunner, AsyncDisposable {
   #begin(): Worker {
     const worker = this.#start()
     worker.on('message', (answer: WorkerReply) => this.#hear(worker, answer))
-    worker.on('error', error => this.#log.error({ error }, 'the query thread failed; the next query starts another'))
+    worker.on('error', error => this.#log.error({ error }, 'the query thread failed; the next query starts a new one'))
     worker.on('exit', () => this.#lose(worker, 'The thread that worked on the query ended. Ask again.'))
     return worker
   }
@@ -115,8 +115,8 @@ function unavailable(sentence: string): CapacityError {
 }
 
 /**
- * The file beside this one, in the source as in what is built from it. Flags of the process are not for the
- * thread.
+ * Starts the file beside this one, in the sources or in the build. The thread does not get the flags of the
+ * process.
  */
 export function startWorker(directory: string): Worker {
   const name = import.meta.url.endsWith('.ts') ? './query-worker.ts' : './query-worker.js'

@@ -1,8 +1,8 @@
 /**
- * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the store's file,
- * and carries its log over when that has grown long meanwhile.
+ * The query thread: makes pages of queries and sorts entries of indexes, from snapshots of the database file.
+ * It also runs checkpoints when the WAL has grown long.
  *
- * Whatever is asked for at the same time is done by turns, so that a short page does not wait for a long one.
+ * Tasks take turns, so that a short page does not wait for a long one.
  */
 
 import { setPriority } from 'node:os'
@@ -19,14 +19,13 @@ import { type Cancellation, type PackedPage, type Question, toPlainError, type W
 
 const { directory } = workerData as { directory: string }
 const snapshots = new Snapshots(directory, indexKeysOf)
-/** What is under way, by the number of the question. */
+/** The tasks that are running, by the number of their question. */
 const underWay = new Map<number, AbortController>()
 const threadNice = 5
 const port = parentPort!
 
-// Where there is not a core for each, the thread that answers everybody goes first; ten instead of five would
-// let this one starve. Linux takes it for the calling thread alone; elsewhere it would be about the whole
-// process.
+// If there are too few cores, the main thread, which answers all clients, goes first. With 10 instead of 5
+// this thread would starve. Linux sets the priority of the calling thread; others that of the process.
 if (process.platform === 'linux') setPriority(threadNice)
 
 function page(task: RemotePageTask, signal: AbortSignal): Promise<MadePage | 'stale'> {
