@@ -13,6 +13,7 @@ import type { EpochSeconds } from '../base/clock.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import type { CollectedRows } from '../query/packed-rows.ts'
 import type { PageRunner } from '../query/page-task.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
@@ -25,7 +26,15 @@ import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger } from '../units/ledger.ts'
 import { Catalog } from './catalog.ts'
 import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
-import { type ItemQuery, type QueriedPage, type QueryPageRequest, runQueryPage } from './query.ts'
+import {
+  type CollectRequest,
+  collectElsewhere,
+  type ItemQuery,
+  type QueriedPage,
+  type QueryPageRequest,
+  type QueryParts,
+  runQueryPage,
+} from './query.ts'
 import { Reports } from './reports.ts'
 import { SystemItems } from './system-items.ts'
 import { Uncharged } from './uncharged.ts'
@@ -189,10 +198,31 @@ export class Engine implements AsyncDisposable {
   /** One page of a query. */
   async queryPage(container: ContainerRecord, query: ItemQuery, page: QueryPageRequest): Promise<QueryResult> {
     this.#operations++
-    const parts = { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
-    const result = await runQueryPage(parts, container, query, page)
+    const result = await runQueryPage(this.#queryParts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
     return { ...result, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+  }
+
+  /** Whether long work can be done elsewhere, so that it is worth asking. */
+  get hasPageRunner(): boolean {
+    return this.#pageRunner !== undefined
+  }
+
+  /** Rows that cannot come before the last item was read; undefined where they are best collected here. */
+  async collectRows(
+    container: ContainerRecord,
+    query: ItemQuery,
+    request: CollectRequest,
+  ): Promise<(CollectedRows & { readonly chargeRu: number }) | undefined> {
+    this.#operations++
+    const collected = await collectElsewhere(this.#queryParts, container, query, request)
+    if (collected === undefined) return undefined
+    const { itemsRead, bytesOut } = collected.statistics
+    return { ...collected, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+  }
+
+  get #queryParts(): QueryParts {
+    return { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
   }
 
   #chargePage(container: ContainerRecord, rows: number, bytes: number): number {

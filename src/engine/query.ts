@@ -19,6 +19,7 @@ import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
 import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
+import type { CollectedRows } from '../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type PageRunner, type PageTask } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../query/source.ts'
@@ -28,7 +29,7 @@ import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
 import { type ContainerReader, isWholeRange, type ScanRange } from '../store/reading.ts'
 import type { IndexKeeper } from './index-keeper.ts'
-import type { Work } from './where-to-run.ts'
+import { inlineRowsMax, type Work } from './where-to-run.ts'
 
 /** A page that was started here moves to the query thread after this many slices. */
 const inlineSlicesMax = 2
@@ -93,24 +94,79 @@ interface Chosen {
 
 const scan: Chosen = { source: { kind: 'scan' }, paths: [] }
 
-export async function runQueryPage(
+export function runQueryPage(
   parts: QueryParts,
   named: ContainerRecord,
   query: ItemQuery,
   page: QueryPageRequest,
 ): Promise<QueriedPage> {
+  return untilFresh(parts, named, (some, container) => planAndMake(some, container, query, page))
+}
+
+/** Plans anew as long as indexes come or go meanwhile; at last without a runner, where nothing can change. */
+async function untilFresh<T>(
+  parts: QueryParts,
+  named: ContainerRecord,
+  planAndRun: (parts: QueryParts, container: ContainerRecord) => Promise<T | 'stale'>,
+): Promise<T> {
   let container = named
   for (let attempt = 1; ; attempt++) {
-    const result = await planAndMake(
-      attempt < pagePlansMax ? parts : { ...parts, runner: undefined },
-      container,
-      query,
-      page,
-    )
+    const result = await planAndRun(attempt < pagePlansMax ? parts : { ...parts, runner: undefined }, container)
     if (result !== 'stale') return result
     const found = await parts.store.findContainer(named.database.id, named.id)
     if (found?.number === named.number) container = found
   }
+}
+
+export interface CollectRequest extends QueryPageRequest {
+  /** It was tried here, and took too long. */
+  readonly isTooLongHere: boolean
+}
+
+/**
+ * Rows that cannot come before the last item was read, collected elsewhere; undefined where that is not
+ * possible, or may not be worth it. Then whoever asks reads the items page by page.
+ */
+export function collectElsewhere(
+  parts: QueryParts,
+  named: ContainerRecord,
+  query: ItemQuery,
+  request: CollectRequest,
+): Promise<CollectedRows | undefined> {
+  return untilFresh(parts, named, (some, container) => planAndCollect(some, container, query, request))
+}
+
+async function planAndCollect(
+  parts: QueryParts,
+  container: ContainerRecord,
+  query: ItemQuery,
+  { position, rowsMax, bytesMax, signal, isTooLongHere }: CollectRequest,
+): Promise<CollectedRows | 'stale' | undefined> {
+  const { store, keeper, runner } = parts
+  if (runner?.collect === undefined || query.statement === undefined) return undefined
+  using view = await store.view(container)
+  const at: Viewpoint = { moment: view.moment, policy: view.policy }
+  const { source, index, paths } = chooseSource(container, query, position, query.program(at.moment))
+  if (!isTooLongHere && !(source.kind === 'scan' && (await isLargeRange(parts, container, query)))) return undefined
+  const { number, indexes } = container
+  const task = { position, rowsMax, bytesMax, range: query.range, at, plan: { source, count: undefined } }
+  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: query.statement() }
+  const collected = await runner.collect(remote, signal?.())
+  if (collected === 'stale') return 'stale'
+  if (index !== undefined) keeper.noteUse(container, index.definition.number)
+  if (paths.length === 0) await noteScan(store, keeper, container, query, collected)
+  return collected
+}
+
+/** Whether a scan of the range surely reads many items. */
+async function isLargeRange(
+  { store, keeper }: QueryParts,
+  container: ContainerRecord,
+  { range, narrowed }: ItemQuery,
+): Promise<boolean> {
+  if (narrowed?.isBounded === true) return false
+  if (range.pk !== undefined) return keeper.largePartitions.has(container, range.pk)
+  return (await store.census(container)).rows > inlineRowsMax
 }
 
 async function planAndMake(
@@ -261,7 +317,7 @@ async function noteScan(
   keeper: IndexKeeper,
   container: ContainerRecord,
   { demands, mayIndex, isPromised }: ItemQuery,
-  { statistics }: Page,
+  { statistics }: Pick<Page, 'statistics'>,
 ): Promise<readonly IndexPath[]> {
   const wish = wishedIndex(demands)
   if (wish === undefined || !mayIndex(wish.path)) return []

@@ -3,17 +3,21 @@
  * statement, which carries the same words as plain data, to a program.
  */
 
+import { assert } from '../base/error.ts'
+import { bsonType } from '../document/bson/types.ts'
 import { BsonDocument, int32 } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
+import type { Collector } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
-import type { MqlFilter, MqlStatement, MqlVariables } from '../query/statement.ts'
+import type { MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
 import { compileFilter, type FilterWords, type Matcher } from './filter/match.ts'
 import { compileSort, type Sort, type SortComponent } from './paths/sort-order.ts'
-import { commandScope } from './pipeline/pipeline.ts'
+import { commandScope, compilePipeline, type PipelineWords } from './pipeline/pipeline.ts'
 import { countProgram, distinctProgram, type FindQuery, findProgram } from './program.ts'
 import { compileProjection, type Projection } from './projection/projection.ts'
+import { type FindRequest, PipelineSlice } from './stages/stage.ts'
 
 export function prepareFilter(words: FilterWords): Matcher {
   const expression = expressionTest(commandScope(words.variables))
@@ -26,12 +30,34 @@ export function prepareProjection(spec: BsonDocument, variables: CommandVariable
   return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
 }
 
+/** The find that a pipeline begins with. */
+export function prepareLead({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
+  return {
+    matcher: {
+      ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
+      words: variables && { filter, variables, allowsNear: false },
+    },
+    sort: prepareSort(sort),
+    skip,
+    limit: limit ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** `$natural` order is the order of `_id` here, because documents are stored in that order. */
+export function prepareSort(spec: BsonDocument | undefined): Sort | undefined {
+  if (spec === undefined || spec.isEmpty) return undefined
+  const sort = compileSort(spec)
+  if (sort.components.length > 0) return sort
+  return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
+}
+
 type MakeStatement = (() => MqlStatement) | undefined
 
 /** Makes the statement when it is wanted; undefined where the filter has no words. */
 export function findStatement(query: FindQuery): MakeStatement {
   const { matcher, sort, skip = 0, limit = Number.POSITIVE_INFINITY, projection, isTieReversed, idOrder } = query
   const words = matcher.words
+  if (query.each !== undefined) return pipelineStatement(query.each.words, query)
   if (words === undefined) return undefined
   return () =>
     statementOf(words, {
@@ -48,6 +74,21 @@ export function countStatement({ words }: Matcher): MakeStatement {
 
 export function distinctStatement({ words }: Matcher, path: string): MakeStatement {
   return words && (() => statementOf(words, { kind: 'distinct', path, ...filterBytes(words) }))
+}
+
+/** A part of a pipeline, over what the query finds. */
+export function pipelineStatement({ stages, options }: PipelineWords, query: FindQuery): () => MqlStatement {
+  const { namespace, geoPath } = options
+  const { isTieReversed, idOrder } = query
+  return () => ({
+    language: 'mql',
+    variables: plainVariables(options),
+    query: {
+      kind: 'pipeline',
+      pipeline: bytesOf(BsonDocument.of([['pipeline', stages]])),
+      ...{ namespace, geoPath, isTieReversed, idOrder },
+    },
+  })
 }
 
 function statementOf({ variables }: FilterWords, query: MqlStatement['query']): MqlStatement {
@@ -69,6 +110,10 @@ function bytesOf(document: BsonDocument): Uint8Array {
 
 export function prepareStatement({ query, variables }: MqlStatement): Program {
   const known = variablesOf(variables)
+  if (query.kind === 'pipeline') {
+    const { pipeline, find, words } = preparePipeline(query, known)
+    return findProgram({ ...find, each: { make: pipeline.ownEach(), words } })
+  }
   const matcher = prepareFilter({
     filter: BsonDocument.view(query.filter),
     allowsNear: query.allowsNear,
@@ -89,6 +134,28 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
       })
     }
   }
+}
+
+/** The part of a pipeline that collects documents. */
+export function prepareCollector({ query, variables }: MqlStatement): Collector {
+  assert(query.kind === 'pipeline', 'only pipelines collect')
+  const { pipeline, find } = preparePipeline(query, variablesOf(variables))
+  return {
+    program: () => findProgram(find),
+    run: (found, signal) => pipeline.runOwn(found, new PipelineSlice({ signal })),
+  }
+}
+
+function preparePipeline(query: MqlPipeline, variables: CommandVariables) {
+  const { namespace, geoPath, isTieReversed, idOrder } = query
+  const stages = BsonDocument.view(query.pipeline).get('pipeline')
+  assert(stages?.type === bsonType.array, 'a pipeline is an array')
+  const words: PipelineWords = { stages, options: { ...variables, namespace, geoPath } }
+  const pipeline = compilePipeline(stages, words.options)
+  assert(pipeline.source.kind === 'collection', 'the pipeline begins with a collection')
+  const lead = prepareLead(pipeline.source.find)
+  const sort = idOrder === undefined ? lead.sort : undefined
+  return { pipeline, words, find: { ...lead, sort, isTieReversed, idOrder } satisfies FindQuery }
 }
 
 function variablesOf({ now, clusterTime, let: variables }: MqlVariables): CommandVariables {

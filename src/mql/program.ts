@@ -6,7 +6,7 @@
  */
 
 import { isOutOfOrder, storedId } from '../document/bson/document-id.ts'
-import { BsonArray } from '../document/bson/value.ts'
+import { BsonArray, BsonDocument } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
 import type { Program, SourceItem } from '../query/program.ts'
 import { tieOf } from '../query/sort-key.ts'
@@ -14,7 +14,9 @@ import type { IdOrder } from '../query/statement.ts'
 import { DistinctValues } from './distinct.ts'
 import type { Matcher } from './filter/match.ts'
 import type { Sort } from './paths/sort-order.ts'
+import type { PipelineWords } from './pipeline/pipeline.ts'
 import type { Projection } from './projection/projection.ts'
+import { documentBytes, type EachDocument } from './stages/stage.ts'
 
 export interface FindQuery {
   readonly matcher: Matcher
@@ -27,14 +29,22 @@ export interface FindQuery {
    * unless said.
    */
   readonly isTieReversed?: boolean | undefined
+  /** What becomes of each document, instead of a projection. */
+  readonly each?: EachOfPipeline | undefined
   /** Where documents are read in the order of their `_id`. */
   readonly idOrder?: IdOrder | undefined
+}
+
+/** Stages of a pipeline that look at one document at a time, and the pipeline in words. */
+export interface EachOfPipeline {
+  readonly make: EachDocument
+  readonly words: PipelineWords
 }
 
 export function findProgram(query: FindQuery): Program {
   const { matcher, sort, skip = 0, limit, projection, idOrder } = query
   const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
-  const row = rowMaker(matcher, projection)
+  const rowsOf = query.each === undefined ? oneRowOf(rowMaker(matcher, projection)) : rowsOfEach(query.each.make)
   const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
   const order = sort ?? matcher.order
   if (order === undefined) {
@@ -50,7 +60,7 @@ export function findProgram(query: FindQuery): Program {
         isDone = isBehind?.(bytes) === true
         hasLostOrder = !isDone && mustBeOrdered && isOutOfOrder(bytes)
         isDone ||= hasLostOrder
-        if (!isDone && matcher.matches(bytes)) emit(row(bytes), undefined)
+        if (!isDone && matcher.matches(bytes)) rowsOf(bytes, row => emit(row, undefined))
       },
       isDone: () => isDone,
       hasLostOrder: () => hasLostOrder,
@@ -64,8 +74,25 @@ export function findProgram(query: FindQuery): Program {
     accept: ({ document, sequence }, emit) => {
       const bytes = document as Uint8Array
       if (!matcher.matches(bytes)) return
-      emit(row(bytes), Buffer.concat([order.keyOf(bytes), tieOf(sequence, 0, isReverse)]))
+      const key = order.keyOf(bytes)
+      let at = 0
+      rowsOf(bytes, row => emit(row, Buffer.concat([key, tieOf(sequence, at++, isReverse)])))
     },
+  }
+}
+
+/** Calls `emit` for the rows of a document until it returns false. */
+type RowsOf = (document: Uint8Array, emit: (row: Uint8Array) => boolean) => void
+
+function oneRowOf(row: (document: Uint8Array) => Uint8Array): RowsOf {
+  return (document, emit) => {
+    emit(row(document))
+  }
+}
+
+function rowsOfEach(each: EachDocument): RowsOf {
+  return (document, emit) => {
+    each(BsonDocument.view(document), made => emit(new Uint8Array(documentBytes(made))))
   }
 }
 

@@ -12,6 +12,7 @@ import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import { describeIndex } from './choose-index.ts'
 import { executePage, type Page, type PagePosition, type PageRequest } from './execute.ts'
+import type { CollectedRows } from './packed-rows.ts'
 import type { Program } from './program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from './source.ts'
 import type { QueryStatement } from './statement.ts'
@@ -51,6 +52,8 @@ export interface PageRunner {
    * reason.
    */
   run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'>
+  /** The same for rows that cannot come before the last item was read (`collect-rows.ts`). */
+  collect?(task: RemotePageTask, signal?: AbortSignal): Promise<CollectedRows | 'stale'>
 }
 
 /** Everything about indexes that a plan depends on. */

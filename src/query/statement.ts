@@ -19,7 +19,7 @@ interface SqlStatement {
 export interface MqlStatement {
   readonly language: 'mql'
   readonly variables: MqlVariables
-  readonly query: MqlFind | MqlCount | MqlDistinct
+  readonly query: MqlFind | MqlCount | MqlDistinct | MqlPipeline
 }
 
 /** What the expressions of a command can mention besides documents. */
@@ -52,6 +52,17 @@ export interface MqlCount extends MqlFilter {
 export interface MqlDistinct extends MqlFilter {
   readonly kind: 'distinct'
   readonly path: string
+}
+
+/** A pipeline, of which a part runs in one go: as far as it needs its own collection only. */
+export interface MqlPipeline {
+  readonly kind: 'pipeline'
+  /** A document whose field `pipeline` is the array of stages. */
+  readonly pipeline: Uint8Array
+  readonly namespace: { readonly database: string; readonly collection: string }
+  readonly geoPath: string | undefined
+  readonly isTieReversed: boolean | undefined
+  readonly idOrder: IdOrder | undefined
 }
 
 /** Documents are read in the order of their `_id`. */

@@ -6,13 +6,13 @@ import { pageBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexComponent } from '../../document/index-definition.ts'
+import { prepareLead, prepareSort } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
-import { queryOf } from '../find/document-stream.ts'
 import { countDocuments, documentSource, mongoPageDocumentsMax, usableDemands } from '../find/documents.ts'
 import { keyOrder } from '../find/id-order-scan.ts'
 import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
@@ -21,7 +21,7 @@ import { callPipeline } from '../pipeline/pipeline-run.ts'
 import { Arguments, numberOf } from '../requests/arguments.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, compileFindSort } from '../service/query-language.ts'
+import { compileCallFilter } from '../service/query-language.ts'
 import { mongoVersion } from './diagnostics.ts'
 import { setName } from './hello.ts'
 
@@ -55,7 +55,7 @@ async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fie
   }
   const filter = filterOf(args)
   const matcher = compileCallFilter(call, filter, { allowsNear: true })
-  const sort = compileFindSort(args.document('sort'))
+  const sort = prepareSort(args.document('sort'))
   const query = { matcher, filter, sort, ...windowOf(args), isCount: args.name === 'count' }
   return explained(call, namespaceOf(call), query, verbosity)
 }
@@ -113,7 +113,7 @@ export async function explainPipeline(
   const collection = await findCollection(call.service.engine, namespace)
   const { source } = callPipeline(call, namespace, stages, collection)
   if (source.kind !== 'collection') return { stages, ...common() }
-  const query = queryOf(source.find)
+  const query = prepareLead(source.find)
   const { queryPlanner, executionStats } = await explained(
     call,
     namespace,

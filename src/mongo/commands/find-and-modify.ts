@@ -5,6 +5,7 @@ import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
+import { prepareSort } from '../../mql/prepare.ts'
 import type { Projection } from '../../mql/projection/projection.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
@@ -15,13 +16,7 @@ import { findCollection, findOrCreateCollection } from '../collections/collectio
 import { checkHint } from '../collections/hint.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import {
-  compileCallFilter,
-  compileCallProjection,
-  compileFindSort,
-  pipelineUpdate,
-  refuseCollation,
-} from '../service/query-language.ts'
+import { compileCallFilter, compileCallProjection, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
 import { insertUpserted } from '../write/upsert.ts'
@@ -150,7 +145,7 @@ function parse(call: CommandCall): Modification {
   return {
     filter,
     matcher,
-    sort: compileFindSort(args.document('sort')),
+    sort: prepareSort(args.document('sort')),
     update:
       update === undefined
         ? undefined

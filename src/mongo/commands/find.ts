@@ -4,6 +4,7 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { andThen } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { onlyId } from '../../mql/named-ids.ts'
+import { prepareSort } from '../../mql/prepare.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
@@ -13,12 +14,7 @@ import { documentSource } from '../find/documents.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
-import {
-  compileCallFilter,
-  compileCallProjection,
-  compileFindSort,
-  refuseCollation,
-} from '../service/query-language.ts'
+import { compileCallFilter, compileCallProjection, refuseCollation } from '../service/query-language.ts'
 
 function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
@@ -78,7 +74,7 @@ function search(call: CommandCall, collection: Collection | undefined, filter: B
     if (args.flag(name)) throw new CommandError('NotImplemented', refusalOf(name))
   }
   const matcher = compileCallFilter(call, filter, { allowsNear: true })
-  const sort = compileFindSort(args.document('sort'))
+  const sort = prepareSort(args.document('sort'))
   const projection = compileCallProjection(call, args.document('projection'))
   const skip = args.count('skip') ?? 0
   const limit = args.count('limit') ?? 0

@@ -3,14 +3,12 @@
  */
 
 import { pageBytesMax } from '../../base/limits.ts'
-import { compileFilter } from '../../mql/filter/match.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ByteStream, FindRequest } from '../../mql/stages/stage.ts'
+import type { ByteStream } from '../../mql/stages/stage.ts'
 import { findCollection } from '../collections/collections.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { Fetching } from '../service/cursors.ts'
-import { compileFindSort } from '../service/query-language.ts'
 import { documentSource, mongoPageDocumentsMax } from './documents.ts'
 
 /**
@@ -20,18 +18,6 @@ import { documentSource, mongoPageDocumentsMax } from './documents.ts'
 export interface Appetite {
   by: Fetching
   documents: number
-}
-
-export function queryOf({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
-  return {
-    matcher: {
-      ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
-      words: variables && { filter, variables, allowsNear: false },
-    },
-    sort: compileFindSort(sort),
-    skip,
-    limit: limit ?? Number.POSITIVE_INFINITY,
-  }
 }
 
 /** Of a collection that does not exist: nothing. */

@@ -16,18 +16,20 @@ import { demandsOf } from '../../mql/demands.ts'
 import { DistinctValues } from '../../mql/distinct.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
-import { countStatement, distinctStatement, findStatement } from '../../mql/prepare.ts'
+import type { PipelineWords } from '../../mql/pipeline/pipeline.ts'
+import { countStatement, distinctStatement, findStatement, pipelineStatement } from '../../mql/prepare.ts'
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
+import type { CollectedRows } from '../../query/packed-rows.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
-import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
+import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
 import { isIdPath, type KeyOrder, keyOrder } from './id-order-scan.ts'
 import { keysWithin, rangeWithin } from './partition-of-filter.ts'
@@ -37,8 +39,7 @@ export const mongoPageDocumentsMax = 10_000
 
 /** A cursor over what a query finds. */
 export function documentSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
-  const keys = keysWithin(collection, query.matcher.filter)
-  if (keys !== undefined || call.isInTransaction) return collectedSource(call, collection, query)
+  if (!isSearched(call, collection, query.matcher)) return collectedSource(call, collection, query)
   const { engine } = call.service
   const demands = usableDemands(collection, query.matcher, query.sort)
   const keyed = keyOrder(collection, query, demands)
@@ -82,6 +83,52 @@ export function documentSource(call: CommandCall, collection: Collection, query:
       return { documents, isEnd }
     },
   }
+}
+
+/**
+ * What the collecting part of a pipeline makes of what a query finds, when that is made elsewhere. Undefined
+ * where it is to be made here.
+ */
+export async function collectedElsewhere(
+  { service, isInTransaction }: CommandCall,
+  collection: Collection,
+  query: FindQuery,
+  { words, by, isTooLongHere }: { words: PipelineWords; by: Fetching; isTooLongHere: boolean },
+): Promise<CollectedRows | undefined> {
+  if (!isSearched({ isInTransaction }, collection, query.matcher)) return undefined
+  const demands = usableDemands(collection, query.matcher, query.sort)
+  for (let keyed = keyOrder(collection, query, demands); ; keyed = undefined) {
+    const sorted: FindQuery =
+      keyed === undefined
+        ? { ...query, isTieReversed: demands.isTieReversed }
+        : { ...query, sort: undefined, idOrder: keyed.idOrder }
+    const itemQuery = keyed === undefined ? findItems(collection, sorted) : keyedQuery(collection, keyed, sorted)
+    const collected = await service.engine.collectRows(
+      collection.container,
+      { ...itemQuery, statement: pipelineStatement(words, sorted) },
+      {
+        position: keyed?.position,
+        rowsMax: mongoPageDocumentsMax,
+        bytesMax: pageBytesMax,
+        signal: () => by.operation.signal,
+        isTooLongHere,
+      },
+    )
+    if (collected === undefined) return undefined
+    by.chargeRu += collected.chargeRu
+    by.documentsRead += collected.statistics.itemsRead
+    by.operation.check()
+    if (!collected.hasLostOrder) return collected
+  }
+}
+
+/** Documents are looked for, and neither named by their `_id` nor seen from within a transaction. */
+export function isSearched(
+  { isInTransaction }: Pick<CommandCall, 'isInTransaction'>,
+  collection: Collection,
+  { filter }: Matcher,
+): boolean {
+  return !isInTransaction && keysWithin(collection, filter) === undefined
 }
 
 /** Few documents, all at once: those that are named, or seen from within a transaction. */

@@ -2,13 +2,17 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
-import { compilePipeline, type Pipeline } from '../../mql/pipeline/pipeline.ts'
+import { compilePipeline, type Pipeline, type PipelineWords } from '../../mql/pipeline/pipeline.ts'
+import { prepareLead } from '../../mql/prepare.ts'
+import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ByteStream } from '../../mql/stages/stage.ts'
+import { type ByteStream, PipelineSlice } from '../../mql/stages/stage.ts'
+import { PageTooLong } from '../../query/execute.ts'
+import { unpackRows } from '../../query/packed-rows.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
-import { type Appetite, documentStream, noDocuments, queryOf } from '../find/document-stream.ts'
-import { countDocuments } from '../find/documents.ts'
+import { type Appetite, documentStream, noDocuments } from '../find/document-stream.ts'
+import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { constantsOf } from '../service/query-language.ts'
@@ -21,11 +25,17 @@ export function callPipeline(
   stages: BsonArray,
   collection: Collection | undefined,
 ): Pipeline {
-  const constants = constantsOf(call)
-  return compilePipeline(stages, {
-    ...{ namespace, constants, let: call.args.document('let') },
-    geoPath: collection && geoPathOf(collection),
-  })
+  return compilePipeline(stages, pipelineWords(call, namespace, stages, collection).options)
+}
+
+function pipelineWords(
+  call: CommandCall,
+  namespace: Namespace,
+  stages: BsonArray,
+  collection: Collection | undefined,
+): PipelineWords {
+  const geoPath = collection && geoPathOf(collection)
+  return { stages, options: { namespace, geoPath, constants: constantsOf(call), let: call.args.document('let') } }
 }
 
 /** Of the only field that an index has for places. */
@@ -42,23 +52,80 @@ export async function pipelineSource(
   stages: BsonArray,
   collection: Collection | undefined,
 ): Promise<CursorSource> {
-  const pipeline = callPipeline(call, namespace, stages, collection)
+  const words = pipelineWords(call, namespace, stages, collection)
+  const pipeline = compilePipeline(stages, words.options)
   const counted = await countedSource(call, namespace, stages, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
-  const results = pipeline.run(inputOf(call, namespace, pipeline, appetite), pipelineCollections(call))
-  return streamSource(results, appetite)
+  const { input, passed } = inputOf(call, { pipeline, words, collection, appetite })
+  return streamSource(pipeline.run(input, pipelineCollections(call), passed), appetite)
 }
 
-function inputOf(call: CommandCall, namespace: Namespace, { source }: Pipeline, appetite: Appetite): ByteStream {
-  switch (source.kind) {
-    case 'collection':
-      return documentStream(call, namespace, queryOf(source.find), appetite)
-    case 'stage':
-      return stageSource(call, namespace, source)
-    case 'pipeline':
-      return noDocuments()
+interface PipelineCall {
+  readonly pipeline: Pipeline
+  readonly words: PipelineWords
+  readonly collection: Collection | undefined
+  readonly appetite: Appetite
+}
+
+/** What goes into the stages of a pipeline, but for those that it has passed already. */
+function inputOf(
+  call: CommandCall,
+  { pipeline, words, collection, appetite }: PipelineCall,
+): { readonly input: ByteStream; readonly passed: number } {
+  const { source, own } = pipeline
+  const { namespace } = words.options
+  if (source.kind === 'stage') return { input: stageSource(call, namespace, source), passed: 0 }
+  if (source.kind === 'pipeline') return { input: noDocuments(), passed: 0 }
+  const find = prepareLead(source.find)
+  const isOwn = own !== undefined && collection !== undefined && isSearched(call, collection, find.matcher)
+  if (isOwn && own.kind === 'each') {
+    const each = { make: pipeline.ownEach(), words }
+    return { input: documentStream(call, namespace, { ...find, each }, appetite), passed: own.stageCount }
   }
+  const documents = documentStream(call, namespace, find, appetite)
+  if (!isOwn || !call.service.engine.hasPageRunner) return { input: documents, passed: 0 }
+  const input = collectedStream(call, { pipeline, words, collection, find, documents, appetite })
+  return { input, passed: own.stageCount }
+}
+
+/** More turns than this of a pipeline that began here, and it is run elsewhere. */
+const inlineTurnsMax = 4
+
+/** Documents that come out at once when the rows were collected elsewhere. */
+async function* collectedStream(
+  call: CommandCall,
+  {
+    pipeline,
+    words,
+    collection,
+    find,
+    documents,
+    appetite,
+  }: PipelineCall & { readonly collection: Collection; readonly find: FindQuery; readonly documents: ByteStream },
+): AsyncGenerator<readonly Uint8Array[]> {
+  const collect = (isTooLongHere: boolean) =>
+    collectedElsewhere(call, collection, find, { words, by: appetite.by, isTooLongHere })
+  let collected = await collect(false)
+  if (collected === undefined) {
+    const slice = new PipelineSlice({ turnsMax: inlineTurnsMax })
+    const here = pipeline.runOwn(documents, slice)[Symbol.asyncIterator]()
+    try {
+      // The first batch takes all the work: stages that collect give nothing before they have seen everything.
+      let next = await here.next()
+      slice.turnsLeft = Number.POSITIVE_INFINITY
+      for (; next.done !== true; next = await here.next()) yield next.value
+      return
+    } catch (error) {
+      if (!(error instanceof PageTooLong)) throw error
+    } finally {
+      await here.return?.()
+    }
+    collected = await collect(true)
+  }
+  if (collected === undefined)
+    yield* pipeline.runOwn(documentStream(call, words.options.namespace, find, appetite), new PipelineSlice())
+  else for (const piece of collected.pieces) yield unpackRows(piece)
 }
 
 /** Results of a stream, as many as are asked for; the rest of a batch waits for the next time. */
@@ -123,7 +190,7 @@ async function countedSource(
   })
   if (!isCount || !isOnlyLead) return undefined
   const collection = await findCollection(call.service.engine, namespace)
-  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = queryOf(source.find)
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = prepareLead(source.find)
   const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
   const count = Math.min(limit, Math.max(0, all - skip))
   const document = encodeFields({ _id: id![1], [sum![0]]: count })

@@ -4,10 +4,9 @@
  */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, int32 } from '../../document/bson/value.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
 import type { CommandVariables, Constants } from '../../mql/expressions/core/scope.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
-import { compileSort, type Sort } from '../../mql/paths/sort-order.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'
 import { updatePipeline } from '../../mql/pipeline/update-pipeline.ts'
 import { prepareFilter, prepareProjection } from '../../mql/prepare.ts'
@@ -31,14 +30,6 @@ function variablesOf(call: CommandCall): CommandVariables {
 
 export function compileCallFilter(call: CommandCall, filter: BsonDocument, options = { allowsNear: false }): Matcher {
   return prepareFilter({ filter, variables: variablesOf(call), ...options })
-}
-
-/** `$natural` order is the order of `_id` here, because documents are stored in that order. */
-export function compileFindSort(spec: BsonDocument | undefined): Sort | undefined {
-  if (spec === undefined || spec.isEmpty) return undefined
-  const sort = compileSort(spec)
-  if (sort.components.length > 0) return sort
-  return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
 }
 
 export function compileCallProjection(call: CommandCall, spec: BsonDocument | undefined): Projection | undefined {

@@ -10,6 +10,7 @@
  * memory, and long work gives others their turns.
  */
 
+import { InvariantError } from '../../base/error.ts'
 import type { BsonArray, Value } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { MongoError } from '../errors/mongo-error.ts'
@@ -22,6 +23,7 @@ import {
   type ByteStream,
   bytesOf,
   type Collections,
+  type EachDocument,
   type FindRequest,
   PipelineSlice,
   viewsOf,
@@ -31,6 +33,7 @@ import type { WritingStage } from '../stages/write.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
 import { splitLead } from './find-prefix.ts'
+import { eachOf, type OwnPart, ownPartOf } from './own-part.ts'
 import { readStages } from './stage-list.ts'
 
 export interface PipelineOptions extends CommandVariables {
@@ -38,6 +41,12 @@ export interface PipelineOptions extends CommandVariables {
   readonly namespace: Namespace
   /** The path of the collection's only geographic index: what `$geoNear` is about if it does not say. */
   readonly geoPath?: string | undefined
+}
+
+/** A pipeline as a command brought it. */
+export interface PipelineWords {
+  readonly stages: BsonArray
+  readonly options: PipelineOptions
 }
 
 /**
@@ -54,8 +63,17 @@ export interface Pipeline {
   readonly source: PipelineSource
   /** Where `$out` or `$merge` write; such a pipeline gives no documents. */
   readonly target: Namespace | undefined
-  /** Takes what `source` asks for and makes the result of it. To be run once. */
-  run(input: ByteStream, collections: Collections): ByteStream
+  /** What can run wherever the collection is read. */
+  readonly own: OwnPart | undefined
+  /**
+   * Takes what `source` asks for and makes the result of it. To be run once. `passed`: how many stages the
+   * input has been through already.
+   */
+  run(input: ByteStream, collections: Collections, passed?: number): ByteStream
+  /** The own part of it, if that is collected. */
+  runOwn(input: ByteStream, slice: PipelineSlice): ByteStream
+  /** The own part of it, if it looks at one document at a time. */
+  ownEach(): EachDocument
 }
 
 /** The scope of a command: the system's variables, and those that it brings. */
@@ -88,6 +106,7 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
   // The lead is compiled as well, to refuse it with the words of its stages.
   const compiled = compiler.compile(inner)
   const rest = compiled.slice(count)
+  const own = isCollection ? ownPartOf(lead, inner.slice(count), rest) : undefined
   const source: PipelineSource = isOutside
     ? { kind: 'stage', ...first }
     : isCollection
@@ -105,12 +124,23 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
   return {
     source,
     target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
-    run: (input, collections) => {
-      const stream = runStages(rest, viewsOf(input), { collections, slots: [], slice: new PipelineSlice() })
-      return answered(bytesOf(stream))
+    own,
+    run: (input, collections, passed = 0) => {
+      const run = { collections, slots: [], slice: new PipelineSlice() }
+      return answered(bytesOf(runStages(rest.slice(passed), viewsOf(input), run)))
     },
+    runOwn: (input, slice) => {
+      const stages = rest.slice(0, own!.stageCount)
+      return bytesOf(runStages(stages, viewsOf(input), { collections: noCollections, slots: [], slice }))
+    },
+    ownEach: () => eachOf(rest.slice(0, own!.stageCount)),
   }
 }
+
+const missing = () => {
+  throw new InvariantError('the own part of a pipeline needs no other collection')
+}
+const noCollections: Collections = { find: missing, replace: missing, merge: missing }
 
 /** MongoDB allows its own documents a little more than what users may store. */
 const resultBytesMax = bsonBytesMax + 16 * 1024

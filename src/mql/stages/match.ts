@@ -34,6 +34,10 @@ export const matchStage: CompileStage = (spec, { scope }, name) => {
   matcherOf(filter, scope, [])
   return {
     name,
+    each: () => {
+      const { matches } = matcherOf(filter, scope, [])
+      return (document, emit) => !matches(documentBytes(document)) || emit(document)
+    },
     async *run(input, { slots, slice }) {
       const matcher = matcherOf(filter, scope, slots)
       for await (const batch of input) {

@@ -9,6 +9,7 @@ import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { PageTooLong } from '../../query/execute.ts'
 import { type CommandVariables, type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
 import type { Namespace } from './namespace.ts'
 
@@ -63,11 +64,19 @@ export interface Run {
   readonly slice: PipelineSlice
 }
 
+/** Makes documents of one. Stops when `emit` returns false, and says so. */
+export type EachDocument = (document: BsonDocument, emit: (made: BsonDocument) => boolean) => boolean
+
 export interface Stage {
   readonly name: string
   run(input: Stream, run: Run): Stream
   /** Set by stages that change one document at a time. */
   readonly change?: (context: Context) => BsonDocument
+  /**
+   * For stages that look at one document at a time and keep nothing between two: the same as a function, for a
+   * pipeline that stands in no other.
+   */
+  readonly each?: () => EachDocument
 }
 
 export interface StageCompiler {
@@ -101,13 +110,23 @@ export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) 
 /** Yields to the event loop whenever a time slice is used up. */
 export class PipelineSlice {
   #startMs = machine.monotonicMs()
+  readonly #signal: AbortSignal | undefined
+  /** More turns end the work with `PageTooLong`, because it can be done elsewhere. */
+  turnsLeft: number
+
+  constructor({ signal, turnsMax = Number.POSITIVE_INFINITY }: { signal?: AbortSignal; turnsMax?: number } = {}) {
+    this.#signal = signal
+    this.turnsLeft = turnsMax
+  }
 
   get isOver(): boolean {
     return machine.monotonicMs() - this.#startMs > querySliceMsMax
   }
 
   async turn(): Promise<void> {
+    if (this.turnsLeft-- <= 0) throw new PageTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
+    this.#signal?.throwIfAborted()
     this.#startMs = machine.monotonicMs()
   }
 }
@@ -143,6 +162,13 @@ export async function forEachDocument(
 export function eachToOne(name: string, make: (context: Context) => BsonDocument | undefined): Stage {
   return {
     name,
+    each: () => {
+      const context = new Context()
+      return (document, emit) => {
+        const result = make(context.at(document))
+        return result === undefined || emit(result)
+      }
+    },
     async *run(input, { slots, slice }) {
       const context = new Context(slots)
       for await (const batch of input) {

@@ -67,6 +67,29 @@ export const sourceStages: ReadonlySet<string> = new Set([
   '$planCacheStats',
 ])
 
+/** Give nothing before they have seen the last document; from then on they need no other. */
+export const collectingStages: ReadonlySet<string> = new Set([
+  '$bucket',
+  '$bucketAuto',
+  '$count',
+  '$facet',
+  '$geoNear',
+  '$group',
+  '$sample',
+  '$sort',
+  '$sortByCount',
+])
+
+/** Read or write other collections than the pipeline's own, as a `$facet` with one of them in it does. */
+export const foreignStages: ReadonlySet<string> = new Set([
+  '$documents',
+  '$graphLookup',
+  '$lookup',
+  '$merge',
+  '$out',
+  '$unionWith',
+])
+
 export const firstStages: ReadonlySet<string> = new Set([...sourceStages, '$documents', '$geoNear'])
 export const lastStages: ReadonlySet<string> = new Set(['$merge', '$out'])
 

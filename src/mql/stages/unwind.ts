@@ -73,6 +73,10 @@ export const unwindStage: CompileStage = (spec, _, name) => {
   const options = readOptions(spec)
   return {
     name,
+    each: () => (document, emit) => {
+      for (const one of unwound(document, options)) if (!emit(one)) return false
+      return true
+    },
     async *run(input, { slice }) {
       let made: BsonDocument[] = []
       for await (const batch of input) {

@@ -1,7 +1,9 @@
 /** From a statement to a program, by the statement's language. */
 
 import type { EpochSeconds } from '../../base/clock.ts'
-import { prepareStatement } from '../../mql/prepare.ts'
+import { assert } from '../../base/error.ts'
+import { prepareCollector, prepareStatement } from '../../mql/prepare.ts'
+import type { Collector } from '../../query/collect-rows.ts'
 import type { Program } from '../../query/program.ts'
 import type { QueryLanguage, QueryStatement } from '../../query/statement.ts'
 import { PreparedQueries } from '../../sql/prepare.ts'
@@ -10,23 +12,35 @@ import type { SqlValue } from '../../sql/values/value.ts'
 
 type StatementOf<Language extends QueryLanguage> = Extract<QueryStatement, { language: Language }>
 
-type Languages = {
-  readonly [Language in QueryLanguage]: (statement: StatementOf<Language>, moment: EpochSeconds) => Program
+interface Prepare<Statement> {
+  program(statement: Statement, moment: EpochSeconds): Program
+  /** For rows that cannot come before the last item was read. */
+  collector?(statement: Statement): Collector
 }
+
+type Languages = { readonly [Language in QueryLanguage]: Prepare<StatementOf<Language>> }
 
 const queries = new PreparedQueries()
 
 const languages: Languages = {
-  sql: ({ text, parameters }, moment) => {
-    const values = parameters as ReadonlyMap<string, SqlValue>
-    return createProgram(queries.prepare(text), { parameters: values, momentMs: moment * 1000 })
+  sql: {
+    program: ({ text, parameters }, moment) => {
+      const values = parameters as ReadonlyMap<string, SqlValue>
+      return createProgram(queries.prepare(text), { parameters: values, momentMs: moment * 1000 })
+    },
   },
-  mql: statement => prepareStatement(statement),
+  mql: { program: prepareStatement, collector: prepareCollector },
 }
 
 export function programOf<Language extends QueryLanguage>(
   statement: StatementOf<Language>,
   moment: EpochSeconds,
 ): Program {
-  return languages[statement.language as Language](statement, moment)
+  return languages[statement.language as Language].program(statement, moment)
+}
+
+export function collectorOf<Language extends QueryLanguage>(statement: StatementOf<Language>): Collector {
+  const { collector } = languages[statement.language as Language]
+  assert(collector !== undefined, `${statement.language} collects nothing`)
+  return collector(statement)
 }

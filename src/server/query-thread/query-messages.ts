@@ -10,13 +10,13 @@ import {
   type RequestErrorKind,
 } from '../../base/error.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
+import type { PackedRows } from '../../query/packed-rows.ts'
 import type { MadePage, RemotePageTask } from '../../query/page-task.ts'
-import type { PackedRows } from './packed-rows.ts'
 
 export interface Question {
   readonly number: number
   readonly ask:
-    | { readonly kind: 'page'; readonly task: RemotePageTask }
+    | { readonly kind: 'page' | 'collect'; readonly task: RemotePageTask }
     | { readonly kind: 'sort'; readonly task: SortTask }
     | { readonly kind: 'checkpoint' }
 }

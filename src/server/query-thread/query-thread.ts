@@ -8,8 +8,8 @@ import type { RunCheckpoint } from '../../adapters/sqlite/checkpoints.ts'
 import type { SortEntries, SortedEntries, SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { CapacityError } from '../../base/error.ts'
 import type { Logger } from '../../base/log.ts'
+import { type CollectedRows, unpackRows } from '../../query/packed-rows.ts'
 import type { MadePage, PageRunner, RemotePageTask } from '../../query/page-task.ts'
-import { unpackRows } from './packed-rows.ts'
 import {
   type Cancellation,
   fromPlainError,
@@ -40,6 +40,10 @@ export class QueryThread implements PageRunner, AsyncDisposable {
     const made = (await this.#ask({ kind: 'page', task }, signal)) as PackedPage | 'stale'
     if (made === 'stale') return made
     return made.rows === undefined ? made.page : { ...made.page, rows: unpackRows(made.rows) }
+  }
+
+  collect(task: RemotePageTask, signal?: AbortSignal): Promise<CollectedRows | 'stale'> {
+    return this.#ask({ kind: 'collect', task }, signal) as Promise<CollectedRows | 'stale'>
   }
 
   readonly sortEntries: SortEntries = (task: SortTask) =>

@@ -12,9 +12,10 @@ import { checkpointFile } from '../../adapters/sqlite/checkpoints.ts'
 import { Snapshots } from '../../adapters/sqlite/snapshot.ts'
 import { buffersOf, type SortedEntries, type SortTask } from '../../adapters/sqlite/sorted-entries.ts'
 import { indexKeysOf } from '../../engine/index-keys.ts'
+import { collectRows } from '../../query/collect-rows.ts'
+import { buffersOfRows, type CollectedRows, packRows } from '../../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type RemotePageTask } from '../../query/page-task.ts'
-import { buffersOfRows, packRows } from './packed-rows.ts'
-import { programOf } from './programs.ts'
+import { collectorOf, programOf } from './programs.ts'
 import { type Cancellation, type PackedPage, type Question, toPlainError, type WorkerReply } from './query-messages.ts'
 
 const { directory } = workerData as { directory: string }
@@ -34,6 +35,14 @@ function page(task: RemotePageTask, signal: AbortSignal): Promise<MadePage | 'st
     signal.throwIfAborted()
     const program = programOf(task.statement, task.at.moment)
     return makePage(withReaderContract(snapshot), program, task, { signal: () => signal })
+  })
+}
+
+function collect(task: RemotePageTask, signal: AbortSignal): Promise<CollectedRows | 'stale'> {
+  return snapshots.within(task.container, async snapshot => {
+    if (describeIndexes(snapshot.indexes()) !== task.indexes) return 'stale'
+    signal.throwIfAborted()
+    return collectRows(withReaderContract(snapshot), collectorOf(task.statement), task, signal)
   })
 }
 
@@ -57,10 +66,14 @@ async function answer({ number, ask }: Question): Promise<void> {
   try {
     if (ask.kind === 'page') {
       answerPage(number, await page(ask.task, controller.signal))
+    } else if (ask.kind === 'collect') {
+      const result = await collect(ask.task, controller.signal)
+      const buffers = result === 'stale' ? [] : result.pieces.flatMap(buffersOfRows)
+      port.postMessage({ number, result } satisfies WorkerReply, buffers)
     } else if (ask.kind === 'checkpoint') {
       checkpointFile(directory)
       port.postMessage({ number, result: undefined } satisfies WorkerReply)
-    } else {
+    } else if (ask.kind === 'sort') {
       const result = await sort(ask.task)
       port.postMessage({ number, result } satisfies WorkerReply, result === undefined ? [] : buffersOf(result))
     }

@@ -3,12 +3,21 @@
  * thousands of small pieces would take milliseconds.
  */
 
-import type { Body } from '../../document/body.ts'
+import type { Body } from '../document/body.ts'
+import type { PageStatistics } from './execute.ts'
 
 export interface PackedRows {
   readonly bytes: Uint8Array
   /** Where each row ends. */
   readonly ends: Uint32Array
+}
+
+/** Rows that were collected elsewhere (`collect-rows.ts`). */
+export interface CollectedRows {
+  readonly pieces: readonly PackedRows[]
+  readonly statistics: PageStatistics
+  /** The rows are void (`Program.hasLostOrder`). */
+  readonly hasLostOrder: boolean
 }
 
 /** Undefined when the rows are text. */
