@@ -284,7 +284,7 @@ test('work whose memory is used up fails with the same error in the query thread
   assert.deepEqual(failures[1], failures[0])
 })
 
-test('a cursor over collected results goes on when the thread has died, and work that was under way fails', async () => {
+test('when the thread dies, work under way fails and a cursor over collected results goes on', async () => {
   const cursor = large.aggregate([{ $group: { _id: '$n', k: { $first: '$k' } } }], { batchSize: 10 })
   assert.equal((await cursor.next())!.k, 0)
   const once = disk.connect({ retryReads: false })

@@ -111,7 +111,7 @@ async function* collectedStream(
     const slice = new PipelineSlice({ turnsMax: inlineTurnsMax })
     const here = pipeline.runOwn(documents, slice)[Symbol.asyncIterator]()
     try {
-      // The first batch takes all the work: stages that collect give nothing before they have seen everything.
+      // The first batch takes all the work: collecting stages give nothing before they have seen everything.
       let next = await here.next()
       slice.turnsLeft = Number.POSITIVE_INFINITY
       for (; next.done !== true; next = await here.next()) yield next.value

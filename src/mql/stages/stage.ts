@@ -72,10 +72,7 @@ export interface Stage {
   run(input: Stream, run: Run): Stream
   /** Set by stages that change one document at a time. */
   readonly change?: (context: Context) => BsonDocument
-  /**
-   * For stages that look at one document at a time and keep nothing between two: the same as a function, for a
-   * pipeline that stands in no other.
-   */
+  /** Set by stages that look at one document at a time: the same as a function, in an outermost pipeline. */
   readonly each?: () => EachDocument
 }
 
