@@ -38,7 +38,7 @@ export interface RunningServer extends AsyncDisposable {
 export async function startServer(
   config: Config,
   log: Logger,
-  /** Whether the open port keeps the process alive; a library must not. */
+  /** Whether the open port keeps the process alive. That of the library must not. */
   { holdsProcess }: { holdsProcess: boolean },
 ): Promise<RunningServer> {
   const startedMs = machine.monotonicMs()

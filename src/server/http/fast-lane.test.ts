@@ -1,6 +1,6 @@
 /**
- * The fast lane with answers that take their time, as those of a remote store do: the bytes of a request stay
- * its own.
+ * Tests of the fast lane with a store that answers late, as a remote one does: nothing overwrites the bytes
+ * of a request that waits.
  */
 
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { FastLane } from './fast-lane.ts'
 
 /** Answers a request with its body, after a few turns of the event loop. */
 async function startEcho(): Promise<{ open(): Promise<Socket>; readonly left: Buffer[] } & AsyncDisposable> {
-  /** Read from those who left, and kept as it came. */
+  /** What was read from connections that left the lane, not copied. */
   const left: Buffer[] = []
   const lane = new FastLane({
     nosql: {
@@ -36,7 +36,7 @@ async function startEcho(): Promise<{ open(): Promise<Socket>; readonly left: Bu
     async open() {
       const client = connect((server.address() as { port: number }).port, '127.0.0.1').setNoDelay(true)
       clients.push(client)
-      // The first chunk of a connection is read before the lane has it.
+      // The first chunk of a connection is read before the lane gets it.
       client.write(requestTo('/', 'first'))
       await answersOf(client, 1)
       return client
@@ -56,7 +56,7 @@ async function turns(count: number): Promise<void> {
 const requestTo = (url: string, body: string) =>
   `POST ${url} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** Waits for as many answers and gives their bodies. */
+/** Waits for `count` answers and returns their bodies. */
 async function answersOf(client: Socket, count: number): Promise<string[]> {
   let heard = ''
   while (true) {
@@ -70,7 +70,7 @@ for (const way of ['each on its own', 'into a shared buffer']) {
   describe(`Connections that are read ${way}`, () => {
     if (way === 'into a shared buffer') before(async () => assert.equal(await enableSharedReading(silentLog), true))
 
-    test('Requests that arrive meanwhile do not reach into one that is not answered yet', async () => {
+    test('Requests that arrive meanwhile do not change one that is not answered yet', async () => {
       await using echo = await startEcho()
       const clients = await Promise.all(Array.from({ length: 8 }, echo.open))
       const answers = clients.map(client => answersOf(client, 1))

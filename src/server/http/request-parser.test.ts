@@ -1,3 +1,5 @@
+/** Tests of the parser of plain requests: what it accepts, it reads as node:http does. */
+
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -68,7 +70,7 @@ for (const [why, text] of declined) {
   test(`declined because ${why}`, () => assert.equal(parse(text), undefined))
 }
 
-/** What node:http makes of the bytes, or undefined when it refuses them. */
+/** How node:http reads the bytes; undefined if it refuses them. */
 async function nodeReading(port: number, bytes: Buffer): Promise<string | undefined> {
   const socket = connect(port, '127.0.0.1')
   try {

@@ -1,6 +1,5 @@
 /**
- * What every request relies on is tested through the server (test/conformance/nosql/bad-sockets.test.ts);
- * here is the rest.
+ * Tests of the shared read buffer. test/conformance/nosql/bad-sockets.test.ts tests it through the server.
  */
 
 import assert from 'node:assert/strict'
@@ -84,7 +83,7 @@ for (const side of ['accepted', 'socket'] as const) {
   })
 }
 
-test('Whether a client that is done ends the connection is as it was', async () => {
+test('The option allowHalfOpen of the accepted socket is kept', async () => {
   for (const allowHalfOpen of [true, false]) {
     await using connection = await pair(allowHalfOpen)
     const socket = readCopies(connection.accepted)

@@ -31,9 +31,10 @@ export function enableSharedReading(log: Logger, read: ReadConnection = readShar
 export async function probeReading(read: ReadConnection): Promise<string | undefined> {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true })
   const sockets: Socket[] = []
+  // An error fails the probe by ending what it waits for. Without a listener it would end the process.
+  server.on('error', () => {})
   const keep = (socket: Socket) => {
     sockets.push(socket)
-    // Whoever waits for the socket hears of its error; nobody else has to.
     return socket.on('error', () => {})
   }
   const { promise: late, resolve: giveUp } = Promise.withResolvers<string>()
