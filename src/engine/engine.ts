@@ -164,7 +164,7 @@ export class Engine implements AsyncDisposable {
     return this.#store.changesNow(container)
   }
 
-  /** A position before all changes made at the moment or later; a few earlier ones may follow it too. */
+  /** A position before all changes made at the moment or later; some earlier ones may follow it too. */
   changesSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition> {
     return this.#store.changesSince(container, moment)
   }

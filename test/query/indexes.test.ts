@@ -295,7 +295,7 @@ describe('an index that the policy declares', () => {
     const filtered = 'SELECT VALUE c.id FROM c WHERE c.k = "k7"'
     const along = await ask(server, container, filtered, one)
     assert.deepEqual(along.used, ['/k/?', '/n/?'])
-    const placed = await ask(server, container, 'SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', one)
+    const sorted = await ask(server, container, 'SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', one)
     await declare(container)
     await assert.rejects(askAll(server, container, filtered, 10, along.continuation), /Invalid Continuation Token/)
     const rest = await askAll(
@@ -303,10 +303,10 @@ describe('an index that the policy declares', () => {
       container,
       'SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n',
       10,
-      placed.continuation,
+      sorted.continuation,
     )
     const expected = reference('SELECT VALUE c.n FROM c WHERE c.k = "k7" ORDER BY c.n', items as unknown as SqlValue[])
-    assert.deepEqual([...placed.rows, ...rest], expected)
+    assert.deepEqual([...sorted.rows, ...rest], expected)
     // Declared again it is the same index, so the token is valid again.
     await declare(container, composite('k', 'n'))
     await waitForIndexes(server, container)

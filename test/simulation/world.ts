@@ -272,10 +272,10 @@ export class World implements AsyncDisposable {
     const cursor = open ?? { range: ranges[range]!, resume: undefined, lastItem: undefined }
     if (open !== undefined) this.meet('a scan resumed')
     const size = { itemsMax, bytesMax }
-    const place = { ...cursor.range, after: cursor.resume }
-    const answer = await this.store.scan(this.handle, place, size)
+    const scanRange = { ...cursor.range, after: cursor.resume }
+    const answer = await this.store.scan(this.handle, scanRange, size)
     const moment = this.observe(answer.moment)
-    this.twin.compare(answer, await this.twin.store.scan(this.handle, place, size))
+    this.twin.compare(answer, await this.twin.store.scan(this.handle, scanRange, size))
     const expected = this.model.page({ ...cursor.range, after: cursor.lastItem }, size, moment)
     assert.deepEqual(bodies(answer.items), bodies(expected))
     const lastItem = expected.at(-1)?.key ?? cursor.lastItem

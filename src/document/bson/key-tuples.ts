@@ -39,7 +39,7 @@ export class ParallelArrays extends RequestError {
 export interface TupleOptions {
   /** An array at the end of a path counts as a value too, besides its elements. */
   readonly includesArrays: boolean
-  /** Stop after this many tuples. The caller passes one more than it accepts. */
+  /** Most tuples wanted. The walk stops one later, so a longer result means too many. */
   readonly tuplesMax: number
 }
 

@@ -17,7 +17,7 @@ import {
   showValue,
 } from './definition-input.ts'
 import { type FullTextIndex, parseFullTextIndexes } from './full-text-policy.ts'
-import { canonicalPath, indexPathsMax, parseIndexPath, refuseIndexPath, scanPolicyPath } from './policy-path.ts'
+import { canonicalPath, indexPathsMax, parseIndexPolicyPath, refuseIndexPath, scanPolicyPath } from './policy-path.ts'
 import { parseSpatialIndexes, type SpatialIndex } from './spatial-index.ts'
 import { parseVectorIndexes, type VectorIndex } from './vector-policy.ts'
 
@@ -92,7 +92,7 @@ function completePaths(includedInput: unknown, excludedInput: unknown, mode: 'co
           'this path in one of the sets.',
       )
     }
-    const etag = canonicalPath(parseIndexPath(etagPath))
+    const etag = canonicalPath(parseIndexPolicyPath(etagPath))
     if (!included.has(etag) && !excluded.has(etag)) excluded.set(etag, etagPath)
   }
   return { includedPaths: toEntries(included), excludedPaths: toEntries(excluded) }
@@ -111,7 +111,7 @@ function readPaths(input: unknown, where: string): Map<string, string> {
     // The old spelling of the root. Some clients still send it (azure-sdk-for-python,
     // test_collection_indexing_policy).
     const path = written === '/' ? rootPath : written
-    paths.set(canonicalPath(parseIndexPath(path)), path)
+    paths.set(canonicalPath(parseIndexPolicyPath(path)), path)
   }
   return paths
 }

@@ -66,7 +66,7 @@ function isNameCharacter(code: number): boolean {
  * Parses a path of an index, which ends in `?` or `*`. Text: IdentityServer4.Contrib.CosmosDB #4, a trace of
  * the service.
  */
-export function parseIndexPath(path: string): PolicyPath {
+export function parseIndexPolicyPath(path: string): PolicyPath {
   const parsed = scanPolicyPath(path)
   if (typeof parsed === 'number') refuseIndexPath(path, parsed)
   if (parsed.end === '') refuseIndexPath(path, path.length)

@@ -1,7 +1,7 @@
 /** Spatial indexes, and how they must match the container's geospatial configuration. */
 
 import { fieldOf, invalidInput, malformed, readArray, readObject, readString, readWord } from './definition-input.ts'
-import { indexPathsMax, parseIndexPath } from './policy-path.ts'
+import { indexPathsMax, parseIndexPolicyPath } from './policy-path.ts'
 
 export interface SpatialIndex {
   path: string
@@ -28,7 +28,7 @@ export function parseSpatialIndexes(input: unknown): SpatialIndex[] {
   return readArray(input, where, indexPathsMax).map((element, at) => {
     const entry = readObject(element, `${where}[${at}]`)
     const path = readString(fieldOf(entry, 'path'), `${where}[${at}].path`)
-    parseIndexPath(path)
+    parseIndexPolicyPath(path)
 
     const types = readArray(fieldOf(entry, 'types') ?? [], `${where}[${at}].types`, spatialTypes.length)
     if (types.length === 0) {

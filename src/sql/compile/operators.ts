@@ -8,13 +8,13 @@
 import type { BinaryOperator, UnaryOperator } from '../syntax/ast.ts'
 import { comparePrimitives, equalValues } from '../values/compare.ts'
 import { joinStrings } from '../values/strings.ts'
-import { finite, type SqlValue } from '../values/value.ts'
+import { finiteOrUndefined, type SqlValue } from '../values/value.ts'
 
 export type BinaryFunction = (left: SqlValue, right: SqlValue) => SqlValue
 
 function onNumbers(operation: (left: number, right: number) => number): BinaryFunction {
   return (left, right) =>
-    typeof left === 'number' && typeof right === 'number' ? finite(operation(left, right)) : undefined
+    typeof left === 'number' && typeof right === 'number' ? finiteOrUndefined(operation(left, right)) : undefined
 }
 
 function onOrder(holds: (order: number) => boolean): BinaryFunction {

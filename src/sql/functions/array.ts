@@ -1,7 +1,7 @@
 /** Array and set functions. Elements are compared as values; the order of properties does not matter. */
 
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
-import { finite, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'
+import { finiteOrUndefined, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily, onArray, onTwoArrays } from './define.ts'
 
 function isAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
@@ -71,7 +71,7 @@ function pickFrom(
 export const arrayFunctions: FunctionFamily = {
   'ARRAY_AVG ARRAYAVG': onArray(array => {
     const numbers = numbersOf(array)
-    return numbers === undefined || numbers.length === 0 ? undefined : finite(sum(numbers) / numbers.length)
+    return numbers === undefined || numbers.length === 0 ? undefined : finiteOrUndefined(sum(numbers) / numbers.length)
   }),
   'ARRAY_CONCAT ARRAYCONCAT': defineOpen(2, values =>
     values.every(value => Array.isArray(value)) ? (values as readonly SqlValue[][]).flat(1) : undefined,
@@ -107,7 +107,7 @@ export const arrayFunctions: FunctionFamily = {
   }),
   'ARRAY_SUM ARRAYSUM': onArray(array => {
     const numbers = numbersOf(array)
-    return numbers === undefined ? undefined : finite(sum(numbers))
+    return numbers === undefined ? undefined : finiteOrUndefined(sum(numbers))
   }),
   'OBJECTTOARRAY OBJECT_TO_ARRAY': define(1, 3, ([object, nameOfName = 'k', nameOfValue = 'v']) => {
     if (!isObject(object) || typeof nameOfName !== 'string' || typeof nameOfValue !== 'string') return undefined

@@ -1,10 +1,10 @@
 /** Mathematical functions on doubles. A result that is not a finite number becomes undefined. */
 
-import { finite, type SqlValue } from '../values/value.ts'
+import { finiteOrUndefined, type SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, defineOpen, type FunctionFamily, onNumber, onTwoNumbers } from './define.ts'
 
 function real(compute: (number: number) => number): BuiltIn {
-  return onNumber(number => finite(compute(number)))
+  return onNumber(number => finiteOrUndefined(compute(number)))
 }
 
 /** Rounds half away from zero; Math.round rounds half up. */
@@ -18,7 +18,7 @@ function roundHalfAway(number: number): number {
  */
 function roundTo(number: number, digits: number): SqlValue {
   if (!Number.isInteger(digits) || Math.abs(digits) > 300) return undefined
-  return finite(shiftDecimal(roundHalfAway(shiftDecimal(number, digits)), -digits))
+  return finiteOrUndefined(shiftDecimal(roundHalfAway(shiftDecimal(number, digits)), -digits))
 }
 
 function shiftDecimal(number: number, digits: number): number {
@@ -31,7 +31,7 @@ export const mathFunctions: FunctionFamily = {
   ACOS: real(Math.acos),
   ASIN: real(Math.asin),
   ATAN: real(Math.atan),
-  ATN2: onTwoNumbers((y, x) => finite(Math.atan2(y, x))),
+  ATN2: onTwoNumbers((y, x) => finiteOrUndefined(Math.atan2(y, x))),
   CEILING: real(Math.ceil),
   CHOOSE: defineOpen(2, ([index, ...values]) =>
     typeof index === 'number' && Number.isInteger(index) ? values[index - 1] : undefined,
@@ -43,15 +43,15 @@ export const mathFunctions: FunctionFamily = {
   FLOOR: real(Math.floor),
   LOG: define(1, 2, ([number, base = Math.E]) => {
     if (typeof number !== 'number' || typeof base !== 'number') return undefined
-    return finite(base === Math.E ? Math.log(number) : Math.log(number) / Math.log(base))
+    return finiteOrUndefined(base === Math.E ? Math.log(number) : Math.log(number) / Math.log(base))
   }),
   LOG10: real(Math.log10),
   'NUMBERBIN NUMBER_BIN': define(1, 2, ([number, size = 1]) => {
     if (typeof number !== 'number' || typeof size !== 'number' || size <= 0) return undefined
-    return finite(Math.floor(number / size) * size)
+    return finiteOrUndefined(Math.floor(number / size) * size)
   }),
   PI: define(0, 0, () => Math.PI),
-  POWER: onTwoNumbers((base, exponent) => finite(base ** exponent)),
+  POWER: onTwoNumbers((base, exponent) => finiteOrUndefined(base ** exponent)),
   RADIANS: real(degrees => (Math.PI / 180) * degrees),
   RAND: define(0, 0, (_, context) => context.random()),
   ROUND: define(1, 2, ([number, digits = 0]) => {

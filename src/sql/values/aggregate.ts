@@ -14,7 +14,7 @@
 
 import { canonicalKey, compareValues } from './compare.ts'
 import type { MemoryLease } from './run-context.ts'
-import { finite, isPrimitive, type SqlValue } from './value.ts'
+import { finiteOrUndefined, isPrimitive, type SqlValue } from './value.ts'
 
 export interface RunningAggregate {
   add(value: SqlValue): void
@@ -71,7 +71,7 @@ function sumThen(finish: (sum: number, count: number) => number | undefined): Ru
     },
     result: () => {
       const finished = isNumeric ? finish(sum, count) : undefined
-      return finished === undefined ? undefined : finite(finished)
+      return finished === undefined ? undefined : finiteOrUndefined(finished)
     },
   }
 }

@@ -44,7 +44,7 @@ export function setOwn(object: Record<string, SqlValue>, name: string, value: Sq
 }
 
 /** The number if JSON can hold it; otherwise undefined, as after a division by zero. */
-export function finite(value: number): SqlValue {
+export function finiteOrUndefined(value: number): SqlValue {
   return Number.isFinite(value) ? value : undefined
 }
 
