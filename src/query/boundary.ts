@@ -5,8 +5,8 @@
  * the first `sortKeyBytesMax` bytes, the last 16 bytes, and a digest of everything before those 16 bytes.
  * A row whose sort key starts with the same bytes may lie before or after the position. If one such row still
  * has the same digest, its sort key completes the one that was cut, and comparing decides. If no row has that
- * digest any more, as many rows are skipped as earlier pages returned with the same start. This skips too
- * many only if one of those rows has disappeared as well.
+ * digest any more, rows with the same start are skipped: as many as earlier pages returned with another
+ * digest. This skips too many only if one of those rows has disappeared as well.
  */
 
 import { hash } from 'node:crypto'
