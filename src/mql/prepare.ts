@@ -1,6 +1,6 @@
 /**
- * The door of the folder for queries: from the words of a command to what runs over documents, and from a
- * statement, which carries the same words as plain data, to a program.
+ * The entry point for queries: compiles what a command asks for, and turns it into a statement. A statement
+ * is plain data for another thread, which makes a program from it.
  */
 
 import { assert } from '../base/error.ts'
@@ -12,17 +12,17 @@ import type { Program } from '../query/program.ts'
 import type { MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
-import { compileFilter, type FilterWords, type Matcher } from './filter/match.ts'
+import { compileFilter, type FilterSpec, type Matcher } from './filter/match.ts'
 import { compileSort, type Sort, type SortComponent } from './paths/sort-order.ts'
-import { commandScope, compilePipeline, type PipelineWords } from './pipeline/pipeline.ts'
+import { commandScope, compilePipeline, type PipelineSpec } from './pipeline/pipeline.ts'
 import { countProgram, distinctProgram, type FindQuery, findProgram } from './program.ts'
 import { compileProjection, type Projection } from './projection/projection.ts'
 import { type FindRequest, PipelineSlice } from './stages/stage.ts'
 
-export function prepareFilter(words: FilterWords): Matcher {
-  const expression = expressionTest(commandScope(words.variables))
-  const { filter, allowsNear } = words
-  return { ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear }), words }
+export function prepareFilter(spec: FilterSpec): Matcher {
+  const expression = expressionTest(commandScope(spec.variables))
+  const { filter, allowsNear } = spec
+  return { ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear }), spec }
 }
 
 export function prepareProjection(spec: BsonDocument, variables: CommandVariables): Projection {
@@ -31,11 +31,11 @@ export function prepareProjection(spec: BsonDocument, variables: CommandVariable
 }
 
 /** The find that a pipeline begins with. */
-export function prepareLead({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
+export function prepareLeadingFind({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
   return {
     matcher: {
       ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
-      words: variables && { filter, variables, allowsNear: false },
+      spec: variables && { filter, variables, allowsNear: false },
     },
     sort: prepareSort(sort),
     skip,
@@ -53,31 +53,31 @@ export function prepareSort(spec: BsonDocument | undefined): Sort | undefined {
 
 type MakeStatement = (() => MqlStatement) | undefined
 
-/** Makes the statement when it is wanted; undefined where the filter has no words. */
+/** Makes the statement on demand. Undefined if the filter cannot be sent to another thread. */
 export function findStatement(query: FindQuery): MakeStatement {
   const { matcher, sort, skip = 0, limit = Number.POSITIVE_INFINITY, projection, isTieReversed, idOrder } = query
-  const words = matcher.words
-  if (query.each !== undefined) return pipelineStatement(query.each.words, query)
-  if (words === undefined) return undefined
+  const spec = matcher.spec
+  if (query.each !== undefined) return pipelineStatement(query.each.spec, query)
+  if (spec === undefined) return undefined
   return () =>
-    statementOf(words, {
+    statementOf(spec, {
       kind: 'find',
-      ...filterBytes(words),
+      ...filterBytes(spec),
       ...{ sort: sort?.components, skip, limit, isTieReversed, idOrder },
       projection: projection && bytesOf(projection.spec),
     })
 }
 
-export function countStatement({ words }: Matcher): MakeStatement {
-  return words && (() => statementOf(words, { kind: 'count', ...filterBytes(words) }))
+export function countStatement({ spec }: Matcher): MakeStatement {
+  return spec && (() => statementOf(spec, { kind: 'count', ...filterBytes(spec) }))
 }
 
-export function distinctStatement({ words }: Matcher, path: string): MakeStatement {
-  return words && (() => statementOf(words, { kind: 'distinct', path, ...filterBytes(words) }))
+export function distinctStatement({ spec }: Matcher, path: string): MakeStatement {
+  return spec && (() => statementOf(spec, { kind: 'distinct', path, ...filterBytes(spec) }))
 }
 
-/** A part of a pipeline, over what the query finds. */
-export function pipelineStatement({ stages, options }: PipelineWords, query: FindQuery): () => MqlStatement {
+/** A part of a pipeline, over the documents that the query finds. */
+export function pipelineStatement({ stages, options }: PipelineSpec, query: FindQuery): () => MqlStatement {
   const { namespace, geoPath } = options
   const { isTieReversed, idOrder } = query
   return () => ({
@@ -91,7 +91,7 @@ export function pipelineStatement({ stages, options }: PipelineWords, query: Fin
   })
 }
 
-function statementOf({ variables }: FilterWords, query: MqlStatement['query']): MqlStatement {
+function statementOf({ variables }: FilterSpec, query: MqlStatement['query']): MqlStatement {
   return { language: 'mql', variables: plainVariables(variables), query }
 }
 
@@ -99,11 +99,11 @@ function plainVariables({ constants: { now, clusterTime }, let: variables }: Com
   return { now, clusterTime, let: variables && bytesOf(variables) }
 }
 
-function filterBytes({ filter, allowsNear }: FilterWords): MqlFilter {
+function filterBytes({ filter, allowsNear }: FilterSpec): MqlFilter {
   return { filter: bytesOf(filter), allowsNear }
 }
 
-/** A copy: a message that carries a part of some bytes carries all of them. */
+/** A copy, because posting a slice of bytes would send the whole buffer. */
 function bytesOf(document: BsonDocument): Uint8Array {
   return new Uint8Array(encodeDocument(document))
 }
@@ -111,8 +111,8 @@ function bytesOf(document: BsonDocument): Uint8Array {
 export function prepareStatement({ query, variables }: MqlStatement): Program {
   const known = variablesOf(variables)
   if (query.kind === 'pipeline') {
-    const { pipeline, find, words } = preparePipeline(query, known)
-    return findProgram({ ...find, each: { make: pipeline.ownEach(), words } })
+    const { pipeline, find, spec } = preparePipeline(query, known)
+    return findProgram({ ...find, each: { make: pipeline.ownEach(), spec } })
   }
   const matcher = prepareFilter({
     filter: BsonDocument.view(query.filter),
@@ -136,7 +136,7 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
   }
 }
 
-/** The part of a pipeline that collects documents. */
+/** Runs the part of a pipeline that collects documents. */
 export function prepareCollector({ query, variables }: MqlStatement): Collector {
   assert(query.kind === 'pipeline', 'only pipelines collect')
   const { pipeline, find } = preparePipeline(query, variablesOf(variables))
@@ -150,12 +150,12 @@ function preparePipeline(query: MqlPipeline, variables: CommandVariables) {
   const { namespace, geoPath, isTieReversed, idOrder } = query
   const stages = BsonDocument.view(query.pipeline).get('pipeline')
   assert(stages?.type === bsonType.array, 'a pipeline is an array')
-  const words: PipelineWords = { stages, options: { ...variables, namespace, geoPath } }
-  const pipeline = compilePipeline(stages, words.options)
+  const spec: PipelineSpec = { stages, options: { ...variables, namespace, geoPath } }
+  const pipeline = compilePipeline(stages, spec.options)
   assert(pipeline.source.kind === 'collection', 'the pipeline begins with a collection')
-  const lead = prepareLead(pipeline.source.find)
+  const lead = prepareLeadingFind(pipeline.source.find)
   const sort = idOrder === undefined ? lead.sort : undefined
-  return { pipeline, words, find: { ...lead, sort, isTieReversed, idOrder } satisfies FindQuery }
+  return { pipeline, spec, find: { ...lead, sort, isTieReversed, idOrder } satisfies FindQuery }
 }
 
 function variablesOf({ now, clusterTime, let: variables }: MqlVariables): CommandVariables {

@@ -1,5 +1,5 @@
 /**
- * Finding, counting and telling values apart as programs that pages can be made of (query/program.ts).
+ * Find, count and distinct as programs that produce pages (query/program.ts).
  *
  *   without a sort    documents in the order in which they are found
  *   with a sort       by sort key: the sort's key, then the document in the direction of the first component
@@ -14,7 +14,7 @@ import type { IdOrder } from '../query/statement.ts'
 import { DistinctValues } from './distinct.ts'
 import type { Matcher } from './filter/match.ts'
 import type { Sort } from './paths/sort-order.ts'
-import type { PipelineWords } from './pipeline/pipeline.ts'
+import type { PipelineSpec } from './pipeline/pipeline.ts'
 import type { Projection } from './projection/projection.ts'
 import { documentBytes, type EachDocument } from './stages/stage.ts'
 
@@ -24,21 +24,18 @@ export interface FindQuery {
   readonly skip?: number
   readonly limit?: number
   readonly projection?: Projection | undefined
-  /**
-   * Whether equal documents come from the last one to the first; in the direction of the first component,
-   * unless said.
-   */
+  /** Whether equal documents come in reverse order. By default the first component of the sort decides. */
   readonly isTieReversed?: boolean | undefined
-  /** What becomes of each document, instead of a projection. */
+  /** Stages of a pipeline that run on each document, in place of a projection. */
   readonly each?: EachOfPipeline | undefined
-  /** Where documents are read in the order of their `_id`. */
+  /** Set if documents are read in order of `_id`. */
   readonly idOrder?: IdOrder | undefined
 }
 
-/** Stages of a pipeline that look at one document at a time, and the pipeline in words. */
+/** Stages of a pipeline that process one document at a time, and the specification of that pipeline. */
 export interface EachOfPipeline {
   readonly make: EachDocument
-  readonly words: PipelineWords
+  readonly spec: PipelineSpec
 }
 
 export function findProgram(query: FindQuery): Program {
@@ -101,7 +98,7 @@ function behind(end: string, isReverse: boolean): (document: Uint8Array) => bool
 }
 
 function rowMaker(matcher: Matcher, projection: Projection | undefined): (document: Uint8Array) => Uint8Array {
-  // Its bytes may be a window onto all that was read with it, which would be kept as long as the row.
+  // Copied: the bytes may be a slice of a large read, which the row would keep in memory.
   if (projection === undefined) return document => new Uint8Array(document)
   if (!projection.isPositional) return projection.project
   return document => projection.project(document, matcher.position(document))
@@ -122,7 +119,7 @@ const oneRow = {
   end: Number.POSITIVE_INFINITY,
 } as const
 
-/** One row, which is the number. */
+/** Produces one row: the number. */
 export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINITY }: CountQuery): Program {
   let count = 0
   return {
@@ -145,7 +142,7 @@ export interface DistinctQuery {
   readonly path: string
 }
 
-/** One row: a document with the values. */
+/** Produces one row: a document with the values. */
 export function distinctProgram({ matcher, path }: DistinctQuery): Program {
   const found = new DistinctValues(path)
   return {

@@ -6,7 +6,7 @@ import { pageBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexComponent } from '../../document/index-definition.ts'
-import { prepareLead, prepareSort } from '../../mql/prepare.ts'
+import { prepareLeadingFind, prepareSort } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
@@ -113,7 +113,7 @@ export async function explainPipeline(
   const collection = await findCollection(call.service.engine, namespace)
   const { source } = callPipeline(call, namespace, stages, collection)
   if (source.kind !== 'collection') return { stages, ...common() }
-  const query = prepareLead(source.find)
+  const query = prepareLeadingFind(source.find)
   const { queryPlanner, executionStats } = await explained(
     call,
     namespace,

@@ -16,7 +16,7 @@ import { demandsOf } from '../../mql/demands.ts'
 import { DistinctValues } from '../../mql/distinct.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
-import type { PipelineWords } from '../../mql/pipeline/pipeline.ts'
+import type { PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { countStatement, distinctStatement, findStatement, pipelineStatement } from '../../mql/prepare.ts'
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
 import { chooseIndex } from '../../query/choose-index.ts'
@@ -93,7 +93,7 @@ export async function collectedElsewhere(
   { service, isInTransaction }: CommandCall,
   collection: Collection,
   query: FindQuery,
-  { words, by, isTooLongHere }: { words: PipelineWords; by: Fetching; isTooLongHere: boolean },
+  { spec, by, isTooLongHere }: { spec: PipelineSpec; by: Fetching; isTooLongHere: boolean },
 ): Promise<CollectedRows | undefined> {
   if (!isSearched({ isInTransaction }, collection, query.matcher)) return undefined
   const demands = usableDemands(collection, query.matcher, query.sort)
@@ -105,7 +105,7 @@ export async function collectedElsewhere(
     const itemQuery = keyed === undefined ? findItems(collection, sorted) : keyedQuery(collection, keyed, sorted)
     const collected = await service.engine.collectRows(
       collection.container,
-      { ...itemQuery, statement: pipelineStatement(words, sorted) },
+      { ...itemQuery, statement: pipelineStatement(spec, sorted) },
       {
         position: keyed?.position,
         rowsMax: mongoPageDocumentsMax,
@@ -190,7 +190,7 @@ export async function* matchingDocuments(
     overlay === undefined
       ? matcher.matches
       : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
-  const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, words: undefined } }
+  const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, spec: undefined } }
   const keyed = keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined))
   const query = keyed === undefined ? findItems(collection, shown) : keyedQuery(collection, keyed, shown)
   let position = keyed?.position

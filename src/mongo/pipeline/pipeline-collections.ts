@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
-import { prepareLead } from '../../mql/prepare.ts'
+import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../mql/stages/stage.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -31,7 +31,7 @@ import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 export function pipelineCollections(call: CommandCall): Collections {
   return {
     find: (namespace: Namespace, request: FindRequest) =>
-      documentStream(call, namespace, prepareLead(request), { by: call, documents: mongoPageDocumentsMax }),
+      documentStream(call, namespace, prepareLeadingFind(request), { by: call, documents: mongoPageDocumentsMax }),
     replace: (target, documents) => replace(call, checkedTarget(target), documents),
     merge: (request, documents) => merge(call, request, documents),
   }

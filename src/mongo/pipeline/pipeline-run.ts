@@ -2,8 +2,8 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
-import { compilePipeline, type Pipeline, type PipelineWords } from '../../mql/pipeline/pipeline.ts'
-import { prepareLead } from '../../mql/prepare.ts'
+import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
+import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type ByteStream, PipelineSlice } from '../../mql/stages/stage.ts'
@@ -25,15 +25,15 @@ export function callPipeline(
   stages: BsonArray,
   collection: Collection | undefined,
 ): Pipeline {
-  return compilePipeline(stages, pipelineWords(call, namespace, stages, collection).options)
+  return compilePipeline(stages, pipelineSpec(call, namespace, stages, collection).options)
 }
 
-function pipelineWords(
+function pipelineSpec(
   call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
   collection: Collection | undefined,
-): PipelineWords {
+): PipelineSpec {
   const geoPath = collection && geoPathOf(collection)
   return { stages, options: { namespace, geoPath, constants: constantsOf(call), let: call.args.document('let') } }
 }
@@ -52,18 +52,18 @@ export async function pipelineSource(
   stages: BsonArray,
   collection: Collection | undefined,
 ): Promise<CursorSource> {
-  const words = pipelineWords(call, namespace, stages, collection)
-  const pipeline = compilePipeline(stages, words.options)
+  const spec = pipelineSpec(call, namespace, stages, collection)
+  const pipeline = compilePipeline(stages, spec.options)
   const counted = await countedSource(call, namespace, stages, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
-  const { input, passed } = inputOf(call, { pipeline, words, collection, appetite })
+  const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite })
   return streamSource(pipeline.run(input, pipelineCollections(call), passed), appetite)
 }
 
 interface PipelineCall {
   readonly pipeline: Pipeline
-  readonly words: PipelineWords
+  readonly spec: PipelineSpec
   readonly collection: Collection | undefined
   readonly appetite: Appetite
 }
@@ -71,21 +71,21 @@ interface PipelineCall {
 /** What goes into the stages of a pipeline, but for those that it has passed already. */
 function inputOf(
   call: CommandCall,
-  { pipeline, words, collection, appetite }: PipelineCall,
+  { pipeline, spec, collection, appetite }: PipelineCall,
 ): { readonly input: ByteStream; readonly passed: number } {
   const { source, own } = pipeline
-  const { namespace } = words.options
+  const { namespace } = spec.options
   if (source.kind === 'stage') return { input: stageSource(call, namespace, source), passed: 0 }
   if (source.kind === 'pipeline') return { input: noDocuments(), passed: 0 }
-  const find = prepareLead(source.find)
+  const find = prepareLeadingFind(source.find)
   const isOwn = own !== undefined && collection !== undefined && isSearched(call, collection, find.matcher)
   if (isOwn && own.kind === 'each') {
-    const each = { make: pipeline.ownEach(), words }
+    const each = { make: pipeline.ownEach(), spec }
     return { input: documentStream(call, namespace, { ...find, each }, appetite), passed: own.stageCount }
   }
   const documents = documentStream(call, namespace, find, appetite)
   if (!isOwn || !call.service.engine.hasPageRunner) return { input: documents, passed: 0 }
-  const input = collectedStream(call, { pipeline, words, collection, find, documents, appetite })
+  const input = collectedStream(call, { pipeline, spec, collection, find, documents, appetite })
   return { input, passed: own.stageCount }
 }
 
@@ -97,7 +97,7 @@ async function* collectedStream(
   call: CommandCall,
   {
     pipeline,
-    words,
+    spec,
     collection,
     find,
     documents,
@@ -105,7 +105,7 @@ async function* collectedStream(
   }: PipelineCall & { readonly collection: Collection; readonly find: FindQuery; readonly documents: ByteStream },
 ): AsyncGenerator<readonly Uint8Array[]> {
   const collect = (isTooLongHere: boolean) =>
-    collectedElsewhere(call, collection, find, { words, by: appetite.by, isTooLongHere })
+    collectedElsewhere(call, collection, find, { spec, by: appetite.by, isTooLongHere })
   let collected = await collect(false)
   if (collected === undefined) {
     const slice = new PipelineSlice({ turnsMax: inlineTurnsMax })
@@ -124,7 +124,7 @@ async function* collectedStream(
     collected = await collect(true)
   }
   if (collected === undefined)
-    yield* pipeline.runOwn(documentStream(call, words.options.namespace, find, appetite), new PipelineSlice())
+    yield* pipeline.runOwn(documentStream(call, spec.options.namespace, find, appetite), new PipelineSlice())
   else for (const piece of collected.pieces) yield unpackRows(piece)
 }
 
@@ -190,7 +190,7 @@ async function countedSource(
   })
   if (!isCount || !isOnlyLead) return undefined
   const collection = await findCollection(call.service.engine, namespace)
-  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = prepareLead(source.find)
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = prepareLeadingFind(source.find)
   const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
   const count = Math.min(limit, Math.max(0, all - skip))
   const document = encodeFields({ _id: id![1], [sum![0]]: count })

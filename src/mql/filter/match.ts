@@ -45,12 +45,12 @@ export interface Matcher {
   position(document: Uint8Array): number | undefined
   /** The sort order that `$near` asks for. */
   readonly order: Sort | undefined
-  /** The same in words; undefined when it can only be run where it was made. */
-  readonly words?: FilterWords | undefined
+  /** The filter as sent. Undefined if it can only run where it was compiled. */
+  readonly spec?: FilterSpec | undefined
 }
 
-/** A filter as a command brought it. */
-export interface FilterWords {
+/** A filter as the command sent it. */
+export interface FilterSpec {
   readonly filter: BsonDocument
   readonly variables: CommandVariables
   readonly allowsNear: boolean

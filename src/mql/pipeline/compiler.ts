@@ -21,7 +21,7 @@ import {
 } from '../stages/stage.ts'
 import { stages, unsupportedStages } from '../stages/table.ts'
 import { withEqualityHints } from './equality-hints.ts'
-import { splitLead } from './find-prefix.ts'
+import { splitLeadingFind } from './leading-find.ts'
 import { readStages, type StageSpec } from './stage-list.ts'
 
 const pipelineDepthMax = 20
@@ -72,7 +72,7 @@ export class PipelineCompiler implements StageCompiler {
     const target: Namespace = namespace ?? { database: this.namespace.database, collection: noCollection }
     const compiler = new PipelineCompiler(scope, target, { depth: this.#depth + 1 })
     const all = compiler.compile(specs)
-    const { lead, count } = splitLead(specs)
+    const { lead, count } = splitLeadingFind(specs)
     const rest = all.slice(count)
     return {
       runOver: (input, run) => runStages(all, input, run),

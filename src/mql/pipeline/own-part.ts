@@ -1,29 +1,32 @@
 /**
- * The part of a pipeline that needs no other collection than its own, and can therefore run wherever that is
- * read.
+ * The part of a pipeline that needs only its own collection, and can run wherever that is read.
  *
- *   collected   stages up to the last that collects documents ($group, $sort …) and those behind it that only
- *               pass fewer documents on. The part runs in one go, and its results are kept.
- *   each        stages that look at one document at a time. They are part of the search for documents, and go
- *               on where it stopped.
+ *   collected   stages up to the last that collects documents ($group, $sort …), and those after it that only
+ *               pass on fewer documents. The part runs in one go, and its results are kept.
+ *   each        stages that process one document at a time. They are part of the search for documents, and
+ *               continue where it stopped.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
-import type { EachDocument, Lead, Stage } from '../stages/stage.ts'
+import type { EachDocument, LeadingFind, Stage } from '../stages/stage.ts'
 import { collectingStages, foreignStages } from '../stages/table.ts'
 import { readStages, type StageSpec } from './stage-list.ts'
 
 export interface OwnPart {
   readonly kind: 'collected' | 'each'
-  /** How many stages behind the lead it is. */
+  /** The number of stages after the leading find. */
   readonly stageCount: number
 }
 
-/** What comes out of them is no more than what went in. */
+/** Stages whose output is never larger than their input. */
 const passingStages: ReadonlySet<string> = new Set(['$limit', '$match', '$skip', '$unset'])
 
-export function ownPartOf(lead: Lead, specs: readonly StageSpec[], compiled: readonly Stage[]): OwnPart | undefined {
+export function ownPartOf(
+  lead: LeadingFind,
+  specs: readonly StageSpec[],
+  compiled: readonly Stage[],
+): OwnPart | undefined {
   const foreign = specs.findIndex(isForeign)
   const own = foreign === -1 ? specs : specs.slice(0, foreign)
   const collecting = own.findLastIndex(({ name }) => collectingStages.has(name))
@@ -32,12 +35,12 @@ export function ownPartOf(lead: Lead, specs: readonly StageSpec[], compiled: rea
     const other = behind.findIndex(({ name }) => !passingStages.has(name))
     return { kind: 'collected', stageCount: collecting + 1 + (other === -1 ? behind.length : other) }
   }
-  // What the lead counts are documents, not what becomes of them.
+  // The leading find limits documents, but a page limits results.
   if (lead.skip > 0 || lead.limit !== undefined) return undefined
   const other = own.findIndex((_, at) => compiled[at]!.each === undefined)
   const stageCount = other === -1 ? own.length : other
   const each = own.slice(0, stageCount)
-  // A page goes on behind so many results of a document, which must be the same when they are made again.
+  // A page continues after a number of results of one document, so computing them again must give the same.
   const isRepeatable = !each.some(({ name }) => name === '$unwind') || !each.some(({ spec }) => isByChance(spec))
   return stageCount > 0 && isRepeatable ? { kind: 'each', stageCount } : undefined
 }
@@ -57,7 +60,7 @@ function isByChance(value: Value): boolean {
   )
 }
 
-/** Stages one behind the other, as one. */
+/** Combines stages into one function. */
 export function eachOf(stages: readonly Stage[]): EachDocument {
   return stages.reduceRight<EachDocument>(
     (next, stage) => {

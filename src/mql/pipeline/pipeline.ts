@@ -1,13 +1,13 @@
 /**
- * The door of aggregation: a pipeline, compiled once, then run over the bytes of documents.
+ * The entry point of aggregation: a pipeline is compiled once, then run over the bytes of documents.
  *
  *   const pipeline = compilePipeline(stages, { namespace, constants, let: variables })
  *   const documents = pipeline.source.kind === 'collection' ? find(pipeline.source.find) : …
  *   for await (const batch of pipeline.run(documents, collections)) …
  *
- * The beginning of a pipeline is a find, if it begins like one (`source.find`); the rest is a stream. A
- * document that no stage changes keeps its bytes. What has to wait for the last document keeps to a bound of
- * memory, and long work gives others their turns.
+ * The first stages become a find where possible (`source.find`); the rest is a stream. A document that no
+ * stage changes keeps its bytes. Stages that must see all documents have a memory limit, and long work yields
+ * to the event loop.
  */
 
 import { InvariantError } from '../../base/error.ts'
@@ -32,51 +32,51 @@ import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
-import { splitLead } from './find-prefix.ts'
+import { splitLeadingFind } from './leading-find.ts'
 import { eachOf, type OwnPart, ownPartOf } from './own-part.ts'
 import { readStages } from './stage-list.ts'
 
 export interface PipelineOptions extends CommandVariables {
-  /** Where the pipeline runs. Of a pipeline without a collection only the database counts. */
+  /** Where the pipeline runs. Without a collection only the database counts. */
   readonly namespace: Namespace
-  /** The path of the collection's only geographic index: what `$geoNear` is about if it does not say. */
+  /** The path of the collection's only geographic index: the default `key` of `$geoNear`. */
   readonly geoPath?: string | undefined
 }
 
-/** A pipeline as a command brought it. */
-export interface PipelineWords {
+/** A pipeline as the command sent it. */
+export interface PipelineSpec {
   readonly stages: BsonArray
   readonly options: PipelineOptions
 }
 
 /**
- * Where the documents come from: from the collection, from a stage that who runs the pipeline knows
- * (`$changeStream`, `$indexStats` …), or from the pipeline itself (`$documents`).
+ * Where the documents come from: the collection, a stage that the caller implements (`$changeStream`,
+ * `$indexStats` …), or the pipeline itself (`$documents`).
  */
 export type PipelineSource =
-  /** The find stands for so many stages. */
+  /** `stageCount` is the number of stages that the find replaces. */
   | { readonly kind: 'collection'; readonly find: FindRequest; readonly stageCount: number }
   | { readonly kind: 'stage'; readonly name: string; readonly spec: Value }
   | { readonly kind: 'pipeline' }
 
 export interface Pipeline {
   readonly source: PipelineSource
-  /** Where `$out` or `$merge` write; such a pipeline gives no documents. */
+  /** The collection that `$out` or `$merge` writes to. Such a pipeline returns no documents. */
   readonly target: Namespace | undefined
-  /** What can run wherever the collection is read. */
+  /** The part that can run wherever the collection is read. */
   readonly own: OwnPart | undefined
   /**
-   * Takes what `source` asks for and makes the result of it. To be run once. `passed`: how many stages the
-   * input has been through already.
+   * Processes the documents of `source`. May be called once. The input has been through `passed` stages
+   * already.
    */
   run(input: ByteStream, collections: Collections, passed?: number): ByteStream
-  /** The own part of it, if that is collected. */
+  /** Runs the own part, if it collects documents. */
   runOwn(input: ByteStream, slice: PipelineSlice): ByteStream
-  /** The own part of it, if it looks at one document at a time. */
+  /** The own part as a function, if it processes one document at a time. */
   ownEach(): EachDocument
 }
 
-/** The scope of a command: the system's variables, and those that it brings. */
+/** The scope of a command: the system variables and the command's own. */
 export function commandScope({ constants, let: variables }: CommandVariables): VariableScope {
   let scope = VariableScope.outermost(constants)
   for (const [name, spec] of variables?.fields ?? []) {
@@ -102,8 +102,8 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
   const isOutside = first !== undefined && sourceStages.has(first.name)
   const inner = isOutside ? specs.slice(1) : specs
   const isCollection = !isOutside && first?.name !== '$documents'
-  const { lead, count } = splitLead(isCollection ? inner : [])
-  // The lead is compiled as well, to refuse it with the words of its stages.
+  const { lead, count } = splitLeadingFind(isCollection ? inner : [])
+  // The stages of the find are compiled too, so that errors have the texts of the stages.
   const compiled = compiler.compile(inner)
   const rest = compiled.slice(count)
   const own = isCollection ? ownPartOf(lead, inner.slice(count), rest) : undefined
@@ -142,7 +142,7 @@ const missing = () => {
 }
 const noCollections: Collections = { find: missing, replace: missing, merge: missing }
 
-/** MongoDB allows its own documents a little more than what users may store. */
+/** MongoDB allows results to be a little larger than stored documents. */
 const resultBytesMax = bsonBytesMax + 16 * 1024
 
 async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Array[]> {

@@ -23,7 +23,7 @@ export interface Projection {
   /** Whether the positional operator is used. Then `project` needs the index of the match. */
   readonly isPositional: boolean
   project(document: Uint8Array, position?: number): Uint8Array
-  /** As the command brought it. */
+  /** The projection as the command sent it. */
   readonly spec: BsonDocument
 }
 

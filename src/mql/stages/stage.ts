@@ -22,17 +22,17 @@ export type Stream = AsyncIterable<DocumentBatch>
 export type ByteStream = AsyncIterable<readonly Uint8Array[]>
 
 /** The find that the first stages of a pipeline amount to. */
-export interface Lead {
+export interface LeadingFind {
   readonly filter: BsonDocument
   readonly sort: BsonDocument | undefined
   readonly skip: number
   readonly limit: number | undefined
 }
 
-export interface FindRequest extends Lead {
+export interface FindRequest extends LeadingFind {
   /** The `expression` option of the filter. It knows the variables that the filter may use. */
   readonly expression: (spec: Value) => (document: Uint8Array) => boolean
-  /** The variables of the command, where the filter mentions no others. */
+  /** The variables of the command. Undefined if the filter uses others. */
   readonly variables?: CommandVariables
 }
 
@@ -64,7 +64,7 @@ export interface Run {
   readonly slice: PipelineSlice
 }
 
-/** Makes documents of one. Stops when `emit` returns false, and says so. */
+/** Turns one document into any number. Stops when `emit` returns false, and then returns false. */
 export type EachDocument = (document: BsonDocument, emit: (made: BsonDocument) => boolean) => boolean
 
 export interface Stage {
@@ -72,7 +72,10 @@ export interface Stage {
   run(input: Stream, run: Run): Stream
   /** Set by stages that change one document at a time. */
   readonly change?: (context: Context) => BsonDocument
-  /** Set by stages that look at one document at a time: the same as a function, in an outermost pipeline. */
+  /**
+   * Set by stages that process one document at a time: the same as a function, for a pipeline that is not
+   * nested.
+   */
   readonly each?: () => EachDocument
 }
 
@@ -108,7 +111,7 @@ export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) 
 export class PipelineSlice {
   #startMs = machine.monotonicMs()
   readonly #signal: AbortSignal | undefined
-  /** More turns end the work with `PageTooLong`, because it can be done elsewhere. */
+  /** When no turns are left, `PageTooLong` is thrown: the work can be done in another thread. */
   turnsLeft: number
 
   constructor({ signal, turnsMax = Number.POSITIVE_INFINITY }: { signal?: AbortSignal; turnsMax?: number } = {}) {

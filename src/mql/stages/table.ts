@@ -67,7 +67,7 @@ export const sourceStages: ReadonlySet<string> = new Set([
   '$planCacheStats',
 ])
 
-/** Give nothing before they have seen the last document; from then on they need no other. */
+/** Stages that emit nothing before they have seen the last document. */
 export const collectingStages: ReadonlySet<string> = new Set([
   '$bucket',
   '$bucketAuto',
@@ -80,7 +80,7 @@ export const collectingStages: ReadonlySet<string> = new Set([
   '$sortByCount',
 ])
 
-/** Read or write other collections than the pipeline's own, as a `$facet` with one of them in it does. */
+/** Stages that use other collections. A `$facet` that contains one counts as well. */
 export const foreignStages: ReadonlySet<string> = new Set([
   '$documents',
   '$graphLookup',

@@ -21,14 +21,14 @@ export interface Constants {
   readonly random: () => number
 }
 
-/** What the expressions of a command can mention besides documents. */
+/** The variables that expressions of a command can use. */
 export interface CommandVariables {
   readonly constants: Constants
-  /** The command's own variables. */
+  /** The command's own variables (`let`). */
   readonly let?: BsonDocument | undefined
 }
 
-/** A variable whose value is known when an expression is compiled, or the place where it will be found. */
+/** A variable whose value is known at compile time, or the slot that will hold it. */
 export type Variable = { readonly value: Value | undefined } | { readonly slot: number }
 
 export class VariableScope {

@@ -6,11 +6,11 @@ import { allOf } from '../stages/join-filter.ts'
 import { limitOf, skipOf } from '../stages/limit.ts'
 import { filterOf } from '../stages/match.ts'
 import { sortSpecOf } from '../stages/sort.ts'
-import type { Lead } from '../stages/stage.ts'
+import type { LeadingFind } from '../stages/stage.ts'
 import type { StageSpec } from './stage-list.ts'
 
-export interface Split {
-  readonly lead: Lead
+export interface LeadingStages {
+  readonly lead: LeadingFind
   /** The number of stages that the find replaces. */
   readonly count: number
 }
@@ -19,7 +19,7 @@ export interface Split {
  * A `$match` may follow a `$sort`, since neither affects the other. After `$skip` or `$limit` neither may
  * follow.
  */
-export function splitLead(specs: readonly StageSpec[]): Split {
+export function splitLeadingFind(specs: readonly StageSpec[]): LeadingStages {
   const [first] = specs
   if (first?.name === '$geoNear') {
     return { lead: { filter: geoNearFilter(first.spec), sort: undefined, skip: 0, limit: undefined }, count: 0 }
