@@ -46,6 +46,16 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
+    readBySequence: (container: ContainerRecord, sequence: number) =>
+      andThen(store.readBySequence(container, sequence), answer => {
+        const { item } = answer
+        if (item !== undefined) {
+          checkItem(answer, item)
+          assert(item.sequence === sequence, `an item has the sequence number ${item.sequence}, not ${sequence}`)
+        }
+        return answer
+      }),
+
     write: (container: ContainerRecord, write: ItemWrite) =>
       store.write(container, write).then(answer => {
         const { outcome, item, version } = answer
@@ -151,6 +161,7 @@ function forward(store: Store): Store {
     updateContainer: (container, change) => translated(store.updateContainer(container, change)),
     deleteContainer: container => translated(store.deleteContainer(container)),
     read: (container, key, at) => store.read(container, key, at),
+    readBySequence: (container, sequence) => store.readBySequence(container, sequence),
     write: (container, write) => store.write(container, write),
     transact: steps => store.transact(steps),
     scan: (container, range, page) => store.scan(container, range, page),

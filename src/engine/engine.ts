@@ -125,6 +125,14 @@ export class Engine implements AsyncDisposable {
     })
   }
 
+  /**
+   * Finds the key of the living item with this sequence number. Not charged: it is how a request names its
+   * item.
+   */
+  findKey(container: ContainerRecord, sequence: number): MaybePromise<ItemKey | undefined> {
+    return andThen(this.#store.readBySequence(container, sequence), ({ item }) => item?.key)
+  }
+
   /** `bytes` is the size of the client's body. The charge is taken before the write. */
   async writeItem(container: ContainerRecord, write: ItemWrite, bytes: number): Promise<WriteResult> {
     this.#operations++

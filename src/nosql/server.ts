@@ -55,12 +55,15 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     handle(http, reply) {
       const activityId = newActivityId()
       try {
-        const response = andThen(resolveAddress(engine, http.url), address => {
-          authorize(authorizer, key, http, address)
-          const { headers, origin, body } = http
-          const request: NosqlRequest = { service, headers, origin, path: address.path, body }
-          return findHandler(http.method, address.path)(request)
-        })
+        const response = andThen(
+          resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])),
+          address => {
+            authorize(authorizer, key, http, address)
+            const { headers, origin, body } = http
+            const request: NosqlRequest = { service, headers, origin, path: address.path, body }
+            return findHandler(http.method, address.path)(request)
+          },
+        )
         if (response instanceof Promise) {
           response.then(
             answer => succeed(reply, activityId, answer),
@@ -87,7 +90,7 @@ function authorize(
   authorizer: Authorizer,
   key: string,
   http: HttpRequest,
-  { path, signedLink, signedType }: Address,
+  { path, signedLink, otherSignedLink, signedType }: Address,
 ): void {
   const { method, headers } = http
   const { authorization } = headers
@@ -98,7 +101,12 @@ function authorize(
     return
   }
   authorizer.check(
-    { verb: method.toLowerCase(), type: signedType ?? resourceTypeOf(path).toLowerCase(), link: signedLink },
+    {
+      verb: method.toLowerCase(),
+      type: signedType ?? resourceTypeOf(path).toLowerCase(),
+      link: signedLink,
+      otherLink: otherSignedLink,
+    },
     authorization,
     single(headers['x-ms-date'] ?? headers.date),
   )

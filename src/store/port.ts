@@ -59,6 +59,7 @@ import type {
   ReadAnswer,
   ScanAnswer,
   ScanRange,
+  SequenceAnswer,
 } from './reading.ts'
 import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from './writing.ts'
 
@@ -99,6 +100,8 @@ export interface Store extends AsyncDisposable {
   deleteContainer(container: ContainerRecord): Promise<boolean>
 
   read(container: ContainerRecord, key: ItemKey, at?: Viewpoint): MaybePromise<ReadAnswer>
+  /** The living item with this sequence number. Costs the same however many items there are. */
+  readBySequence(container: ContainerRecord, sequence: number): MaybePromise<SequenceAnswer>
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer>
   /** All steps or none, at one moment (P10). They may be about several containers. */
   transact(steps: readonly Step[]): Promise<TransactAnswer>

@@ -18,6 +18,10 @@ export interface ReadAnswer extends Answer {
   readonly item: StoredItem | undefined
 }
 
+export interface SequenceAnswer extends Answer {
+  readonly item: ScannedItem | undefined
+}
+
 export interface ScanRange {
   /** Effective partition keys: from, inclusive, and to, exclusive. */
   readonly min: string

@@ -172,6 +172,32 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
+    test('P1: an item is found by its sequence number, changed or not, while it lives', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, -1)
+      const other = await makeContainer(store, -1, 'other')
+      const sequences = new Map<string, number>()
+      for (const id of ['a', 'b', 'c', 'd']) {
+        const { item } = await store.write(container, put('create', keyOf(id, `partition ${id}`), { ttl: 50 }))
+        sequences.set(id, item!.sequence)
+      }
+      const found = async (id: string, within = container) =>
+        (await store.readBySequence(within, sequences.get(id)!)).item
+      await store.write(container, put('replace', keyOf('b', 'partition b'), { ttl: -1, text: 'new' }))
+      await store.write(container, { kind: 'delete', key: keyOf('c', 'partition c') })
+      await store.write(container, put('create', keyOf('c', 'partition c')))
+      assert.deepEqual((await found('a'))?.key, keyOf('a', 'partition a'))
+      assert.deepEqual((await found('b'))?.key, keyOf('b', 'partition b'))
+      assert.equal(parse((await found('b'))!.body).text, 'new')
+      assert.equal(await found('c'), undefined, 'another item has the id now')
+      for (const id of sequences.keys()) assert.equal(await found(id, other), undefined)
+      clock.set(start + 50)
+      assert.equal(await found('a'), undefined, 'it is dead')
+      assert.deepEqual((await found('b'))?.key, keyOf('b', 'partition b'))
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
     test('P2: a write finds the version it expects or changes nothing', async () => {
       const { opener, store } = await fresh()
       const container = await makeContainer(store, null)

@@ -18,6 +18,8 @@ export interface RawRequest {
   readonly body?: unknown
   readonly key?: string
   readonly date?: string
+  /** The resource link to sign, if it is not the path. */
+  readonly signedLink?: string
 }
 
 export interface RawAnswer {
@@ -29,11 +31,12 @@ export interface RawAnswer {
   readonly json: any
 }
 
-export function signature(key: string, method: string, path: string, date: string): string {
+export function signature(key: string, method: string, path: string, date: string, signedLink?: string): string {
   const names = path.split('/').filter(Boolean).map(decode)
   const isFeed = names.length % 2 === 1
   const type = names.length === 0 ? '' : names.at(isFeed ? -1 : -2)!
-  const link = type === 'offers' ? (names[1] ?? '').toLowerCase() : (isFeed ? names.slice(0, -1) : names).join('/')
+  const nameLink = type === 'offers' ? (names[1] ?? '').toLowerCase() : (isFeed ? names.slice(0, -1) : names).join('/')
+  const link = signedLink ?? nameLink
   const text = `${method.toLowerCase()}\n${type.toLowerCase()}\n${link}\n${date.toLowerCase()}\n\n`
   const digest = createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
   return encodeURIComponent(`type=master&ver=1.0&sig=${digest}`)
@@ -51,7 +54,7 @@ function decode(segment: string): string {
 export async function send(account: Account, options: RawRequest): Promise<RawAnswer> {
   const { method = 'GET', path, body, key = account.key, date = new Date().toUTCString() } = options
   const headers: Record<string, string | undefined> = {
-    authorization: signature(key, method, path, date),
+    authorization: signature(key, method, path, date, options.signedLink),
     'x-ms-date': date,
     'x-ms-version': '2020-07-15',
     ...options.headers,

@@ -159,6 +159,10 @@ class PostgresStore implements Store {
     return this.#items.read(container, key, at)
   }
 
+  readBySequence(container: ContainerRecord, sequence: number) {
+    return this.#items.readBySequence(container, sequence)
+  }
+
   write(container: ContainerRecord, write: ItemWrite) {
     return this.#writes.write(container, write)
   }

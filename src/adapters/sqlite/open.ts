@@ -86,6 +86,9 @@ function makeDirectory(directory: string): void {
 /** Writes to a container without indexes and log have no consequences. */
 const noConsequences: Consequences = { enter: () => true, log: undefined }
 
+/** The first item always fits. */
+const roomForOne = { itemsMax: 1, bytesMax: 0, isEmpty: true }
+
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #lock: Disposable | undefined
@@ -176,6 +179,13 @@ class SqliteStore implements Store {
     const { record, items } = this.#require(container)
     const { moment, policy } = this.#judgedBy(record, at)
     return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+  }
+
+  readBySequence(container: ContainerRecord, sequence: number) {
+    const { record, items } = this.#require(container)
+    const { moment, policy } = this.#judgedBy(record, undefined)
+    const [item] = items.rowsBehind(sequence - 1, livingAt(policy, moment), roomForOne, 1).items
+    return { moment, policy, version: items.version, item: item?.sequence === sequence ? item : undefined }
   }
 
   write(container: ContainerRecord, write: ItemWrite) {

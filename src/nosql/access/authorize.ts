@@ -29,6 +29,8 @@ export interface SignedResource {
   readonly verb: string
   readonly type: string
   readonly link: string
+  /** Another link that the client may have signed. */
+  readonly otherLink?: string | undefined
 }
 
 export class Authorizer {
@@ -41,7 +43,8 @@ export class Authorizer {
     this.#hmac = new HmacSha256(Buffer.from(key, 'base64'))
   }
 
-  check({ verb, type, link }: SignedResource, authorization: string | undefined, date: string | undefined): void {
+  check(resource: SignedResource, authorization: string | undefined, date: string | undefined): void {
+    const { verb, type, link, otherLink } = resource
     if (authorization === undefined) {
       refuse('Required Header authorization is missing. Ensure a valid Authorization token is passed.')
     }
@@ -50,6 +53,10 @@ export class Authorizer {
     checkAge(ms)
     const payload = `${verb}\n${type}\n${link}\n${lowerCase}\n\n`
     if (this.#isSigned(payload, authorization) || this.#isSigned(payload, decoded(authorization))) return
+    if (otherLink !== undefined) {
+      this.check({ verb, type, link: otherLink }, authorization, date)
+      return
+    }
     refuse(
       `The input authorization token can't serve the request. The wrong key is being used or the expected ` +
         'payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. ' +

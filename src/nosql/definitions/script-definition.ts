@@ -22,6 +22,10 @@ export const scriptKinds = {
   udfs: { feed: 'UserDefinedFunctions', mark: 0x60, quota: 'functions', countMax: 50 },
 } as const satisfies Record<ScriptKind, object>
 
+export function isScriptKind(type: string): type is ScriptKind {
+  return Object.hasOwn(scriptKinds, type)
+}
+
 export const triggerOperations = ['all', 'create', 'update', 'delete', 'replace'] as const
 export const triggerTypes = ['pre', 'post'] as const
 

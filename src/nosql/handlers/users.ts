@@ -91,11 +91,9 @@ async function withToken(request: NosqlRequest, { text }: StoredResource): Promi
   const permission = JSON.parse(text) as Permission
   const { permissionMode, resource, resourcePartitionKey } = permission
   const { engine, key } = request.service
-  const { path } = await resolveAddress(engine, resource)
-  const partitionKey =
-    resourcePartitionKey === undefined
-      ? undefined
-      : canonicalPartitionKey(parsePartitionKeyHeader(JSON.stringify(resourcePartitionKey)))
+  const keyHeader = resourcePartitionKey && JSON.stringify(resourcePartitionKey)
+  const { path } = await resolveAddress(engine, resource, keyHeader)
+  const partitionKey = keyHeader && canonicalPartitionKey(parsePartitionKeyHeader(keyHeader))
   const mode = permissionMode.toLowerCase() === 'all' ? 'all' : 'read'
   const expires = Math.floor(machine.epochMs() / 1000) + tokenSeconds(request)
   return { ...permission, _token: issueToken(key, { path, mode, partitionKey, expires }) }

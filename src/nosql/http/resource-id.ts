@@ -41,9 +41,17 @@ export function itemRid(container: ContainerRecord, sequence: number): string {
   return encode(16)
 }
 
+/** The sequence number in the `_rid` of an item of this container; undefined if it is no such `_rid`. */
+export function sequenceOfRid(container: ContainerRecord, rid: string): number | undefined {
+  const bytes = Buffer.from(rid.replaceAll('-', '/'), 'base64')
+  if (bytes.length !== 16) return undefined
+  const sequence = bytes.readUInt32LE(8) + bytes.readUInt32LE(12) * 2 ** 32
+  return Number.isSafeInteger(sequence) && itemRid(container, sequence) === rid ? sequence : undefined
+}
+
 /**
- * The same as data. Six bytes make eight characters, so all but two bytes of the container's id come before
- * it.
+ * The `_rid` of an item as data. Six bytes make eight characters, so all but two bytes of the container's id
+ * come before it.
  */
 export function itemRidForm(container: ContainerRecord): StampForm {
   itemRid(container, 0)

@@ -66,6 +66,11 @@ export class SystemResources {
     return item === undefined ? undefined : this.#stored(item)
   }
 
+  /** A renamed resource keeps its `_rid`, so the sequence number alone would not find it. */
+  async findByRid(rid: string): Promise<StoredResource | undefined> {
+    return (await this.list()).find(({ text }) => (JSON.parse(text) as { _rid: string })._rid === rid)
+  }
+
   async write(
     kind: 'create' | 'upsert' | 'replace',
     resource: Named,

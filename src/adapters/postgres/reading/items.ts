@@ -9,7 +9,7 @@ import type { EpochSeconds } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../../../store/item.ts'
 import type { Viewpoint } from '../../../store/policy.ts'
-import type { PageSize, ReadAnswer, ScanAnswer, ScanRange } from '../../../store/reading.ts'
+import type { PageSize, ReadAnswer, ScanAnswer, ScanRange, SequenceAnswer } from '../../../store/reading.ts'
 import { livingAt } from '../../../ttl/living.ts'
 import { toPolicy } from '../../catalog-rows.ts'
 import type { Connections, PostgresSession, SqlStatement } from '../connection/connections.ts'
@@ -17,7 +17,7 @@ import { gone, required } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 import { bucketCount, bucketOf, keyColumns, keyFromColumns, pkColumn, versionOf } from '../rows/keys.ts'
 import { type BodyColumns, bodyOf } from '../rows/records.ts'
-import { isAlive } from '../sql/predicates.ts'
+import { changeOrder, isAlive } from '../sql/predicates.ts'
 import { PointReads } from './point-reads.ts'
 import type { PostgresViews } from './views.ts'
 
@@ -89,6 +89,24 @@ const inspectStatement = {
     LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = $3 AND i.pk = $4 AND i.id = $5
     WHERE n.container = $1 AND n.bucket = $2`,
 }
+
+/**
+ * Items that never changed stand in the change order at their sequence number, because it is their version.
+ * All others have an index of their own. `$2` are the buckets to look in.
+ */
+const sequenceStatement = {
+  name: 'read_by_sequence',
+  text: `
+    SELECT i.${itemColumns} FROM mayfly.items i
+    WHERE i.container = $1 AND i.bucket = ANY ($2::int[]) AND ${changeOrder('i.')} = ANY ($3::bigint[])
+      AND i.version = $4 AND i.sequence = $4 AND ${isAlive('i', '$5', '$6')}
+    UNION ALL
+    SELECT i.${itemColumns} FROM mayfly.items i
+    WHERE i.container = $1 AND i.bucket = ANY ($2::int[]) AND i.sequence = $4 AND i.version <> i.sequence
+      AND ${isAlive('i', '$5', '$6')}`,
+}
+
+const allBuckets = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
 function scanSql(from: string): string {
   return pageSql(
@@ -167,6 +185,30 @@ export class Items {
     }>(inspectStatement, values)
     const { sequence, version, ts, deadline } = required(rows, container)
     return sequence === null ? undefined : { sequence, version: version!, ts: ts!, deadline }
+  }
+
+  /** A sequence number names its bucket, unless the item was moved here from an embedded store. */
+  readBySequence(container: ContainerRecord, sequence: number): Promise<SequenceAnswer> {
+    return this.#views.from(container, undefined, async at => {
+      const look = (buckets: readonly number[]) => this.#lookForSequence(container, sequence, buckets, at)
+      const { item, version } = await look([sequence % bucketCount])
+      if (item !== undefined) return { moment: at.moment, policy: at.policy, version, item }
+      return { moment: at.moment, policy: at.policy, ...(await look(allBuckets)) }
+    })
+  }
+
+  async #lookForSequence(
+    container: ContainerRecord,
+    sequence: number,
+    buckets: readonly number[],
+    at: Viewpoint,
+  ): Promise<{ item: ScannedItem | undefined; version: number }> {
+    const orders = buckets.map(bucket => container.number * bucketCount + bucket)
+    const values = [container.number, buckets, orders, sequence, ...thresholds(at)]
+    const { rows, newest } = await this.#connections.reading(session =>
+      readPage<ItemRow>(session, container, sequenceStatement, values),
+    )
+    return { item: rows[0] && scannedItem(rows[0]), version: newest }
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {

@@ -185,6 +185,8 @@ export const migrations: readonly string[] = [
   '',
   '',
   '',
+  // Finds items by sequence number. Those that never changed are found in the change order: see `changeOrder`.
+  `CREATE INDEX items_sequence ON mayfly.items (container, bucket, sequence) WHERE version <> sequence`,
 ]
 
 /** Made anew with every migration: they belong to the tables as they are now. */
