@@ -151,7 +151,7 @@ function distanceOf(options: BsonDocument, name: string, otherwise: number): num
   return toDouble(value)
 }
 
-/** The shape that a value stands for: GeoJSON or a legacy pair of coordinates. */
+/** The shape that a value means: GeoJSON or a legacy pair of coordinates. */
 export function shapeOf(value: Value): Shape | undefined {
   if (value.type === bsonType.document && value.get('type') !== undefined) {
     const reading = readShape(plain(value))

@@ -1,4 +1,4 @@
-/** All stages, and where in a pipeline each may stand. */
+/** All stages, and where in a pipeline each is allowed. */
 
 import { refuse } from '../expressions/core/define-operator.ts'
 import { bucketStage } from './bucket.ts'

@@ -1,4 +1,4 @@
-/** Where the users of a database and their permissions are kept. */
+/** Stores the users of a database and their permissions. */
 
 import type { Engine } from '../../engine/engine.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'
@@ -29,7 +29,7 @@ export function openPermissions(engine: Engine, { _rid, _self }: User): Promise<
   })
 }
 
-/** What a deleted database leaves behind. */
+/** Deletes the users and permissions of a deleted database. */
 export async function deleteUsers(engine: Engine, database: DatabaseRecord): Promise<void> {
   if (!(await engine.systemItems.hasContainers())) return
   const users = await openUsers(engine, database)
