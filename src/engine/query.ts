@@ -16,6 +16,7 @@ import { RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { IndexPath } from '../document/index-definition.ts'
+import type { NarrowedRange } from '../query/choose-id-order.ts'
 import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
 import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
@@ -48,20 +49,14 @@ export interface ItemQuery {
   readonly program: (moment: EpochSeconds) => Program
   /** The query as text, for another thread. Undefined if it can only run in this thread. */
   readonly statement?: (() => QueryStatement) | undefined
+  /** The range follows from the filter: every item that passes the filter lies in it. */
+  readonly isRangeOfFilter?: boolean
   /** Set if the range is less than a whole container or partition key. */
   readonly narrowed?: NarrowedRange | undefined
   /** Whether the container's policy allows an index on a path. */
   readonly mayIndex: (path: IndexPath) => boolean
   /** Whether the user asked for an index of the path; it is then built when the first query misses it. */
   readonly isPromised?: (path: IndexPath) => boolean
-}
-
-/** The page starts in the middle of the range, or the program stops before its end. */
-export interface NarrowedRange {
-  /** It is unknown how many items are left. */
-  readonly isBounded: boolean
-  /** All of them pass the filter. */
-  readonly isWholeFilter: boolean
 }
 
 export interface QueryPageRequest {
@@ -302,8 +297,12 @@ function idsWithin({ encoding }: ContainerRecord, { pk, min }: ScanRange, { dema
 }
 
 /** A count over exactly the ranges of an index needs no item, if no dead item is present. */
-function chooseCount({ indexes }: ContainerRecord, { range, demands }: ItemQuery, program: Program) {
-  if (program.countItems === undefined || !isWholeRange(range) || demands.demands.length === 0) return undefined
+function chooseCount(
+  { indexes }: ContainerRecord,
+  { range, demands, isRangeOfFilter = isWholeRange(range) }: ItemQuery,
+  program: Program,
+) {
+  if (program.countItems === undefined || !isRangeOfFilter || demands.demands.length === 0) return undefined
   const choice = chooseIndex(indexes, demands)
   if (choice === undefined || !choice.isExact) return undefined
   const { index, keys } = choice

@@ -17,11 +17,12 @@ import { nullValue, regex, undefinedValue, type Value } from '../document/bson/v
 import type { IndexPath } from '../document/index-definition.ts'
 import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
 import { isSamePath } from '../query/choose-index.ts'
-import type { Demand, Demands } from '../query/demands.ts'
+import type { Demand, Demands, IdDemands } from '../query/demands.ts'
 import { indexBoundsMax } from '../query/demands.ts'
-import type { Condition, Filter } from './filter/filter.ts'
+import { type Condition, type Filter, termsOf } from './filter/filter.ts'
 import { mayUseIndex } from './filter/partial-index.ts'
 import { isPrefixOnly, prefixOf } from './filter/regex.ts'
+import { idBounds } from './named-ids.ts'
 import type { Sort } from './paths/sort-order.ts'
 
 type Bound = KeyBound<Value>
@@ -45,6 +46,7 @@ export function demandsOf(filter: Filter, sort?: Sort): Demands {
       new Set(demands.map(({ path }) => path.join('.'))).size === demands.length,
     keyRange: bsonKeyRange as KeyRangeOf,
     mayUse: index => mayUseIndex(index, filter),
+    ids: idDemandsOf(filter, sort),
   }
 }
 
@@ -52,10 +54,6 @@ export function demandsOf(filter: Filter, sort?: Sort): Demands {
 function narrowness({ bounds }: Demand): number {
   if (bounds.length === 0) return 3
   return bounds.every(bound => 'equals' in bound) ? 2 : 1
-}
-
-export function termsOf(filter: Filter): readonly Filter[] {
-  return filter.kind === 'and' ? filter.of.flatMap(termsOf) : [filter]
 }
 
 function demandsOfTerm(term: Filter): PathDemand[] {
@@ -166,4 +164,12 @@ function joined(left: Demand, right: Demand): Bound | undefined {
 function orderOf(sort: Sort | undefined): Demands['order'] {
   const order = (sort?.components ?? []).map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))
   return order.some(({ path }) => (path as IndexPath).some(step => isArrayIndex(step as string))) ? [] : order
+}
+
+/** No two documents share an `_id`, so nothing behind it in a sort decides. */
+function idDemandsOf(filter: Filter, sort: Sort | undefined): IdDemands | undefined {
+  const first = sort?.components[0]
+  if (sort !== undefined && first?.path !== '_id') return undefined
+  const order = first === undefined ? undefined : first.isDescending ? 'descending' : 'ascending'
+  return { path: ['_id'], ...idBounds(filter), order }
 }

@@ -5,8 +5,7 @@ import { itemId, orderedIdLength } from '../document/bson/document-id.ts'
 import { bsonType } from '../document/bson/types.ts'
 import type { BsonDocument, Value } from '../document/bson/value.ts'
 import { endOfValue } from '../document/bson/view.ts'
-import { termsOf } from './demands.ts'
-import type { Filter } from './filter/filter.ts'
+import { type Filter, termsOf } from './filter/filter.ts'
 
 /** Most values of `_id` that are read one by one. Beyond that a search is faster. */
 const mongoIdsMax = 1000

@@ -41,6 +41,13 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
   return best
 }
 
+/** Equal items may come in either direction: the one that lets an index give the order of the others. */
+export function withServedTies(indexes: readonly IndexRecord[], demands: Demands): Demands {
+  if (demands.order.length === 0 || chooseIndex(indexes, demands)?.isOrdered === true) return demands
+  const turned = { ...demands, isTieReversed: !demands.order[0]!.isDescending }
+  return chooseIndex(indexes, turned)?.isOrdered === true ? turned : demands
+}
+
 /** The index of one path that would serve the query best. It is built if such queries repeat. */
 export function wishedIndex({ demands, order }: Demands): IndexComponent | undefined {
   const ranked = demands.toSorted((a, b) => demandScore(b) - demandScore(a))

@@ -24,10 +24,22 @@ export interface Demands {
   readonly order: readonly { readonly path: IndexPath; readonly isDescending: boolean }[]
   /** Whether items that are equal in this order come last to first. Default: as the first path. */
   readonly isTieReversed?: boolean
+  /** What the filter and the order say of the ids of items; undefined when the order is another. */
+  readonly ids?: IdDemands | undefined
   /** The demands are the whole filter: an item that satisfies them satisfies the filter. */
   readonly isWholeFilter: boolean
   /** How the language of the filter encodes keys. Default: as JSON. */
   readonly keyRange?: KeyRangeOf
   /** Whether a partial index covers all items that the filter can accept. */
   readonly mayUse?: (index: IndexRecord) => boolean
+}
+
+/** Ids are texts that compare like the values they are made from. */
+export interface IdDemands {
+  /** Where an item has the value that its id is made from. */
+  readonly path: IndexPath
+  readonly above: string | undefined
+  readonly below: string | undefined
+  /** Undefined: any order will do. */
+  readonly order: 'ascending' | 'descending' | undefined
 }

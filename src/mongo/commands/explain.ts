@@ -13,8 +13,7 @@ import { chooseIndex } from '../../query/choose-index.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
-import { countDocuments, documentSource, mongoPageDocumentsMax, usableDemands } from '../find/documents.ts'
-import { keyOrder } from '../find/id-order-scan.ts'
+import { countDocuments, documentSource, idOrderOf, mongoPageDocumentsMax, usableDemands } from '../find/documents.ts'
 import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import { callPipeline } from '../pipeline/pipeline-run.ts'
@@ -190,7 +189,7 @@ function planOf(collection: Collection, { matcher, sort }: Explained): Plan {
   }
   const demands = usableDemands(collection, matcher, sort)
   const choice = chooseIndex(container.indexes, demands)
-  const keyed = keyOrder(collection, { matcher, sort }, demands)
+  const keyed = idOrderOf(collection, matcher, demands)
   const scan =
     choice !== undefined
       ? { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }

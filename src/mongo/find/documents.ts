@@ -19,20 +19,19 @@ import type { Sort } from '../../mql/paths/sort-order.ts'
 import type { PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { countStatement, distinctStatement, findStatement, pipelineStatement } from '../../mql/prepare.ts'
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
-import { chooseIndex } from '../../query/choose-index.ts'
+import { chooseIdOrder, type IdOrderChoice } from '../../query/choose-id-order.ts'
+import { withServedTies } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import type { CollectedRows } from '../../query/packed-rows.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
-import { wholeRange } from '../../store/reading.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
-import { isIdPath, type KeyOrder, keyOrder } from './id-order-scan.ts'
-import { keysWithin, rangeWithin } from './partition-of-filter.ts'
+import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
 export const mongoPageDocumentsMax = 10_000
@@ -42,7 +41,7 @@ export function documentSource(call: CommandCall, collection: Collection, query:
   if (!isSearched(call, collection, query.matcher)) return collectedSource(call, collection, query)
   const { engine } = call.service
   const demands = usableDemands(collection, query.matcher, query.sort)
-  const keyed = keyOrder(collection, query, demands)
+  const keyed = idOrderOf(collection, query.matcher, demands)
   const { isTieReversed } = demands
   let itemQuery =
     keyed === undefined
@@ -97,7 +96,7 @@ export async function collectedElsewhere(
 ): Promise<CollectedRows | undefined> {
   if (!isSearched({ isInTransaction }, collection, query.matcher)) return undefined
   const demands = usableDemands(collection, query.matcher, query.sort)
-  for (let keyed = keyOrder(collection, query, demands); ; keyed = undefined) {
+  for (let keyed = idOrderOf(collection, query.matcher, demands); ; keyed = undefined) {
     const sorted: FindQuery =
       keyed === undefined
         ? { ...query, isTieReversed: demands.isTieReversed }
@@ -191,7 +190,7 @@ export async function* matchingDocuments(
       ? matcher.matches
       : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
   const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, spec: undefined } }
-  const keyed = keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined))
+  const keyed = idOrderOf(collection, matcher, usableDemands(collection, matcher, undefined))
   const query = keyed === undefined ? findItems(collection, shown) : keyedQuery(collection, keyed, shown)
   let position = keyed?.position
   do {
@@ -228,15 +227,12 @@ export async function countDocuments(call: CommandCall, collection: Collection, 
     for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
     return count
   }
-  const named: ItemQuery = {
+  const query: ItemQuery = {
     ...aboutItems(collection, { matcher }),
     program: () => countProgram({ matcher }),
     statement: countStatement(matcher),
   }
-  // What an index knows exactly is counted there, wherever the documents lie.
-  const isCounted = chooseIndex(collection.container.indexes, named.demands)?.isExact === true
-  const row = await onlyRow(call, collection, isCounted ? { ...named, range: wholeRange } : named)
-  return Number(row)
+  return Number(await onlyRow(call, collection, query))
 }
 
 /** The values at a path of the documents that a filter lets through, in their order. */
@@ -263,7 +259,7 @@ export async function distinctValues(
 /** Documents are named by their `_id`, or read in its order. */
 function isByKey(collection: Collection, matcher: Matcher): boolean {
   if (keysWithin(collection, matcher.filter) !== undefined) return true
-  return keyOrder(collection, { matcher }, usableDemands(collection, matcher, undefined)) !== undefined
+  return idOrderOf(collection, matcher, usableDemands(collection, matcher, undefined)) !== undefined
 }
 
 /** The row of a query that has one. */
@@ -284,6 +280,7 @@ async function onlyRow(call: CommandCall, { container }: Collection, query: Item
 function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, 'matcher' | 'sort'>) {
   return {
     range: rangeWithin(collection, matcher.filter),
+    isRangeOfFilter: true,
     demands: usableDemands(collection, matcher, sort),
     isPromised: (path: IndexPath) => promising(collection.indexes, path) !== undefined,
     // Where documents lie in the order of their `_id`, an index of it would serve nobody.
@@ -299,28 +296,31 @@ function findItems(collection: Collection, query: FindQuery): ItemQuery {
   }
 }
 
-function keyedQuery(collection: Collection, { range, idOrder, narrowed }: KeyOrder, query: FindQuery): ItemQuery {
+function keyedQuery(collection: Collection, { range, idOrder, narrowed }: IdOrderChoice, query: FindQuery): ItemQuery {
   return { ...findItems(collection, { ...query, idOrder }), range, narrowed }
+}
+
+/** Whether documents are read in the order of their `_id`. */
+export function idOrderOf(collection: Collection, { filter }: Matcher, demands: Demands): IdOrderChoice | undefined {
+  return chooseIdOrder(collection.container.indexes, demands, partitionWithin(collection, filter))
+}
+
+function isIdPath(path: IndexPath): boolean {
+  return path.length === 1 && path[0] === '_id'
 }
 
 /** Hidden indexes are kept up and serve nobody. */
 export function usableDemands(
   { indexes, container }: Collection,
-  { filter }: Matcher,
+  { filter, order }: Matcher,
   sort: Sort | undefined,
 ): Demands {
   const demands = demandsOf(filter, sort)
+  const ids = order === undefined ? demands.ids : undefined
   const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
   const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
-  const usable = { ...demands, mayUse }
+  const usable = { ...demands, ids, mayUse }
   return withServedTies(container.indexes, usable)
-}
-
-/** Equal documents come in whichever direction lets an index give the order of the others. */
-function withServedTies(indexes: readonly IndexRecord[], demands: Demands): Demands {
-  if (demands.order.length === 0 || chooseIndex(indexes, demands)?.isOrdered === true) return demands
-  const turned = { ...demands, isTieReversed: !demands.order[0]!.isDescending }
-  return chooseIndex(indexes, turned)?.isOrdered === true ? turned : demands
 }
 
 /** The key of a stored document, from what it holds. */

@@ -5,8 +5,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
-import { termsOf } from '../../mql/demands.ts'
-import type { Condition, Filter } from '../../mql/filter/filter.ts'
+import { type Condition, type Filter, termsOf } from '../../mql/filter/filter.ts'
 import { namedIds } from '../../mql/named-ids.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { type ScanRange, wholeRange } from '../../store/reading.ts'

@@ -17,6 +17,11 @@ export type Filter =
   | { readonly kind: 'expression'; readonly spec: Value }
   | { readonly kind: 'always'; readonly holds: boolean }
 
+/** The terms of the outermost conjunction. */
+export function termsOf(filter: Filter): readonly Filter[] {
+  return filter.kind === 'and' ? filter.of.flatMap(termsOf) : [filter]
+}
+
 export type Comparison = 'eq' | 'lt' | 'lte' | 'gt' | 'gte'
 
 export interface RegexCondition {
