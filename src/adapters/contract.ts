@@ -1,7 +1,7 @@
 /**
- * Wraps a store and asserts the port's promises on every call, always: a broken promise must fail loudly
- * where it happens and not as a ghost that a client saw. `test/contract` holds the promises that need more
- * than one call to check.
+ * Wraps a store and asserts the promises of the port on every call, also in production: a broken promise must
+ * fail where it happens, not later at a client. Promises that need several calls are checked by
+ * `test/contract`.
  */
 
 import type { EpochSeconds } from '../base/clock.ts'
@@ -61,7 +61,7 @@ export function withContract(store: Store): Store {
         const { outcome, item, version } = answer
         if (outcome === 'created' || outcome === 'replaced') {
           assert(item !== undefined && item.version <= version, 'P2: a write answers with the item it stored')
-          // A life that ends on a date may have ended before it began.
+          // An item with `until` may be dead when it is written.
           if (!('until' in write) || write.until === undefined) checkItem(answer, item)
         }
         return answer
@@ -88,8 +88,8 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
-    // A page may be read over several turns: its moment can lie before the latest, and items written
-    // meanwhile after it.
+    // A page may take several turns of the event loop: its moment may be before the latest one, and before
+    // that of items that were written meanwhile.
     scan: (container: ContainerRecord, range: ScanRange, page: PageSize) =>
       andThen(store.scan(container, range, page), answer => {
         assert(range.isReverse !== true || range.pk !== undefined, 'only one partition key is read from its end')
@@ -106,7 +106,7 @@ export function withContract(store: Store): Store {
   }
 }
 
-/** The same for one container as another thread reads it. */
+/** The same for a reader of one container, as other threads use it. */
 export function withReaderContract(reader: ContainerReader): ContainerReader {
   const checked = <T extends Answer & { readonly items: readonly StoredItem[] }>(answer: T): T => {
     checkItems(answer, answer.items)
@@ -134,7 +134,7 @@ function checkItems(answer: Answer, items: readonly StoredItem[]): void {
   for (const item of items) checkItem(answer, item, living)
 }
 
-/** Messages are made only for what failed: a scan comes here with every item. */
+/** Called for every item of a scan, so a message is made only if the check fails. */
 function checkItem(
   { moment, policy, version }: Answer,
   item: StoredItem,
@@ -144,7 +144,7 @@ function checkItem(
   if (item.version > version) assert(false, `P7: version ${item.version} is beyond ${version}`)
 }
 
-/** Methods of a class instance do not spread; each is bound here, and a new one in the port must be named. */
+/** Methods of a class cannot be spread, so each is named here; a new one in the port must be added. */
 function forward(store: Store): Store {
   return {
     moment: () => store.moment(),

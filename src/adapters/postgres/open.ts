@@ -1,4 +1,4 @@
-/** Opens a store in PostgreSQL, which several gateways may share, and puts its parts behind the port. */
+/** Opens a store in PostgreSQL, which several gateways may share, and connects its parts to the port. */
 
 import { randomUUID } from 'node:crypto'
 import type { Clock, EpochSeconds } from '../../base/clock.ts'
@@ -35,7 +35,7 @@ export interface PostgresOptions {
   readonly clock: (highWaterMark: EpochSeconds) => Clock
   /** The store cannot go on: its tables are gone. */
   readonly onFatal: (error: Error) => void
-  /** Makes the index keys of bodies; JSON bodies only, unless given. */
+  /** Makes the index keys of bodies. The default knows JSON bodies only. */
   readonly keysOf?: KeyMaker
 }
 
@@ -110,7 +110,7 @@ class PostgresStore implements Store {
     return this.#views.take(container)
   }
 
-  /** Gateways share evenly. One that comes or goes is noticed with the next look at the catalog. */
+  /** Gateways get equal shares. One that comes or goes is noticed at the next check of the catalog. */
   share() {
     return 1 / this.#copy.gateways
   }
@@ -191,7 +191,7 @@ class PostgresStore implements Store {
     return this.#log.read(container, range, page)
   }
 
-  /** The log of a bucket is numbered with its versions. */
+  /** Log entries have the numbers of versions. */
   logNow(container: ContainerRecord) {
     return this.#changes.now(container)
   }
@@ -238,7 +238,7 @@ class PostgresStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes[Symbol.asyncDispose]()
-    // Who cannot be told will notice.
+    // If this fails, the others will notice by themselves.
     await this.#copy.signOff().catch(() => {})
     await this.#connections[Symbol.asyncDispose]()
   }

@@ -1,7 +1,4 @@
-/**
- * The end of items: removes dead rows by predicate, gives back deleted containers, and counts cohorts of the
- * dying.
- */
+/** Removes dead rows and what deleted containers left, and counts cohorts of items. */
 
 import { randomInt } from 'node:crypto'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -64,9 +61,9 @@ export class Purge {
   }
 
   /**
-   * Goes from bucket to bucket, through those that were found to have something, until nothing is left of
-   * that. One that somebody writes to or sweeps is left for the next time, unless all are busy: then this
-   * waits in line for one of them, or a busy bucket would keep its dead for ever.
+   * Goes through the buckets that have something to remove. A bucket that is locked, by a writer or another
+   * sweep, is left for the next time. If all are locked, this waits for one of them; otherwise a busy bucket
+   * would keep its dead for ever.
    */
   async sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
     await this.#moments.tick()
@@ -74,7 +71,7 @@ export class Purge {
     const known = this.#dead.get(number) ?? []
     const dead = known.length > 0 ? known : await this.#deadBuckets(container)
     if (dead.length === 0) return { removed: 0, done: true }
-    // Both kinds of lifespans take turns at being first.
+    // The two lifespans take turns at being first.
     const isOwnFirst = this.#sweeps++ % 2 === 1
     const { removed, clean, busy } = await this.#sweepBuckets(container, dead, { rowsMax, isOwnFirst, waits: false })
     if (busy.length === dead.length) {
@@ -102,8 +99,8 @@ export class Purge {
   }
 
   /**
-   * Removes a part of what one deleted container or dropped index left; false when nothing is left. Nobody
-   * writes there any more, and gateways that reclaim at the same time skip each other's rows.
+   * Removes a part of one deleted container or dropped index; false when nothing is left. Nobody writes there
+   * any more. Gateways that reclaim at the same time skip each other's rows.
    */
   reclaim(rowsMax: number): Promise<boolean> {
     return this.#connections.transaction(async session => {
@@ -111,7 +108,8 @@ export class Purge {
         const next = await session.query(`SELECT bucket FROM mayfly.${table} WHERE ${condition} LIMIT 1`, values)
         if (next.rows.length === 0) return false
         const inBucket = `${condition} AND bucket = $${values.length + 1}`
-        const found = `ARRAY(SELECT ctid FROM mayfly.${table} WHERE ${inBucket} LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED)`
+        const limit = `LIMIT $${values.length + 2} FOR UPDATE SKIP LOCKED`
+        const found = `ARRAY(SELECT ctid FROM mayfly.${table} WHERE ${inBucket} ${limit})`
         await session.query(`DELETE FROM mayfly.${table} WHERE ${rowsAt(this.#isCluster, inBucket, found)}`, [
           ...values,
           next.rows[0].bucket,
@@ -142,12 +140,12 @@ export class Purge {
     const [row] = await this.#connections.readLong<{ buckets: number[] | null }>(deadStatement, values)
     if (row!.buckets === null) throw gone(container)
     const dead = row!.buckets.toSorted((a, b) => a - b)
-    // Gateways begin at different places, or they would be in each other's way all the time.
+    // Each gateway starts at another bucket, so that they do not get in each other's way.
     const first = dead.findIndex(bucket => bucket >= this.#firstBucket)
     return first === -1 ? dead : [...dead.slice(first), ...dead.slice(0, first)]
   }
 
-  /** Must not be repeated blindly: it would remove more than it may. */
+  /** Must not be repeated: it could remove more than `rowsMax`. */
   async #sweepBuckets(
     container: ContainerRecord,
     buckets: readonly number[],

@@ -1,9 +1,9 @@
 /**
  * Moves the contents of a database in PostgreSQL out, or into one that has none: see `store/transfer.ts`.
  *
- * While something is half moved, a table `transfer` stands beside the others, and no gateway opens them. What
- * was put in and is not noted there is put in again when it is resumed: in a cluster the two are not on one
- * machine.
+ * During a move there is a table `transfer`, and no gateway opens the database. It says how far the move has
+ * come. Rows behind that are put in again when the move is resumed: in a cluster the table and the rows are
+ * on two machines.
  */
 
 import { RequestError } from '../../base/error.ts'
@@ -119,7 +119,8 @@ class PostgresSource implements TransferSource {
     const bucket = after === undefined ? -1 : bucketOf(container.partitionKey, after.key.epk)
     const statement = {
       name: 'transfer_items',
-      text: `SELECT * FROM mayfly.items WHERE container = $1 AND (bucket, epk, pk, id) > ($2::int, $3::text, $4::bytea, $5::bytea)
+      text: `SELECT * FROM mayfly.items
+        WHERE container = $1 AND (bucket, epk, pk, id) > ($2::int, $3::text, $4::bytea, $5::bytea)
         ORDER BY bucket, epk, pk, id LIMIT $6`,
     }
     const values = [container.number, bucket, from.epk, from.pk, from.id, itemsMax]
@@ -188,9 +189,10 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     const { key, sequence } = items.at(-1)!
     await this.connections.transaction(async session => {
       await session.query(
-        `INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes, at)
-         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[],
-           $9::bigint[], $10::bigint[], $11::text[], $12::bytea[])
+        `INSERT INTO mayfly.items
+           (container, bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes, at)
+         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[],
+           $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bytea[])
            w(bucket, epk, pk, long_pk, id, sequence, version, ts, deadline, body, bytes) ON CONFLICT DO NOTHING`,
         [
           container.number,
@@ -209,7 +211,8 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
       )
       await session.query(
         `INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
-         SELECT $1, w.* FROM unnest($2::int[], $3::int[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], $8::bytea[]) w
+         SELECT $1, w.*
+         FROM unnest($2::int[], $3::int[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], $8::bytea[]) w
          ON CONFLICT DO NOTHING`,
         [
           container.number,
@@ -233,11 +236,13 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     const { key, number } = entries.at(-1)!
     await this.connections.transaction(async session => {
       await session.query(
-        `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes,
-           previous_version, previous_body, previous_bytes, at)
-         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[],
-           $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[])
-           w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, body, bytes, previous_version, previous_body, previous_bytes)
+        `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
+           body, bytes, previous_version, previous_body, previous_bytes, at)
+         SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[],
+           $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[], $10::bigint[], $11::bigint[],
+           $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[])
+           w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
+             body, bytes, previous_version, previous_body, previous_bytes)
          ON CONFLICT DO NOTHING`,
         [
           container.number,
@@ -273,10 +278,7 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
   }
 }
 
-/**
- * Numbers of databases and containers are kept, because offers are named by them; new ones are given behind
- * them.
- */
+/** Databases and containers keep their numbers, because the names of offers contain them. */
 async function make(session: PostgresSession, { databases, containers }: StoreContents): Promise<void> {
   for (const { number, id, rid, version, ts, throughput } of databases) {
     await session.query('INSERT INTO mayfly.databases OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6)', [
@@ -286,8 +288,9 @@ async function make(session: PostgresSession, { databases, containers }: StoreCo
   for (const container of containers) {
     const { number, policy, indexes } = container
     await session.query(
-      `INSERT INTO mayfly.containers (number, database, id, rid, version, ts, throughput, partition_key, partition_count, encoding,
-         default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition, last_index, indexes_version) OVERRIDING SYSTEM VALUE
+      `INSERT INTO mayfly.containers (number, database, id, rid, version, ts, throughput, partition_key,
+         partition_count, encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition,
+         last_index, indexes_version) OVERRIDING SYSTEM VALUE
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         ...[number, container.database.number, container.id, container.rid, container.version, container.ts],
@@ -297,7 +300,7 @@ async function make(session: PostgresSession, { databases, containers }: StoreCo
         indexes.length,
       ],
     )
-    // The next version of every bucket lies behind all that were given.
+    // The next version of every bucket is higher than all that were given.
     await session.query(
       `INSERT INTO mayfly.counters (container, bucket, lsn, rows, log_forgotten)
        SELECT $1, bucket, $2, 0, $3 FROM generate_series(0, ${bucketCount - 1}) bucket`,
@@ -305,8 +308,8 @@ async function make(session: PostgresSession, { databases, containers }: StoreCo
     )
     for (const index of indexes) {
       await session.query(
-        `INSERT INTO mayfly.indexes (container, number, components, is_declared, uniqueness, options, is_ready, has_cut_keys,
-           has_gaps, has_several_keys, built_bucket, built_epk, built_pk, built_id)
+        `INSERT INTO mayfly.indexes (container, number, components, is_declared, uniqueness, options, is_ready,
+           has_cut_keys, has_gaps, has_several_keys, built_bucket, built_epk, built_pk, built_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', '', '')`,
         [
           ...[number, index.definition.number],
@@ -318,7 +321,8 @@ async function make(session: PostgresSession, { databases, containers }: StoreCo
   }
   for (const table of ['databases', 'containers']) {
     await session.query(
-      `SELECT setval(pg_get_serial_sequence('mayfly.${table}', 'number'), coalesce(max(number), 0) + 1, false) FROM mayfly.${table}`,
+      `SELECT setval(pg_get_serial_sequence('mayfly.${table}', 'number'), coalesce(max(number), 0) + 1, false)
+       FROM mayfly.${table}`,
     )
   }
 }

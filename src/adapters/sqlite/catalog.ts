@@ -60,7 +60,8 @@ export class SqliteCatalog implements Participant {
     this.#log = log
     this.#keysOf = keysOf
     this.#insertDatabase = db.prepare(
-      'INSERT INTO databases (id, rid, version, ts, throughput) VALUES (:id, :rid, 1, :ts, :throughput) RETURNING number',
+      `INSERT INTO databases (id, rid, version, ts, throughput) VALUES (:id, :rid, 1, :ts, :throughput)
+       RETURNING number`,
     )
     this.#updateDatabase = db.prepare(
       'UPDATE databases SET version = :version, ts = :ts, throughput = :throughput WHERE number = :number',
@@ -72,7 +73,8 @@ export class SqliteCatalog implements Participant {
         :encoding, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :logSeconds, :definition, 0, 0) RETURNING number`)
     this.#updateContainer = db.prepare(`
       UPDATE containers SET id = :id, version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
-        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds, definition = :definition
+        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds,
+        definition = :definition
       WHERE number = :number`)
     this.#load()
   }

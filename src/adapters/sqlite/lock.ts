@@ -20,10 +20,8 @@ export function lockDirectory(directory: string): Disposable {
   } catch (error) {
     db.close()
     if (!isBusy(error)) throw error
-    throw new RequestError(
-      'already_exists',
-      `The data directory ${directory} is in use by another Mayfly${holder(pidFile)}. Stop it, or choose another directory with --data.`,
-    )
+    const sentence = `The data directory ${directory} is in use by another Mayfly${holder(pidFile)}.`
+    throw new RequestError('already_exists', `${sentence} Stop it, or choose another directory with --data.`)
   }
   writeFileSync(pidFile, `${process.pid}\n`)
   return { [Symbol.dispose]: () => db.close() }

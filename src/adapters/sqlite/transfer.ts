@@ -178,8 +178,9 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
       const { number, policy } = container
       this.db
         .prepare(
-          `INSERT INTO containers (number, database, id, rid, version, ts, throughput, partition_key, partition_count, default_ttl,
-             inherited_dead_at, own_dead_at, definition, item_version, item_rows, encoding, log_seconds, log_forgotten)
+          `INSERT INTO containers (number, database, id, rid, version, ts, throughput, partition_key,
+             partition_count, default_ttl, inherited_dead_at, own_dead_at, definition, item_version, item_rows,
+             encoding, log_seconds, log_forgotten)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
         )
         .run(
@@ -196,8 +197,8 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
 
   #makeIndexes({ number, indexes }: StoredContainer): void {
     const insert = this.db.prepare(
-      `INSERT INTO indexes (container, number, components, is_declared, is_ready, has_cut_keys, has_gaps, built_to, uniqueness,
-         options, has_several_keys) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+      `INSERT INTO indexes (container, number, components, is_declared, is_ready, has_cut_keys, has_gaps, built_to,
+         uniqueness, options, has_several_keys) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     )
     for (const { definition, isDeclared, isReady, hasCutKeys, hasGaps, hasSeveralKeys } of indexes) {
       const { components, options } = fromIndex(definition)

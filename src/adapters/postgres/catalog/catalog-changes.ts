@@ -1,19 +1,19 @@
-/** The steps that changes of the catalog are made of, inside the transaction of whoever makes the change. */
+/** Parts of catalog changes; they run inside the transaction of the change. */
 
 import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
 import { toContainer, toDatabase, toIndex } from '../../catalog-rows.ts'
 import { type IndexFindings, isNothing } from '../../index-findings.ts'
 import type { PostgresSession } from '../connection/connections.ts'
 
-/** Locks the catalog, and tells every gateway to look again once this is committed. */
+/** Locks the catalog. After the commit every gateway finds that its copy is old. */
 export function bump(session: PostgresSession): Promise<unknown> {
   return session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
 }
 
 /**
- * What somebody learned about indexes becomes part of their records. Writers do it in a transaction of its
- * own, before they write: in a cluster the catalog and the items are not on one machine, and what was learned
- * must not be lost when one of them stops.
+ * Stores what was learned about indexes in their records. Writers do it in a transaction of its own, before
+ * they write: in a cluster the catalog and the items are on two machines, and what was learned must not be
+ * lost when one of them stops.
  */
 export async function noteFindings(
   session: PostgresSession,
@@ -25,7 +25,8 @@ export async function noteFindings(
   await Promise.all([
     bump(session),
     session.query(
-      `UPDATE mayfly.indexes SET has_cut_keys = has_cut_keys OR number = ANY ($2), has_gaps = has_gaps OR number = ANY ($3),
+      `UPDATE mayfly.indexes SET has_cut_keys = has_cut_keys OR number = ANY ($2),
+         has_gaps = has_gaps OR number = ANY ($3),
          has_several_keys = has_several_keys OR number = ANY ($4) WHERE container = $1`,
       [container, [...cut], [...gaps], [...several]],
     ),
@@ -47,7 +48,7 @@ export function touchIndexes(session: PostgresSession, container: number): Promi
   ])
 }
 
-/** The counters go with the container, so whoever writes to it from now on finds that it is gone. */
+/** The counter rows are deleted too, so the next writer finds that the container is gone. */
 export async function deleteContainer(session: PostgresSession, number: number): Promise<boolean> {
   await session.query('DELETE FROM mayfly.counters WHERE container = $1', [number])
   const { rowCount } = await session.query('DELETE FROM mayfly.containers WHERE number = $1', [number])
@@ -58,7 +59,7 @@ export async function deleteContainer(session: PostgresSession, number: number):
   return true
 }
 
-/** Locked by an update because a cluster refuses SELECT FOR UPDATE over several shards. */
+/** Locks by an update, because a cluster refuses SELECT FOR UPDATE over several shards. */
 export async function waitForWriters(session: PostgresSession, container: number): Promise<void> {
   await session.query('UPDATE mayfly.counters SET lsn = lsn WHERE container = $1', [container])
 }

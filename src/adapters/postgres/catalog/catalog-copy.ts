@@ -1,16 +1,17 @@
 /**
- * A gateway's copy of the catalog, and how long it may be believed.
+ * A gateway's copy of the catalog, and how long it may be trusted.
  *
- * Whoever finds that the copy is up to date may rely on that for a short time (a lease), and whoever changes
- * the catalog waits as long before it says so. So once a change is answered, no gateway serves anything else,
- * and finding a container costs no round trip. What was only announced (NOTIFY) was stale at the moment of
- * the answer in most trials: a container that another gateway deleted and made anew would be served under its
- * old keys. Only durations are measured, no two clocks compared.
+ * A gateway that finds its copy up to date may trust it for a short time: a lease. Whoever changes the
+ * catalog waits as long before it answers. So when a change is answered, no gateway uses the old state any
+ * more, and finding a container costs no round trip. With NOTIFY most copies were still old at the moment of
+ * the answer: a container that another gateway deleted and created again would be served under its old keys.
+ * Only durations are measured; no two clocks are compared.
  *
- * A gateway that is the only one waits for nobody. Each therefore signs on before it takes a lease, and again
- * from time to time.
+ * A gateway that is alone waits for nobody. So each gateway signs on before it takes a lease, and again from
+ * time to time.
  *
- * The policies in the copy serve descriptions; items are judged by the one that their statement reads.
+ * The policies in the copy are for descriptions only. Items are judged by the policy that their statement
+ * reads.
  */
 
 import { machine } from '../../../base/clock.ts'
@@ -21,10 +22,7 @@ import { type Connections, snapshot } from '../connection/connections.ts'
 import { indexText } from '../rows/records.ts'
 import { postgresSignOnMs } from '../sql/schema.ts'
 
-/**
- * How long a gateway believes in its copy of the catalog. Where there are several, changes of the catalog
- * take that much longer.
- */
+/** How long a gateway trusts its copy. With several gateways, catalog changes take that much longer. */
 const postgresLeaseMs = 50
 
 export interface KnownIndexes {
@@ -42,7 +40,7 @@ export interface CatalogContents {
   readonly indexes: ReadonlyMap<number, KnownIndexes>
 }
 
-/** Those who have not signed on for three times as long as they would have to are gone. */
+/** A gateway that has not signed on for three periods is gone. */
 const present = `seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`
 
 const versionStatement = {
@@ -68,11 +66,11 @@ export class CatalogCopy {
   readonly #connections: Connections
   readonly #gateway: string
   #contents: CatalogContents = { version: -1, databases: new Map(), containers: new Map(), indexes: new Map() }
-  /** Records by the text of their rows: what did not change stays the same object. */
+  /** Records by the text of their rows: a record that did not change stays the same object. */
   #records = new Map<string, DatabaseRecord | ContainerRecord>()
   #check: Promise<CatalogContents> | undefined
   #leaseEndMs = Number.NEGATIVE_INFINITY
-  /** What was asked before this is known to be out of date, whenever it is answered. */
+  /** An answer to a question that was asked before this is old, whenever it arrives. */
   #changedMs = Number.NEGATIVE_INFINITY
   #signOnMs = Number.NEGATIVE_INFINITY
   #gateways = 1
@@ -82,10 +80,10 @@ export class CatalogCopy {
     this.#gateway = gateway
   }
 
-  /** The catalog as it is at some moment of the call. */
+  /** The catalog as it was at some moment during the call. */
   present(): MaybePromise<CatalogContents> {
     if (machine.monotonicMs() < this.#leaseEndMs) return this.#contents
-    // Whoever asks in this turn asked before the statement leaves, so its answer is good for all of them.
+    // All who ask in this turn ask before the statement is sent, so its answer is good for all of them.
     this.#check ??= new Promise((resolve, reject) => {
       machine.setImmediate(() => {
         this.#check = undefined
@@ -95,32 +93,32 @@ export class CatalogCopy {
     return this.#check
   }
 
-  /** How many gateways there were when the copy was last looked over, this one included. */
+  /** How many gateways there were at the last check of the copy, this one included. */
   get gateways(): number {
     return this.#gateways
   }
 
-  /** What the copy knows, which may be out of date: who writes by it has that checked. */
+  /** From the copy, which may be old: the function that writes checks it. */
   indexesOf(container: number): KnownIndexes {
     return this.#contents.indexes.get(container) ?? unknown
   }
 
   async refresh(): Promise<void> {
-    this.#disbelieve()
+    this.#endLease()
     await this.present()
   }
 
-  /** After a change, before it is answered: waits until nobody believes in what was before. */
+  /** After a change, before it is answered: waits until no gateway trusts the old state. */
   async settle(): Promise<void> {
-    this.#disbelieve()
+    this.#endLease()
     let others = 1
     try {
       const [row] = await this.#connections.read<{ others: number }>(othersStatement, [this.#gateway])
       others = row!.others
     } catch {
-      // The change has happened, whether or not anybody can be asked now.
+      // The change has happened; assume that there are others.
     }
-    // A little longer than the others measure: no two clocks run at quite the same rate.
+    // A little longer than the lease: no two clocks run at exactly the same rate.
     if (others > 0) await new Promise<void>(resolve => machine.setTimeout(resolve, postgresLeaseMs * 1.2))
   }
 
@@ -146,7 +144,7 @@ export class CatalogCopy {
     return contents
   }
 
-  #disbelieve(): void {
+  #endLease(): void {
     this.#leaseEndMs = Number.NEGATIVE_INFINITY
     this.#changedMs = machine.monotonicMs()
   }

@@ -2,11 +2,11 @@
  * Databases, containers and indexes: read from the gateway's copy (`catalog-copy.ts`), changed in
  * transactions.
  *
- * A change takes the catalog's row, so changes follow on each other. Those that end something writers rely on
- * (a container, the set of indexes) take every counter of the container before, so that no writer is left
- * that knows it as it was.
+ * A change locks the row of the catalog, so there is one at a time. A change of what writers rely on (a
+ * container is deleted, the set of indexes changes) first locks every counter row of the container: then no
+ * writer is left that knows the old state.
  *
- * A change whose COMMIT was not heard of is recognised by the token that it leaves in the gateway's own row.
+ * If the connection breaks during COMMIT, a token in the gateway's own row tells whether the change happened.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -38,7 +38,7 @@ export class PostgresCatalog {
   readonly #moments: Moments
   readonly #copy: CatalogCopy
   readonly #gateway: string
-  /** One change of this gateway after the other: its row has room for one token. */
+  /** A gateway makes one change at a time: its row has room for one token. */
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; gateway: string }) {
@@ -163,9 +163,8 @@ export class PostgresCatalog {
   }
 
   /**
-   * The clock is held still from before the change is judged until it is committed. Otherwise a reader under
-   * the old policy could see an item die after the moment that the new one takes for the change, and see it
-   * alive again later.
+   * The clock stands still from before the change is made until it is committed. Otherwise a reader with the
+   * old policy could see an item die after the moment of the change, and see it alive again later.
    */
   updateContainer(
     container: ContainerRecord,
@@ -184,7 +183,8 @@ export class PostgresCatalog {
       await session.query(
         `UPDATE mayfly.containers SET version = $2, ts = $3, throughput = $4, default_ttl = $5, inherited_dead_at = $6,
            own_dead_at = $7, definition = $8, log_seconds = $9, id = $10,
-           log_epoch = log_epoch + CASE WHEN log_seconds IS NULL AND $9::bigint IS NOT NULL THEN 1 ELSE 0 END WHERE number = $1`,
+           log_epoch = log_epoch + CASE WHEN log_seconds IS NULL AND $9::bigint IS NOT NULL THEN 1 ELSE 0 END
+         WHERE number = $1`,
         [
           record.number,
           record.version,
@@ -276,15 +276,15 @@ export class PostgresCatalog {
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
         if (!isLost(error)) sent = undefined
-        const mayRepeat = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
-        if (!mayRepeat) throw error
+        const mayRetry = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
+        if (!mayRetry) throw error
         if (!(await attempts.another())) throw sent === undefined ? translate(error) : uncertain(error)
       }
     }
   }
 }
 
-/** Asked behind the catalog's lock, which the lost transaction had until its end. */
+/** Waits for the lock of the catalog, which the lost transaction holds until its end. */
 async function hasHappened(session: PostgresSession, gateway: string, token: string): Promise<boolean> {
   const [, , { rows }] = await Promise.all([
     session.query('BEGIN'),

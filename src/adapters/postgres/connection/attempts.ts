@@ -1,21 +1,12 @@
-/**
- * How often something is tried again that failed for no fault of its own, and how long that may take
- * altogether.
- */
+/** How often something is retried that failed through no fault of its own, and for how long. */
 
 import { machine } from '../../../base/clock.ts'
 
-/**
- * How often something is tried that lost its connection or lost against another transaction, and the first
- * wait between.
- */
+/** Attempts of what lost its connection or lost against another transaction, and the first wait between. */
 const postgresAttemptsMax = 5
 export const postgresRetryMs = 20
 
-/**
- * After this nothing is tried again: the client has more use for a 503 than for an answer that comes too
- * late.
- */
+/** After this nothing is retried: a 503 helps the client more than an answer that comes too late. */
 const postgresPatienceMs = 10_000
 
 export class Attempts {
@@ -27,7 +18,7 @@ export class Attempts {
     this.#max = max
   }
 
-  /** Whether there may be another one. Waits a little longer each time, and not at all before the second. */
+  /** Whether there may be another attempt. The second comes at once, later ones wait ever longer. */
   async another(): Promise<boolean> {
     this.#made++
     if (this.#made >= this.#max || machine.monotonicMs() > this.#endMs) return false

@@ -1,13 +1,8 @@
-/**
- * Locks buckets until the transaction ends, in an order that lets no two transactions wait for each other.
- */
+/** Locks buckets until the transaction ends, sorted, so that there are no deadlocks. */
 
 import type { PostgresSession } from './connections.ts'
 
-/**
- * Not async: who sends it with others must hear of its failure first, and only then of theirs that follow
- * from it.
- */
+/** Not async: in a pipeline its error must come first, before the errors that follow from it. */
 export function lockBuckets(
   session: PostgresSession,
   places: readonly { readonly container: number; readonly bucket: number }[],

@@ -1,25 +1,25 @@
 /**
  * Citus: the same tables and functions, spread over the workers of a cluster.
  *
- * What belongs to a bucket is distributed by it, so all that one write touches is on one shard. What
- * everybody shares (the clock, the catalog with its policies, the locks) stays on the coordinator, once: no
- * two machines ever judge by different seconds or policies. Gateways therefore connect to the coordinator.
- * Functions that touch a single bucket and know what they need from it are called where the bucket is.
+ * Tables with a bucket are distributed by it, so all that one write touches is on one shard. What everybody
+ * shares (the clock, the catalog with its policies, the locks) stays on the coordinator: no two machines
+ * judge by different seconds or policies. So gateways connect to the coordinator. Functions that touch a
+ * single bucket run on the worker that has it.
  *
  * Shards may move to other workers at any time; nothing here knows where they are.
  */
 
 import type { PostgresSession } from './connections.ts'
 
-/** The others are on the shards of the first. */
+/** The other tables are colocated with the first. */
 const tables = ['counters', 'items', 'entries', 'lanes', 'log'] as const
 
-/** Called where the bucket `b` is. */
+/** Run on the worker that has the bucket `b`. */
 const functionsOfBuckets = ['write_rows', 'sweep_rows', 'version_since']
-/** Called by those, wherever they are. */
+/** Called by those on every worker. */
 const functionsOfAll = ['print']
 
-/** Where delegation from within transactions and metadata on all workers begin. */
+/** The first version with delegation from within transactions and metadata on all workers. */
 const versionMin = 11
 
 /** Why this node of a cluster cannot be used. */
@@ -36,7 +36,8 @@ export async function objectionToNode(session: PostgresSession): Promise<string 
 /** Whether there is a cluster to distribute over: Citus with at least one worker. */
 export async function hasWorkers(session: PostgresSession): Promise<boolean> {
   if ((await versionOf(session)) === undefined) return false
-  const workers = `SELECT 1 FROM pg_catalog.pg_dist_node WHERE groupid <> 0 AND isactive AND noderole = 'primary' LIMIT 1`
+  const workers = `
+    SELECT 1 FROM pg_catalog.pg_dist_node WHERE groupid <> 0 AND isactive AND noderole = 'primary' LIMIT 1`
   return (await session.query(workers)).rows.length > 0
 }
 
@@ -51,7 +52,7 @@ async function versionOf(session: PostgresSession): Promise<string | undefined> 
   return rows[0]?.extversion
 }
 
-/** Distributes what is not distributed yet, with what is in it. */
+/** Distributes the tables that are not distributed yet, with their rows. */
 export async function distribute(session: PostgresSession): Promise<void> {
   const [first] = tables
   for (const table of tables) {

@@ -1,8 +1,8 @@
 /**
  * The connections of a gateway to PostgreSQL.
  *
- * Point reads are pipelined over a few connections, where they never wait for each other's answers. What may
- * take long or spans statements has a connection of its own from a pool for as long as it lasts.
+ * Point reads are pipelined over a few shared connections: they do not wait for each other's answers. Work
+ * that may take long or has several statements gets a connection of its own from a pool.
  */
 
 import type { Client, ClientConfig, Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
@@ -10,30 +10,19 @@ import { CapacityError, RequestError } from '../../../base/error.ts'
 import { Attempts, postgresRetryMs } from './attempts.ts'
 import { isConflict, isCrowded, isLost, translate } from './errors.ts'
 
-/**
- * Connections of a gateway to PostgreSQL: pipelined ones for point reads, and a pool for what takes longer.
- */
+/** Shared connections for point reads, and connections in the pool. */
 export const postgresReadersMax = 2
 export const postgresPoolMax = 10
 
-/**
- * PostgreSQL ends a statement after this. Long scans are bounded by it, and so is waiting for the lock of a
- * bucket.
- */
+/** PostgreSQL cancels a statement after this: a long scan, or one that waits for the lock of a bucket. */
 const postgresStatementMsMax = 10_000
 
-/**
- * A gateway that stalls in the middle of a write holds a bucket and the clock; PostgreSQL ends its session
- * after this.
- */
+/** A gateway that stalls in the middle of a write holds locks; PostgreSQL ends its session after this. */
 const postgresIdleTransactionMsMax = 2000
 
 const postgresConnectMsMax = 5000
 
-/**
- * How often a connection is asked for while PostgreSQL has none to give: 2.5 seconds in all, for others to
- * give theirs back.
- */
+/** Attempts to connect while PostgreSQL has no connection left: 2.5 seconds in all. */
 const postgresConnectionsAskedMax = 9
 
 /** Parsed and planned once for each connection. */
@@ -51,7 +40,7 @@ export interface PostgresSession {
 const int8 = 20
 const int8Array = 1016
 
-/** Versions and sequences: whole numbers, or NULL. */
+/** Parses an array of versions or sequences: whole numbers, or NULL. */
 export function parseNumbers(text: string): (number | null)[] {
   if (text === '{}') return []
   return text
@@ -61,11 +50,11 @@ export function parseNumbers(text: string): (number | null)[] {
 }
 
 /**
- * The functions rely on seeing, statement by statement, what was committed before they had their locks.
+ * READ COMMITTED: the functions rely on seeing what was committed before they got their locks.
  *
- * Plans must not depend on how full the tables were when they were made: every statement here has an index,
- * and one that was planned over an empty table and then walks a full one would be a catastrophe. Compiling
- * plans costs more than it saves.
+ * Plans must not depend on how full the tables were when they were made. Every statement here has an index;
+ * a plan made over an empty table that later scans a full one would be a disaster. JIT costs more than it
+ * saves.
  */
 const settings = [
   '-c default_transaction_isolation=read\\ committed',
@@ -84,8 +73,8 @@ export class Connections implements AsyncDisposable {
   private constructor(newClient: () => Client, pool: Pool) {
     this.#newClient = newClient
     this.#pool = pool
-    // A connection that breaks is replaced when it is needed. Without listeners it would end the process,
-    // while it is idle through the pool's and while it is taken through its own.
+    // A broken connection is replaced when it is needed. Without listeners its error would end the process:
+    // the pool's listener is for idle connections, the client's for those in use.
     pool.on('error', () => {})
     pool.on('connect', client => client.on('error', () => {}))
   }
@@ -100,7 +89,7 @@ export class Connections implements AsyncDisposable {
       connectionTimeoutMillis: connectMsOf(url),
       statement_timeout: postgresStatementMsMax,
       idle_in_transaction_session_timeout: postgresIdleTransactionMsMax,
-      // A server that says nothing at all, not even that it was too slow, is not there.
+      // A server that does not even answer that a statement was too slow is not there.
       query_timeout: postgresStatementMsMax + postgresConnectMsMax,
       options: settings,
       types: {
@@ -114,7 +103,7 @@ export class Connections implements AsyncDisposable {
     return new Connections(() => new pg.Client(config), new pg.Pool(poolConfig))
   }
 
-  /** Runs one statement that may be repeated, on a shared connection. */
+  /** Runs one statement on a shared connection; it may be repeated. */
   async read<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     const attempts = new Attempts()
     for (;;) {
@@ -128,12 +117,12 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** Runs one statement that may be repeated, on a connection of its own. */
+  /** Runs one statement on a connection of its own; it may be repeated. */
   readLong<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     return this.reading(async session => (await session.query({ ...statement, values })).rows as Row[])
   }
 
-  /** Runs work that may be repeated, on a connection of its own. */
+  /** Runs work on a connection of its own; it may be repeated. */
   reading<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(work, error => isLost(error) || isConflict(error))
   }
@@ -144,7 +133,8 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * Runs the work in a transaction; again when it lost against another one, so it must have no other effects.
+   * Runs the work in a transaction, and again if that lost against another one: it must have no other
+   * effects.
    */
   transaction<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     return this.#run(async session => {
@@ -211,8 +201,8 @@ export class Connections implements AsyncDisposable {
 }
 
 /**
- * A transaction in one round trip: the work asks for all it wants at once, and COMMIT is sent behind it. What
- * fails in between makes it a rollback, and is thrown.
+ * A transaction in one round trip: the work sends all its statements at once, and COMMIT is sent after them.
+ * If one fails, the COMMIT becomes a rollback, and the error is thrown.
  */
 export async function pipelined<T>(
   session: PostgresSession,
@@ -225,14 +215,12 @@ export async function pipelined<T>(
   return done
 }
 
-/** Several statements that see one state. */
+/** Runs several statements that see one state of the database. */
 export function snapshot<T>(session: PostgresSession, work: () => Promise<T>): Promise<T> {
   return pipelined(session, work, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
 }
 
-/**
- * Ends what is left of a failed transaction and gives the connection back, or away when it cannot be trusted.
- */
+/** Rolls back a failed transaction and releases the connection; closes it if it cannot be trusted. */
 export async function abandon(session: PoolClient, error: unknown): Promise<void> {
   if (isLost(error)) {
     session.release(true)
@@ -246,7 +234,7 @@ export async function abandon(session: PoolClient, error: unknown): Promise<void
   }
 }
 
-/** The driver does not know this parameter of connection URLs, which every other client does. */
+/** `connect_timeout` in the URL, in seconds: other clients know it, the driver does not. */
 function connectMsOf(url: string): number {
   const seconds = Number(URL.parse(url)?.searchParams.get('connect_timeout') ?? 0)
   return seconds > 0 ? seconds * 1000 : postgresConnectMsMax

@@ -1,4 +1,4 @@
-/** PostgreSQL's error codes to our error kinds. */
+/** Translates PostgreSQL's error codes to our error kinds. */
 
 import { CapacityError, MayflyError, RequestError } from '../../../base/error.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
@@ -24,33 +24,33 @@ const code = {
 
 const retryAfterMs = 1000
 
-/** What the driver says when the socket ends below a query; it has no code then. */
+/** Messages of the driver when the socket closes during a query; these errors have no code. */
 const lostWords = ['Connection terminated', 'Connection ended', 'Client has encountered a connection error', 'timeout']
 
-/** What Citus says, as if it were a bug, when a worker or the coordinator was killed below a statement. */
+/** Messages of Citus, as internal errors, when a worker or the coordinator was killed during a statement. */
 const brokenWords = ['could not commit transaction', 'postmaster was shut down']
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** The transaction was rolled back for the sake of another one and may simply be tried again. */
+/** The transaction was rolled back in favour of another one and can be retried. */
 export function isConflict(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.serializationFailure || found === code.deadlockDetected
 }
 
-/** A lock was not to be had in the time that was given for it. */
+/** A lock was not free within the lock timeout. */
 export function isLocked(error: unknown): boolean {
   return codeOf(error) === code.lockNotAvailable
 }
 
-/** There is no connection to be had just now. */
+/** PostgreSQL has no connection left at the moment. */
 export function isCrowded(error: unknown): boolean {
   return codeOf(error) === code.tooManyConnections
 }
 
-/** The connection is gone: nobody knows whether what was under way has happened. */
+/** The connection broke: nobody knows whether the statement took effect. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MayflyError) return false
   const found = codeOf(error)
@@ -63,9 +63,7 @@ export function isLost(error: unknown): boolean {
   return lostWords.some(words => error.message.includes(words))
 }
 
-/**
- * The tables are not there any more: somebody dropped them below us, and nothing here can bring them back.
- */
+/** The tables are gone: somebody dropped them, and nothing here can bring them back. */
 export function isFatal(error: unknown): boolean {
   const found = codeOf(error)
   return found === code.undefinedTable || found === code.undefinedFunction
@@ -124,7 +122,7 @@ export function translate(error: unknown): Error {
  */
 export const refusedState = 'MF001'
 
-/** The row that is there as long as the container is. */
+/** The row that exists as long as the container does. */
 export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
   const [first] = rows
   if (first === undefined) throw gone(container)

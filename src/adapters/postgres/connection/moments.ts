@@ -1,9 +1,9 @@
 /**
  * The moment of the store: a row in PostgreSQL that all gateways share.
  *
- * A gateway whose own clock is ahead of the row moves it forward before it asks anything; one whose clock is
- * behind lives by the others' time. The moment of an answer is read from the row by the statement that found
- * the answer, never from here.
+ * A gateway whose own clock is ahead of the row moves it forward before it asks anything: a tick. One whose
+ * clock is behind uses the time of the others. The moment of an answer is read from the row by the statement
+ * that found the answer, never from here.
  */
 
 import { type Clock, type EpochSeconds, ManualClock } from '../../../base/clock.ts'
@@ -12,13 +12,13 @@ import type { Connections } from './connections.ts'
 const tickStatement = { name: 'tick', text: 'SELECT mayfly.tick($1) AS moment' }
 const nowStatement = { name: 'now', text: 'SELECT now AS moment FROM mayfly.clock WHERE one = 1' }
 
-/** More often in a row than this no answer is overtaken by others. */
+/** After so many overtaken answers in a row, the row itself must be behind. */
 const overtakenMax = 3
 
 export class Moments {
   readonly #connections: Connections
   readonly #clock: Clock
-  /** The row is at least here. */
+  /** The row shows at least this moment. */
   #known: EpochSeconds
   #tick: { readonly to: EpochSeconds; readonly done: Promise<void> } | undefined
   /** The latest moment that was handed out. */
@@ -31,7 +31,7 @@ export class Moments {
     this.#latest = known
   }
 
-  /** What the gateway's own clock says; what a change of policy moves the row to. */
+  /** The gateway's own clock; a change of policy moves the row to it. */
   get own(): EpochSeconds {
     return this.#clock.now()
   }
@@ -54,10 +54,10 @@ export class Moments {
   }
 
   /**
-   * Asks again when the answer comes from before a moment that was already handed out: two statements on two
-   * connections may straddle a tick and overtake each other (P6). If the row itself is behind, because
-   * PostgreSQL was restored to an earlier state, it is moved to where it was. The order is decided in the
-   * turn in which the promise resolves, so callers must return it as it is.
+   * Asks again when the answer is older than a moment that was already handed out (P6): two statements on
+   * two connections may overtake each other around a tick. If the row itself is behind, because PostgreSQL
+   * was restored to an earlier state, it is moved forward again. The order counts in the turn in which the
+   * promise resolves, so callers must return the promise as it is.
    */
   async inOrder<T>(ask: () => Promise<T>, momentOf: (answer: T) => EpochSeconds): Promise<T> {
     const tick = this.tick()
@@ -67,21 +67,21 @@ export class Moments {
       const moment = momentOf(answer)
       if (moment >= this.#latest) {
         this.#latest = moment
-        this.#takeAlong(moment)
+        this.#moveManualClock(moment)
         return answer
       }
       if (attempt > overtakenMax) await this.#move(this.#latest)
     }
   }
 
-  /** A clock that is turned by hand shows the time of the store, or turning it on would begin in the past. */
-  #takeAlong(moment: EpochSeconds): void {
+  /** A manual clock follows the time of the store; otherwise advancing it would begin in the past. */
+  #moveManualClock(moment: EpochSeconds): void {
     if (this.#clock instanceof ManualClock && this.#clock.now() < moment) this.#clock.set(moment)
   }
 
   async #move(to: EpochSeconds): Promise<void> {
     try {
-      // Not from the pool: all of its connections may be held by those who wait for this.
+      // Not from the pool: all of its connections may be held by work that waits for this tick.
       const [row] = await this.#connections.read<{ moment: EpochSeconds }>(tickStatement, [to])
       if (row!.moment > this.#known) this.#known = row!.moment
     } finally {

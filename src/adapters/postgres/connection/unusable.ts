@@ -1,7 +1,4 @@
-/**
- * Why a PostgreSQL cannot be used: found out before anything is made there, and said so that whoever started
- * us can act on it.
- */
+/** Checks whether a PostgreSQL can be used, before anything is created there, and says why not. */
 
 import { MayflyError, RequestError } from '../../../base/error.ts'
 import { objectionToNode } from './citus.ts'
@@ -36,18 +33,20 @@ export function objectionTo(facts: Facts): string | undefined {
     return `PostgreSQL ${facts.version_text} is too old: Mayfly needs ${postgresVersionMin / 10_000} or newer.`
   }
   if (facts.encoding !== 'UTF8') {
-    return `The database is encoded in ${facts.encoding}. Make one in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`
+    const command = "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+    return `The database is encoded in ${facts.encoding}. Make one in UTF8: ${command}.`
   }
   if (facts.is_standby) return 'This PostgreSQL is a standby and takes no writes. Give the address of the primary.'
   if (facts.is_read_only === 'on') return 'The database takes no writes (default_transaction_read_only = on).'
   // P2: a write that is acknowledged survives a crash.
   if (facts.commits === 'off') {
-    return 'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off). Set it to on for this database.'
+    const sentence = 'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off).'
+    return `${sentence} Set it to on for this database.`
   }
   return undefined
 }
 
-/** What went wrong while opening, with the names that the URL gave, and never its password. */
+/** What went wrong while opening, with the names from the URL, and never its password. */
 export function whyNot(error: unknown, url: string): Error {
   if (error instanceof MayflyError && error.kind !== 'unavailable') return error
   const cause = error instanceof MayflyError ? error.cause : error
@@ -60,9 +59,8 @@ export function whyNot(error: unknown, url: string): Error {
   if (code.startsWith('28')) return say(`PostgreSQL at ${place} does not let ${user} in: check user and password.`)
   if (code === '3D000') return say(`There is no database ${database} in PostgreSQL at ${place}. Make it first.`)
   if (code === '42501') {
-    return say(
-      `${user} may not make or use the schema mayfly in ${database}. Let it: GRANT CREATE ON DATABASE "${database}" TO "${user}".`,
-    )
+    const command = `GRANT CREATE ON DATABASE "${database}" TO "${user}"`
+    return say(`${user} may not make or use the schema mayfly in ${database}. Let it: ${command}.`)
   }
   if (isLost(cause)) return say(`PostgreSQL at ${place} cannot be reached (${code || (cause as Error).message}).`)
   return translate(error)

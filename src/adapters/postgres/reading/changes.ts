@@ -2,8 +2,8 @@
  * The items of a container in the order of their last change, bucket by bucket.
  *
  * The number of a write is taken under the lock of its bucket, which is held until the commit. So within a
- * bucket numbers become visible in their order: whoever has read up to one has missed none below it. Across
- * buckets there is no order to be kept, and the server's time gives a good one.
+ * bucket numbers become visible in order: a reader that has seen one has missed none below it. Across buckets
+ * no order is promised; changes are sorted by the server's time.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -18,16 +18,16 @@ import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, sca
 import type { PostgresViews } from './views.ts'
 
 /**
- * What is new behind `$2`, which has a version for each bucket; those of the buckets in `$3` that have come
- * no further are not looked at. The versions are not unnested: a cluster refuses a LIMIT for each row of
- * that. The time at which something happened is made to grow with the numbers of its bucket, whatever the
- * server's clock did.
+ * Rows of the buckets `$3` that are new behind `$2`, which has a version for each bucket. Buckets without
+ * new writes are skipped. The versions are not unnested: a cluster refuses a LIMIT for each row of that.
+ * `shown_at` is the time of the change, but never decreases within a bucket, even if the server's clock did.
  */
 export function newsSql(rows: string, number: string): string {
   return `
     SELECT i.*, max(i.at) OVER (PARTITION BY i.bucket ORDER BY i.${number}) AS shown_at
     FROM mayfly.counters n CROSS JOIN LATERAL (${rows} ORDER BY i.${number} LIMIT $7) i
-    WHERE n.container = $1 AND n.bucket = ANY ($3::int[]) AND n.lsn * ${bucketCount} + n.bucket > ($2::bigint[])[n.bucket + 1]
+    WHERE n.container = $1 AND n.bucket = ANY ($3::int[])
+      AND n.lsn * ${bucketCount} + n.bucket > ($2::bigint[])[n.bucket + 1]
     ORDER BY shown_at, i.bucket, i.${number} LIMIT $7`
 }
 
@@ -123,8 +123,8 @@ export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive
 }
 
 /**
- * Reads how far the buckets have come and then what is new there, so that whoever finds nothing left there
- * may go on behind what the first has told: what was committed by then, the second has seen.
+ * Reads the newest version of each bucket, then the new rows. The second statement sees everything that was
+ * committed before the first. So if no row is left, reading may continue behind the newest versions.
  */
 export async function readNews<Row>(
   session: PostgresSession,
@@ -139,15 +139,12 @@ export async function readNews<Row>(
   return { rows: page.rows, newest: versionsOf(newest.rows, container) }
 }
 
-/** The newest version that this has shown. */
+/** The newest version that the answer has seen. */
 export function newestOf(newest: readonly number[], rows: readonly { readonly version: number }[]): number {
   return Math.max(...newest, ...rows.map(({ version }) => version))
 }
 
-/**
- * Where nothing is left, reading goes on behind all there is; buckets that were not looked at stay where they
- * are.
- */
+/** When nothing is left, moves the position behind the newest versions; buckets that were not read stay. */
 export function advance(versions: number[], newest: readonly number[], buckets: readonly number[]): void {
   for (const bucket of buckets) versions[bucket] = Math.max(versions[bucket]!, newest[bucket]!)
 }

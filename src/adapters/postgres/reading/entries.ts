@@ -1,8 +1,8 @@
 /**
- * The entries of indexes: read in order, counted, and brought in for items that were there before the index.
+ * Index entries: read in order, counted, and built for items that were there before the index.
  *
- * One table holds the entries of all indexes, so making one is no change of the schema. An entry carries the
- * key of its item because items are found by their keys alone: an index on their sequence would cost every
+ * One table holds the entries of all indexes, so a new index is no change of the schema. An entry contains
+ * the key of its item, because items are found by key only: an index on their sequence would cost every
  * write of every container.
  */
 
@@ -30,8 +30,8 @@ import type { PostgresViews } from './views.ts'
 type EntryRow = ItemRow & { index_key: Buffer }
 
 /**
- * The LIMIT of the inner select keeps PostgreSQL at looking items up one by one, in the order of the entries.
- * Left to choose, it now and then read and sorted the whole index (86 ms instead of 3 for a page of 40,000
+ * The LIMIT of the inner select makes PostgreSQL look up items one by one, in the order of the entries.
+ * Without it, PostgreSQL sometimes read and sorted the whole index (86 ms instead of 3 for a page of 40,000
  * entries).
  */
 function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
@@ -45,7 +45,8 @@ function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
      WHERE e.container = $1 AND e.number = $2 AND ${from}
        AND e.epk >= $6 AND e.epk < $7 AND ($8::bytea IS NULL OR e.pk = $8)
        AND NOT ($13::boolean AND EXISTS (
-         SELECT 1 FROM mayfly.entries o JOIN unnest($14::bytea[], $15::bytea[]) r(low, high) ON o.key >= r.low AND o.key < r.high
+         SELECT 1 FROM mayfly.entries o
+         JOIN unnest($14::bytea[], $15::bytea[]) r(low, high) ON o.key >= r.low AND o.key < r.high
          WHERE o.container = e.container AND o.bucket = e.bucket AND o.sequence = e.sequence AND o.number = e.number
            AND o.key ${isBefore} e.key))
      ORDER BY ${order('e', 'key')} LIMIT $9`,
@@ -57,7 +58,7 @@ function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
 const forward = '(e.key, e.sequence) > ($3::bytea, $4::bigint) AND e.key < $5'
 const reverse = '(e.key, e.sequence) < ($3::bytea, $4::bigint) AND e.key >= $5'
 
-/** What is asked of one bucket is on one shard of a cluster. */
+/** For a scan within one bucket: in a cluster, that is one shard. */
 const ofBucket = 'AND e.bucket = $16'
 
 const scanStatements = {
@@ -67,9 +68,7 @@ const scanStatements = {
   bucketReverse: { name: 'scan_index_bucket_reverse', text: scanSql(`${reverse} ${ofBucket}`, 'DESC') },
 } as const
 
-/**
- * Whether the entries can be relied on, asked after they were read: a dropped index loses them bit by bit.
- */
+/** Asked after the entries were read: a dropped index loses its entries bit by bit. */
 const readyStatement = {
   name: 'index_ready',
   text: 'SELECT 1 FROM mayfly.indexes WHERE container = $1 AND number = $2 AND is_ready',
@@ -122,7 +121,7 @@ export class Entries {
     })
   }
 
-  /** Enters items until there are no more or `rowsMax` are in; true when the index is ready or gone. */
+  /** Makes entries for at most `rowsMax` items; true when the index is ready or gone. */
   async build(container: ContainerRecord, number: number, rowsMax: number): Promise<boolean> {
     for (let left = rowsMax; left > 0; ) {
       const step = await this.#connections.transaction(session =>
@@ -139,10 +138,10 @@ export class Entries {
 }
 
 /**
- * Enters a part of one bucket, under the bucket's lock: an item that is written meanwhile would otherwise
- * keep the entries of what it was before. Buckets that are empty now need no visit, because whoever writes
- * there knows of the index. Locks are taken in the order of `functions.ts`, the index's row at last; if
- * another gateway has built on meanwhile, nothing is entered.
+ * Makes entries for a part of one bucket, under its lock: otherwise an item that is written meanwhile could
+ * get entries of its old body. Empty buckets are skipped: whoever writes there knows the index. Locks are
+ * taken in the order of `functions.ts`, the row of the index last. If another gateway has built this part
+ * meanwhile, nothing is done.
  */
 async function buildStep(
   session: PostgresSession,
@@ -268,10 +267,7 @@ async function scanPart(
   return { moment: at.moment, policy: at.policy, version: newest, items, last }
 }
 
-/**
- * Fills a page from one part after the other. A part whose first item does not fit any more is left for the
- * next page.
- */
+/** Fills a page from one range after the other. If the first item of a range does not fit, the page ends. */
 async function scanParts(
   session: PostgresSession,
   asked: Asked,

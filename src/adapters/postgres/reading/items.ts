@@ -1,8 +1,8 @@
 /**
- * Reading items: by key, and in key order.
+ * Reads items: by key, and in key order.
  *
- * A point read is one statement that also reads the policy, the clock and the newest version; a page is
- * judged by a viewpoint (`views.ts`). No answer mixes a moment with a policy that was not in force then.
+ * A point read is one statement that also reads the policy, the clock and the newest version. A page is
+ * judged by a viewpoint (`views.ts`). No answer combines a moment with a policy of another moment.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -37,10 +37,10 @@ export interface ItemRow extends StoredRow {
 
 export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
 
-/** A row of a page: an item, and how many rows there would be if they all fitted. */
+/** A row of a page, and how many rows there would be without the limit of bytes. */
 export type PageRow<Row> = Row & { found: number }
 
-/** The newest version of a container, and how far each of its buckets has come; `$1` is the container. */
+/** The newest version of each bucket; `$1` is the container. */
 export const newestSql = `
   SELECT n.bucket, CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END AS version
   FROM mayfly.counters n WHERE n.container = $1`
@@ -52,7 +52,7 @@ const newestStatement = {
 
 const itemSize = 'coalesce(octet_length(r.body), octet_length(r.bytes))'
 
-/** A page of at most `bytesMax` from rows that are limited and ordered already; one item always fits. */
+/** Cuts rows, which are limited and sorted already, to a page of `bytesMax`; one item always fits. */
 export function pageSql(rows: string, order: string, bytesMax: string, size = itemSize): string {
   return `
     SELECT q.* FROM (
@@ -62,7 +62,7 @@ export function pageSql(rows: string, order: string, bytesMax: string, size = it
     ORDER BY q.place`
 }
 
-/** Reads a page, and behind it the newest version, which none of its items is beyond. */
+/** Reads a page, and after it the newest version: no item of the page has a higher one. */
 export async function readPage<Row>(
   session: PostgresSession,
   container: ContainerRecord,
@@ -86,7 +86,8 @@ const inspectStatement = {
   name: 'inspect',
   text: `
     SELECT i.sequence, i.version, i.ts, i.deadline FROM mayfly.counters n
-    LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = $3 AND i.pk = $4 AND i.id = $5
+    LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
+      AND i.epk = $3 AND i.pk = $4 AND i.id = $5
     WHERE n.container = $1 AND n.bucket = $2`,
 }
 
@@ -111,7 +112,8 @@ const allBuckets = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 function scanSql(from: string): string {
   return pageSql(
     `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
-     WHERE i.container = $1 AND ${from} AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8) AND ${isAlive('i', '$11', '$12')}
+     WHERE i.container = $1 AND ${from} AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8)
+       AND ${isAlive('i', '$11', '$12')}
      ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
     'r.bucket, r.epk, r.pk, r.id',
     '$10',
@@ -123,7 +125,7 @@ const scanStatement = {
   text: scanSql('(i.bucket, i.epk, i.pk, i.id) > ($2::int, $3::text, $4::bytea, $5::bytea) AND i.bucket <= $6'),
 }
 
-/** What begins and ends in one bucket, as all scans of a partition key do, is on one shard of a cluster. */
+/** For a scan within one bucket, as of one partition key: in a cluster, that is one shard. */
 const scanBucketStatement = {
   name: 'scan_bucket',
   text: scanSql('i.bucket = $2 AND i.bucket = $6 AND (i.epk, i.pk, i.id) > ($3::text, $4::bytea, $5::bytea)'),
@@ -143,7 +145,7 @@ const reverseScanStatement = {
 
 const nothing = Buffer.alloc(0)
 
-/** Ids are UTF-8, which has no such byte. */
+/** Ids are UTF-8, which never contains this byte. */
 const behindAllIds = Buffer.of(0xff)
 
 export class Items {
@@ -252,7 +254,7 @@ function backwards({ number, partitionKey }: ContainerRecord, range: ScanRange, 
   return [reverseScanStatement, [...key, page.itemsMax, page.bytesMax, ...thresholds(at)]]
 }
 
-/** Whether there may be more behind a page. */
+/** Whether there may be more rows after the page. */
 export function isCut(rows: readonly PageRow<unknown>[], page: PageSize): boolean {
   return rows.length < (rows[0]?.found ?? 0) || rows.length === page.itemsMax
 }

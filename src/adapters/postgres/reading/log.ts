@@ -1,9 +1,9 @@
 /**
- * What a container's log remembers: every version, delete and death, in the order of their buckets.
+ * Reads the log of a container: every version, delete and death, in the order of each bucket.
  *
- * What is older than the memory of the container is forgotten at once and removed by its sweeps. A log that
- * begins anew knows nothing of what was before: a bucket whose epoch is not the container's has logged
- * nothing since.
+ * Entries that are older than the container wants are invisible at once, and removed by sweeps. When a log is
+ * switched on again it has a new epoch, and knows nothing of before. A bucket with another epoch than the
+ * container has logged nothing since.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -18,16 +18,17 @@ import { isCut, pageSql } from './items.ts'
 import type { PostgresViews } from './views.ts'
 
 /**
- * Whether a bucket has forgotten something behind the position. `$4` is the container's epoch, `$5` the
- * second up to which its log is forgotten. Asked behind the page: what was removed before it was read is then
- * known to be forgotten.
+ * Whether a bucket has forgotten entries behind the position. `$4` is the container's epoch, `$5` the second
+ * up to which its log is forgotten. Asked after the page was read: so entries that were removed before that
+ * are noticed.
  */
 const forgottenStatement = {
   name: 'log_forgotten',
   text: `
     SELECT count(*)::int AS buckets FROM mayfly.counters n WHERE n.container = $1 AND n.bucket = ANY ($3::int[])
       AND ($2::bigint[])[n.bucket + 1] < greatest(
-        CASE WHEN n.log_epoch = $4 THEN n.log_forgotten WHEN n.lsn = 0 THEN 0 ELSE n.lsn * ${bucketCount} + n.bucket END,
+        CASE WHEN n.log_epoch = $4 THEN n.log_forgotten WHEN n.lsn = 0 THEN 0
+          ELSE n.lsn * ${bucketCount} + n.bucket END,
         (SELECT max(g.number) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket AND g.ts = (
           SELECT max(h.ts) FROM mayfly.log h WHERE h.container = n.container AND h.bucket = n.bucket AND h.ts <= $5)))`,
 }
@@ -36,8 +37,9 @@ const logStatement = {
   name: 'log',
   text: pageSql(
     newsSql(
-      `SELECT * FROM mayfly.log i WHERE i.container = $1 AND i.bucket = n.bucket AND i.number > ($2::bigint[])[n.bucket + 1]
-         AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6)`,
+      `SELECT * FROM mayfly.log i WHERE i.container = $1 AND i.bucket = n.bucket
+         AND i.number > ($2::bigint[])[n.bucket + 1] AND i.epk >= $4 AND i.epk < $5
+         AND ($6::bytea IS NULL OR i.pk = $6)`,
       'number',
     ),
     'r.shown_at, r.bucket, r.number',
@@ -106,8 +108,8 @@ export class PostgresChangeLog {
 }
 
 /**
- * The position of an entry is behind it in its own bucket, and in the others behind the entries before it on
- * the page.
+ * The position of an entry: its number in its own bucket, and in the others the last entry before it on the
+ * page.
  */
 function entryOf(row: EntryRow, reached: number[]): LogEntry {
   reached[row.bucket] = row.number

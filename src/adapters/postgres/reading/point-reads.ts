@@ -1,9 +1,9 @@
 /**
- * The statements of point reads, and how those that come together share one.
+ * Point reads, and how those that arrive together share a statement.
  *
- * Each reads the item, the policy, the clock and the newest version in one snapshot. While others are under
- * way, what a turn of the event loop asks for of one container goes out together: the way to PostgreSQL and
- * back, and its start of a statement, cost more than finding an item.
+ * A statement reads the item, the policy, the clock and the newest version in one snapshot. While others are
+ * under way, the reads of one turn of the event loop from one container share a statement: the round trip and
+ * the start of a statement cost more than finding an item.
  */
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
@@ -13,12 +13,12 @@ import type { BodyColumns } from '../rows/records.ts'
 import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
 
 /**
- * Point reads that share a statement. Many clients make several groups, which PostgreSQL and we work on by
- * turns.
+ * Point reads that share a statement. More make several groups: PostgreSQL and the gateway then work in
+ * parallel.
  */
 const postgresReadsGroupedMax = 16
 
-/** Where an item is, or would be. */
+/** Where an item is, or would be stored. */
 export interface ItemAddress {
   readonly container: number
   readonly bucket: number
@@ -35,12 +35,16 @@ export interface ReadRow extends BodyColumns {
   default_ttl: number | null
   inherited_dead_at: number
   own_dead_at: number
-  /** Of the bucket; those of the others would have to be visited for. */
+  /** Number of the last write to the bucket; other buckets are not read. */
   newest: number
 }
 
 const columns = `k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, n.lsn AS newest,
       i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes`
+
+function givenOr(parameter: string, otherwise: string): string {
+  return `coalesce(${parameter}::bigint, ${otherwise})`
+}
 
 export const readStatement = {
   name: 'read',
@@ -49,14 +53,13 @@ export const readStatement = {
     FROM mayfly.containers c CROSS JOIN mayfly.clock k
     JOIN mayfly.counters n ON n.container = c.number AND n.bucket = $2
     LEFT JOIN mayfly.items i ON i.container = c.number AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id = $5
-      AND ${isAlive('i', `coalesce($6::bigint, ${inheritedAfter('k.now')})`, `coalesce($7::bigint, ${ownAfter('k.now')})`)}
+      AND ${isAlive('i', givenOr('$6', inheritedAfter('k.now')), givenOr('$7', ownAfter('k.now')))}
     WHERE c.number = $1 AND k.one = 1`,
 }
 
 /**
- * LIMIT keeps PostgreSQL to one descent of the index for each item, whatever it believes of the tables. The
- * arrays come as queries so that it does not know how long they are, and has no reason to make a plan for
- * each length.
+ * LIMIT makes PostgreSQL use one index lookup per item, whatever its statistics say. The arrays are
+ * subqueries, so that it does not know how long they are and makes no plan for each length.
  */
 const readManyStatement = {
   name: 'read_many',
@@ -72,7 +75,10 @@ const readManyStatement = {
     WHERE c.number = $1 AND k.one = 1`,
 }
 
-/** The same on a cluster, which would send the clock and the policies to the worker before every read. */
+/**
+ * The same in a cluster; with the statement above, Citus would copy clock and policies to the worker each
+ * time.
+ */
 const readThereStatement = {
   name: 'read_there',
   text: 'SELECT * FROM mayfly.read($1, $2, $3, $4, $5, $6, $7) WHERE newest IS NOT NULL',
@@ -85,9 +91,9 @@ interface Waiting extends Pick<PromiseWithResolvers<ReadRow | undefined>, 'resol
 export class PointReads {
   readonly #connections: Connections
   readonly #isCluster: boolean
-  /** What this turn has asked for, by container. */
+  /** Reads of this turn, by container. */
   #waiting = new Map<number, Waiting[]>()
-  /** Statements without an answer yet. A read that finds none waits for nobody. */
+  /** Statements without an answer yet. If there are none, a read is sent at once. */
   #underWay = 0
 
   constructor(connections: Connections, isCluster: boolean) {
@@ -106,11 +112,11 @@ export class PointReads {
     return promise
   }
 
-  /** By thresholds that are given. */
+  /** Judged by the given thresholds; null: by now. */
   async readAt(place: ItemAddress, inherited: number | null, own: number | null): Promise<ReadRow | undefined> {
     const { container, bucket, columns } = place
     const values = [container, bucket, columns.epk, columns.pk, columns.id, inherited, own]
-    // Shared connections take one read after the other, which is slow where each waits for a worker.
+    // A shared connection runs one read after the other, which is slow if each waits for a worker.
     if (this.#isCluster) return (await this.#connections.readLong<ReadRow>(readThereStatement, values))[0]
     return (await this.#ask<ReadRow>(readStatement, values))[0]
   }

@@ -16,7 +16,7 @@ import type { Connections } from '../connection/connections.ts'
 import { gone } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
 
-/** A viewpoint, and what the container says beside its policy. */
+/** A viewpoint, and the settings of the log at that moment. */
 export interface ContainerViewpoint extends Viewpoint {
   readonly logSeconds: number | null
   readonly logEpoch: number
@@ -59,7 +59,7 @@ export class PostgresViews {
     )
   }
 
-  /** Does the work with a viewpoint that is given, or else with a view that is open meanwhile. */
+  /** Does the work with the given viewpoint, or with a new view that is open meanwhile. */
   async from<T>(
     container: ContainerRecord,
     at: Viewpoint | undefined,

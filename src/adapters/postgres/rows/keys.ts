@@ -1,11 +1,12 @@
 /**
  * How the key of an item is laid out in PostgreSQL: its bucket, and columns that an index can hold.
  *
- * A container has 64 buckets, by the leading six bits of the hash. Everything that one write touches carries
- * its bucket, so that a cluster can distribute by it. The bucket never decreases as the effective partition
- * key increases: (bucket, key) sorts as the key does.
+ * A container has 64 buckets, by the first six bits of the hash. Everything that one write touches has the
+ * bucket as a column, so that a cluster can distribute by it. The bucket never decreases when the effective
+ * partition key increases: (bucket, key) sorts as the key does.
  *
- * Ids and partition keys are bytes: PostgreSQL's text holds no NUL, and bytes need no collation.
+ * Ids and partition keys are stored as bytes: text in PostgreSQL cannot contain NUL, and bytes need no
+ * collation.
  */
 
 import { createHash } from 'node:crypto'
@@ -14,27 +15,24 @@ import type { ItemKey } from '../../../store/item.ts'
 
 export const bucketCount = 64
 const bucketBits = 6
-/**
- * Neighbouring buckets that a gateway writes to in one call. More share more; fewer are in each other's way
- * less.
- */
+/** Neighbouring buckets that share a call. With more, more writes share it; with fewer, fewer wait for it. */
 const stripeBuckets = 16
 
 /**
- * A row of a B-tree takes 2,704 bytes, and an effective key of version 1 may take 600 and an id 1,023 of
- * them. A longer partition key stands in the index as its beginning and its digest.
+ * An entry of a B-tree may have 2,704 bytes; an effective key of version 1 may need 600 of them, and an id
+ * 1,023. A longer partition key is indexed by its beginning and its digest.
  */
 const indexedPkBytesMax = 512
 const digestBytes = 32
 
 const float = new DataView(new ArrayBuffer(8))
 
-/** Of a key, or of a bound between keys, which may be shorter than a key. */
+/** The bucket of a key, or of a bound of a range, which may be shorter than a key. */
 export function bucketOf(definition: PartitionKeyDefinition, epk: string): number {
   // Keys of kind Range are not spread by a hash.
   if (definition.kind === 'Range') return 0
   if (definition.kind === 'Hash' && definition.version === 1) return version1Bucket(epk)
-  // The two highest bits of a hash of version 2 are clear, so its first two digits are the bucket.
+  // The two highest bits of a version 2 hash are zero, so its first byte is the bucket.
   return Math.min(byteAt(epk, 0), bucketCount - 1)
 }
 
@@ -42,7 +40,7 @@ export function firstOfStripe(bucket: number): number {
   return bucket - (bucket % stripeBuckets)
 }
 
-/** The hash stands at the beginning as a number in ordered form: a mark, eight bits, then seven to a byte. */
+/** The key begins with the hash as an ordered number: a mark, eight bits, then seven bits per byte. */
 function version1Bucket(epk: string): number {
   const mark = 0x05
   const first = byteAt(epk, 0)
@@ -59,22 +57,22 @@ function version1Bucket(epk: string): number {
   return Math.min(bucket, bucketCount - 1)
 }
 
-/** What a bound leaves out counts as zero. */
+/** Bytes that a bound leaves out count as zero. */
 function byteAt(epk: string, index: number): number {
   const digits = epk.slice(index * 2, index * 2 + 2)
   return digits === '' ? 0 : Number.parseInt(digits.padEnd(2, '0'), 16)
 }
 
-/** The number of a write in its bucket to a version, unique in the container. */
+/** The version of a write, unique in the container, from its number in the bucket. */
 export function versionOf(lsn: number, bucket: number): number {
   return lsn * bucketCount + bucket
 }
 
 export interface KeyColumns {
   readonly epk: string
-  /** As it is indexed. */
+  /** As it is indexed: whole, or shortened. */
   readonly pk: Buffer
-  /** The whole of it, when the index has less. */
+  /** The whole partition key, if the indexed one is shortened. */
   readonly longPk: Buffer | null
   readonly id: Buffer
 }

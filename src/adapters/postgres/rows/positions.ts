@@ -1,10 +1,9 @@
 /**
- * Where reading changes goes on: behind a version in each bucket.
+ * Positions in the change order and in the log: a version for each bucket, behind which reading continues.
  *
- * Each bucket has an order of its own, that of its commits. A position is `b` and the versions of all buckets
- * in base 36, with dots between them; a bucket that nothing was read from has none. A plain number stands for
- * itself in every bucket: that is how an embedded store writes its positions, and they stay good when its
- * data is moved here.
+ * Each bucket has its own commit order. A position is `b` and the versions of all buckets in base 36,
+ * separated by dots; it is empty for a bucket that nothing was read from. A plain number means that number
+ * in every bucket: positions of SQLite look like this, and stay valid when its data is moved here.
  */
 
 import { RequestError } from '../../../base/error.ts'

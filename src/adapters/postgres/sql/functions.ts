@@ -1,6 +1,6 @@
 /**
- * The functions that run inside PostgreSQL: the tick of the clock, locks for what touches several buckets,
- * and the search for a second in the change order. Those that write and sweep are in `write-function.ts` and
+ * The functions that run inside PostgreSQL: the tick of the clock, locks for several buckets, and the search
+ * for a second in the change order. The functions that write and sweep are in `write-function.ts` and
  * `sweep-function.ts`.
  *
  * Locks are taken in this order: counters of buckets, clock, catalog.
@@ -20,11 +20,13 @@ BEGIN
   UPDATE mayfly.clock SET now = greatest(now, at) WHERE one = 1 RETURNING now INTO moment;
 END $$;
 
--- A point read where the clock and the policies are on one machine and the item on another. Asked for once more when the item
--- was found: if they are the same, it was found at that moment, because no write outlasts the second that it was judged in.
+-- A point read in a cluster: the clock and the policies are on one machine, the item is on another. They are
+-- read again after the item. If they are the same, the item was found at that moment, because every write
+-- commits within the second in which it was judged.
 CREATE FUNCTION mayfly.read(c_ int, b int, epk_ text, pk_ bytea, id_ bytea, inherited_given bigint, own_given bigint,
   OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint, OUT newest bigint,
-  OUT sequence bigint, OUT version bigint, OUT ts bigint, OUT deadline bigint, OUT body text, OUT bytes bytea) LANGUAGE plpgsql AS $$
+  OUT sequence bigint, OUT version bigint, OUT ts bigint, OUT deadline bigint, OUT body text, OUT bytes bytea
+) LANGUAGE plpgsql AS $$
 DECLARE inherited_after bigint; own_after bigint; definition_ bigint;
 BEGIN
   LOOP
@@ -35,16 +37,17 @@ BEGIN
     IF NOT FOUND THEN RETURN; END IF;
     SELECT n.lsn, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes
       INTO newest, sequence, version, ts, deadline, body, bytes FROM mayfly.counters n
-      LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket AND i.epk = epk_ AND i.pk = pk_ AND i.id = id_
-        AND ${isAlive('i', 'inherited_after', 'own_after')}
+      LEFT JOIN mayfly.items i ON i.container = n.container AND i.bucket = n.bucket
+        AND i.epk = epk_ AND i.pk = pk_ AND i.id = id_ AND ${isAlive('i', 'inherited_after', 'own_after')}
       WHERE n.container = c_ AND n.bucket = b;
     EXIT WHEN inherited_given IS NOT NULL;
-    PERFORM 1 FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND c.version = definition_ AND k.one = 1 AND k.now = moment;
+    PERFORM 1 FROM mayfly.containers c, mayfly.clock k
+      WHERE c.number = c_ AND c.version = definition_ AND k.one = 1 AND k.now = moment;
     EXIT WHEN FOUND;
   END LOOP;
 END $$;
 
--- In one order, so that transactions over several buckets do not wait for each other in a circle.
+-- Sorted, so that transactions over several buckets have no deadlocks.
 CREATE FUNCTION mayfly.lock_buckets(containers_ int[], buckets_ int[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE w record; bucket_ mayfly.counters%ROWTYPE;
 BEGIN
@@ -53,8 +56,9 @@ BEGIN
   END LOOP;
 END $$;
 
--- Whether a call was written, asked behind all that has begun: the versions that it made, or NULL.
-CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[]) LANGUAGE plpgsql AS $$
+-- Whether a call took effect: the versions in its receipt, or NULL. The lock waits for a call that is under way.
+CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[])
+  LANGUAGE plpgsql AS $$
 DECLARE bucket_ mayfly.counters%ROWTYPE;
 BEGIN
   ${takeBucket(isCluster)}
@@ -65,13 +69,16 @@ END $$;
 ${writeFunction(isCluster)}
 
 ${sweepFunction(isCluster)}
--- The buckets with something to remove; NULL when the container is gone. One probe of each index for each bucket, however many
--- rows there are. Not asked with EXISTS, which a worker of a cluster may answer by reading all rows.
-CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigint, OUT buckets int[]) LANGUAGE plpgsql STABLE AS $$
+-- The buckets with something to remove; NULL when the container is gone. One probe of each index per bucket,
+-- however many rows there are. Not with EXISTS, which a worker of a cluster may answer by reading all rows.
+CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigint, OUT buckets int[])
+  LANGUAGE plpgsql STABLE AS $$
 DECLARE inherited_after bigint; own_after bigint; remembered_after bigint;
 BEGIN
-  SELECT least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most), k.now - coalesce(c.log_seconds, 0)
-    INTO inherited_after, own_after, remembered_after FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
+  SELECT least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most),
+      k.now - coalesce(c.log_seconds, 0)
+    INTO inherited_after, own_after, remembered_after
+    FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT coalesce(array_agg(d.bucket), '{}') INTO buckets FROM (
     SELECT n.bucket FROM mayfly.counters n WHERE n.container = c_ AND (n.rows > 0 AND (
@@ -79,12 +86,14 @@ BEGIN
           WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL) <= inherited_after
         OR (SELECT min(i.deadline) FROM mayfly.items i
           WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL) <= own_after)
-      OR (SELECT min(g.ts) FROM mayfly.log g WHERE g.container = n.container AND g.bucket = n.bucket) <= remembered_after)) d;
+      OR (SELECT min(g.ts) FROM mayfly.log g
+        WHERE g.container = n.container AND g.bucket = n.bucket) <= remembered_after)) d;
 END $$;
 
--- A version of the bucket with all its changes of the second or later behind it, found by halving: versions and seconds grow
--- together. A row that was changed again hides when it was before, which can only make the answer lower.
-CREATE FUNCTION mayfly.version_since(c_ int, b int, at bigint, lsn_ bigint, OUT version bigint) LANGUAGE plpgsql STABLE AS $$
+-- A version that all changes of this second or later are behind. Found by binary search: versions and seconds
+-- grow together. A row that was changed again hides its earlier change, which can only make the answer lower.
+CREATE FUNCTION mayfly.version_since(c_ int, b int, at bigint, lsn_ bigint, OUT version bigint)
+  LANGUAGE plpgsql STABLE AS $$
 DECLARE high bigint := lsn_ * ${bucketCount} + b; middle bigint; found_ts bigint;
 BEGIN
   version := 0;
@@ -97,7 +106,8 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION mayfly.changes_since(c_ int, at bigint) RETURNS TABLE (bucket int, version bigint) LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION mayfly.changes_since(c_ int, at bigint) RETURNS TABLE (bucket int, version bigint)
+  LANGUAGE plpgsql STABLE AS $$
 DECLARE n record;
 BEGIN
   FOR n IN SELECT u.bucket, u.lsn FROM mayfly.counters u WHERE u.container = c_ AND u.lsn > 0 LOOP

@@ -1,10 +1,9 @@
-/**
- * Conditions that several statements have in common: who is alive, and where items stand in the change order.
- */
+/** SQL conditions that several statements share: who is alive, and the order of changes. */
 
-/** The two comparisons of `ttl/living.ts`; `c` is the container's row. */
+/** The two thresholds of `ttl/living.ts`; `c` is the row of the container. */
 export function inheritedAfter(moment: string): string {
-  return `CASE WHEN c.default_ttl > 0 THEN greatest(c.inherited_dead_at, ${moment} - c.default_ttl) ELSE c.inherited_dead_at END`
+  return `CASE WHEN c.default_ttl > 0 THEN greatest(c.inherited_dead_at, ${moment} - c.default_ttl)
+    ELSE c.inherited_dead_at END`
 }
 
 export function ownAfter(moment: string): string {
@@ -17,9 +16,9 @@ export function isAlive(row: string, inherited: string, own: string): string {
 }
 
 /**
- * What the index of the change order begins with. An expression, so that nothing else can use that index:
- * over tables that were empty when a statement was planned, finding an item through it would have looked as
- * cheap as finding it by its key.
+ * The first column of the index of the change order. It is an expression, so that no other statement can use
+ * that index: when a statement was planned over empty tables, PostgreSQL thought this index as cheap as the
+ * one of the key.
  */
 export function changeOrder(row: string): string {
   return `${row}container::bigint * 64 + ${row}bucket`

@@ -1,9 +1,9 @@
 /**
  * The tables in PostgreSQL and their forward-only migrations.
  *
- * All containers share their tables. Container and bucket stand in every key, so that a cluster can
- * distribute by bucket and a write stays on one shard; catalog, policies and clock are small and stay on its
- * coordinator (`citus.ts`).
+ * All containers share the tables. Every key starts with container and bucket, so a cluster can distribute by
+ * bucket, and a write stays on one shard. Catalog, policies and clock are small and stay on the coordinator
+ * (`citus.ts`).
  *
  *   clock      one row: the moment. It never decreases and stands still while a policy changes.
  *   catalog    one row: counts changes of databases, containers and indexes. It tells a gateway when its copy
@@ -25,9 +25,7 @@ import type { PostgresSession } from '../connection/connections.ts'
 import { functions } from './functions.ts'
 import { changeOrder } from './predicates.ts'
 
-/**
- * How often a gateway says that it is there; one that has been silent for three times as long counts as gone.
- */
+/** How often a gateway signs on. One that was silent for three times as long counts as gone. */
 export const postgresSignOnMs = 10_000
 
 export const migrations: readonly string[] = [
@@ -132,7 +130,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX entries_item ON mayfly.entries (container, bucket, sequence);
   `,
   `
-  ALTER TABLE mayfly.containers ADD encoding text NOT NULL DEFAULT 'json', ADD log_seconds bigint, ADD log_epoch int NOT NULL DEFAULT 0;
+  ALTER TABLE mayfly.containers ADD encoding text NOT NULL DEFAULT 'json', ADD log_seconds bigint,
+    ADD log_epoch int NOT NULL DEFAULT 0;
   ALTER TABLE mayfly.counters ADD log_epoch int NOT NULL DEFAULT 0, ADD log_forgotten bigint NOT NULL DEFAULT 0;
   ALTER TABLE mayfly.items ADD at bigint NOT NULL DEFAULT 0;
   ALTER TABLE mayfly.indexes ADD uniqueness text NOT NULL DEFAULT 'none', ADD options text,
@@ -189,13 +188,18 @@ export const migrations: readonly string[] = [
   `CREATE INDEX items_sequence ON mayfly.items (container, bucket, sequence) WHERE version <> sequence`,
 ]
 
-/** Made anew with every migration: they belong to the tables as they are now. */
+/**
+ * The functions are dropped and created again with every migration. A change of what a function does needs a
+ * new migration, which may be empty.
+ */
 const dropFunctions = `
   DO $$ DECLARE f regprocedure; BEGIN
-    FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'mayfly'::regnamespace LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP;
+    FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'mayfly'::regnamespace LOOP
+      EXECUTE 'DROP FUNCTION ' || f;
+    END LOOP;
   END $$`
 
-/** Any number, the same in every gateway: only one of them migrates at a time. */
+/** Number of the advisory lock that lets one gateway migrate at a time: any number, the same in all. */
 const migrationLock = 0x6d617966
 
 export async function migrate(session: PostgresSession): Promise<void> {
@@ -221,7 +225,7 @@ export async function migrate(session: PostgresSession): Promise<void> {
       await session.query('CREATE TABLE mayfly.format (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL)')
     }
     for (let step = present; step < migrations.length; step++) await session.query(migrations[step]!)
-    // Whoever has opened the tables before they are distributed asks and locks as one asks a single
+    // Gateways that opened the tables before they were distributed use the statements and locks of a single
     // PostgreSQL.
     if (isCluster && !(await isDistributed(session)) && (await othersSignedOn(session)) > 0) {
       await refuse('This PostgreSQL has become a Citus cluster. Stop all gateways, then start them again.')
@@ -237,29 +241,26 @@ export async function migrate(session: PostgresSession): Promise<void> {
   await session.query('COMMIT')
 }
 
-/**
- * 0: there is nothing of ours yet. Not asked with `to_regclass`, which may still know what was before we had
- * the lock.
- */
+/** 0: there is nothing of ours yet. Not with `to_regclass`, which may be older than our lock. */
 async function formatOf(session: PostgresSession): Promise<number> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'format'`
   if ((await session.query(there)).rows.length === 0) return 0
   return (await session.query('SELECT version FROM mayfly.format')).rows[0]?.version ?? 0
 }
 
-/** Gateways that have written nothing for a day have no group left to recognise. */
+/** Forgets gateways that have done nothing for a day: nobody will ask for their receipts. */
 export async function forgetGateways(session: PostgresSession): Promise<void> {
   await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
   await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
 }
 
-/** Data is being moved in here, or was and the move was broken off. */
+/** Data is being moved into this database, or a move was broken off. */
 export async function isHalfMoved(session: PostgresSession): Promise<boolean> {
   const there = `SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = 'mayfly' AND tablename = 'transfer'`
   return (await session.query(there)).rows.length > 0
 }
 
-/** Gateways that are there, or were until a moment ago. */
+/** Gateways that signed on lately. */
 export async function othersSignedOn(session: PostgresSession): Promise<number> {
   const { rows } = await session.query(
     `SELECT count(*)::int AS n FROM mayfly.gateways

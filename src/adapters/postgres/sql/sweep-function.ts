@@ -1,11 +1,11 @@
 /**
- * The function that sweeps: removes what is dead from one bucket after the other until enough is removed, and
- * says how much it was, which buckets are clean now, and which were busy.
+ * The function that sweeps: removes dead rows from one bucket after the other until enough are removed. It
+ * returns how many, which buckets are clean now, and which were busy.
  *
- * The lock of a bucket comes before those of its rows, as in writes, and whoever has it has them: rows are
+ * As in writes, a bucket is locked before its rows. Whoever has the lock is alone in the bucket: rows are
  * found, then removed, and nobody comes in between. What it does to the rows of a bucket touches nothing
- * else, so that a cluster can run it where the bucket is (`citus.ts`). What an open view still shows is held
- * back by the thresholds that are given.
+ * else, so a cluster can run it on the worker that has the bucket (`citus.ts`). The thresholds that are
+ * given hold back what an open view still shows.
  */
 
 import { bucketCount } from '../rows/keys.ts'
@@ -19,46 +19,46 @@ const dead = {
 }
 
 /**
- * Rows by where they were found. A cluster must be told their shard besides. One PostgreSQL must not be told:
- * where it believes that the bucket is small it would read all of it, and look for the rows in there.
+ * Selects rows by their place. A cluster must be told the bucket as well, to find the shard. A single
+ * PostgreSQL must not be told: if it believes that the bucket is small, it would read all of it.
  */
 export const rowsAt = (isCluster: boolean, bucket: string, places: string) =>
   `${isCluster ? `${bucket} AND ` : ''}ctid = ANY (${places})`
 
-/**
- * One more than we may remove, to know whether something is left: a second look would pass by all that was
- * removed.
- */
+/** Finds one more than may be removed, to know whether something is left without a second scan. */
 const find = (condition: string, by: string) => `
-        places := ARRAY(SELECT ctid FROM mayfly.items WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept + 1);`
+        places := ARRAY(SELECT ctid FROM mayfly.items
+          WHERE ${inBucket} AND ${condition} ORDER BY ${by} LIMIT rest - swept + 1);`
 
-/** Those who are dead longest come first, whatever ended their life. */
+/** Those that have been dead longest come first, of both lifespans. */
 const findInOrder = `
     places := ARRAY(SELECT d.ctid FROM (
-        (SELECT ctid, ts - inherited_after AS died FROM mayfly.items WHERE ${inBucket} AND ${dead.inherited} ORDER BY ts LIMIT rest + 1)
+        (SELECT ctid, ts - inherited_after AS died FROM mayfly.items
+          WHERE ${inBucket} AND ${dead.inherited} ORDER BY ts LIMIT rest + 1)
         UNION ALL
-        (SELECT ctid, deadline - own_after FROM mayfly.items WHERE ${inBucket} AND ${dead.own} ORDER BY deadline LIMIT rest + 1)
+        (SELECT ctid, deadline - own_after FROM mayfly.items
+          WHERE ${inBucket} AND ${dead.own} ORDER BY deadline LIMIT rest + 1)
       ) d ORDER BY d.died LIMIT rest + 1);`
 
 const remove = (isCluster: boolean) =>
   `DELETE FROM mayfly.items WHERE ${rowsAt(isCluster, inBucket, 'places[1:rest - swept]')}`
 
-/** Deaths are remembered with what they ended. */
-const removeAndRemember = (isCluster: boolean) => `
+/** Logs each death with the item that it ended. */
+const removeAndLog = (isCluster: boolean) => `
     WITH dead AS (${remove(isCluster)}
       RETURNING epk, pk, long_pk, id, sequence, version, body, bytes,
         CASE WHEN deadline IS NULL THEN ts - inherited_after ELSE deadline - own_after END AS died),
-    remembered AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at,
-        previous_version, previous_body, previous_bytes)
-      SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id, d.number, d.sequence, moment, at_, d.version, d.body, d.bytes
+    logged AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id,
+        version, sequence, ts, at, previous_version, previous_body, previous_bytes)
+      SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id,
+        d.number, d.sequence, moment, at_, d.version, d.body, d.bytes
       FROM (SELECT *, (lsn_ + row_number() OVER (ORDER BY died, sequence)) * ${bucketCount} + b AS number FROM dead) d)
     SELECT count(*), array_agg(sequence), lsn_ + count(*) INTO part, sequences, lsn_ FROM dead;`
 
 const forgetEntries = `DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (sequences);`
 
 /**
- * What is done to a bucket, once it is ours and the moment is known: at most `rest` rows of it, `swept` in
- * the end.
+ * What is done to a locked bucket, at a known moment: at most `rest` rows are removed; `swept` counts them.
  */
 const rowVariables = 'places tid[]; part int; sequences bigint[]; forgotten bigint; has_old_log boolean;'
 const hasOldLog = (after: string) =>
@@ -77,9 +77,10 @@ const rowSteps = (isCluster: boolean) => `
     END IF;
     IF places <> '{}' THEN
       is_clean := cardinality(places) <= rest - swept;
-      IF is_logged THEN ${removeAndRemember(isCluster)}
+      IF is_logged THEN ${removeAndLog(isCluster)}
       ELSIF has_indexes THEN
-        WITH dead AS (${remove(isCluster)} RETURNING sequence) SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
+        WITH dead AS (${remove(isCluster)} RETURNING sequence)
+        SELECT count(*), array_agg(sequence) INTO part, sequences FROM dead;
       ELSE
         ${remove(isCluster)};
         GET DIAGNOSTICS part = ROW_COUNT;
@@ -89,9 +90,9 @@ const rowSteps = (isCluster: boolean) => `
     END IF;
     EXIT WHEN is_logged OR NOT is_clean;
   END LOOP;
-  -- Not that of the bucket before.
+  -- Forget the value of the bucket before.
   forgotten := NULL;
-  -- What is older than the memory of the log goes as well, and all of it where none is kept any more.
+  -- Remove log entries that are too old, or all of them if the container keeps no log any more.
   IF has_old_log THEN
     WITH old AS (DELETE FROM mayfly.log WHERE ${rowsAt(isCluster, inBucket, `ARRAY(${oldLog})`)} RETURNING number)
     SELECT max(number), is_clean AND count(*) < rest INTO forgotten, is_clean FROM old;
@@ -101,13 +102,15 @@ const rowSteps = (isCluster: boolean) => `
 
 const rememberedAfter = 'k.now - coalesce(c.log_seconds, 0)'
 
-const elsewhere = `
-    SELECT w.swept, w.is_clean INTO swept, is_clean FROM mayfly.sweep_rows(c_, b, rest, own_first, has_indexes, lsn_, log_epoch_, log_forgotten_,
-      is_logged, container_epoch, moment, at_, inherited_after, own_after, remembered_after) w;`
+const sweepOnWorker = `
+    SELECT w.swept, w.is_clean INTO swept, is_clean FROM mayfly.sweep_rows(c_, b, rest, own_first, has_indexes,
+      lsn_, log_epoch_, log_forgotten_, is_logged, container_epoch, moment, at_, inherited_after, own_after,
+      remembered_after) w;`
 
 const sweepRowsFunction = `
-CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, rest int, own_first boolean, has_indexes boolean, lsn_ bigint, log_epoch_ int, log_forgotten_ bigint,
-  is_logged boolean, container_epoch int, moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint,
+CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, rest int, own_first boolean, has_indexes boolean,
+  lsn_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
+  moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint,
   OUT swept int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE ${rowVariables}
 BEGIN
@@ -118,11 +121,13 @@ BEGIN
 END $$;`
 
 export const sweepFunction = (isCluster: boolean) => `
-CREATE FUNCTION mayfly.sweep(c_ int, buckets_ int[], most int, own_first boolean, waits boolean, inherited_most bigint, own_most bigint,
+CREATE FUNCTION mayfly.sweep(c_ int, buckets_ int[], most int, own_first boolean, waits boolean,
+  inherited_most bigint, own_most bigint,
   OUT removed int, OUT clean int[], OUT busy int[]) LANGUAGE plpgsql AS $$
 DECLARE
-  b int; bucket_ mayfly.counters%ROWTYPE; rest int; swept int; is_clean boolean; has_indexes boolean; lsn_ bigint; log_epoch_ int;
-  log_forgotten_ bigint; is_logged boolean; container_epoch int; moment bigint; at_ bigint; inherited_after bigint; own_after bigint;
+  b int; bucket_ mayfly.counters%ROWTYPE; rest int; swept int; is_clean boolean; has_indexes boolean;
+  lsn_ bigint; log_epoch_ int; log_forgotten_ bigint; is_logged boolean; container_epoch int;
+  moment bigint; at_ bigint; inherited_after bigint; own_after bigint;
   remembered_after bigint; ${isCluster ? '' : rowVariables}
 BEGIN
   removed := 0;
@@ -143,12 +148,12 @@ BEGIN
       INTO rest, swept, is_clean, lsn_, log_epoch_, log_forgotten_, moment, inherited_after, own_after, has_indexes,
         is_logged, container_epoch, remembered_after, at_${isCluster ? '' : ', has_old_log'}
       FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
-    -- Of a container that is gone nothing is left to sweep.
+    -- The container is gone: there is nothing to sweep.
     IF NOT FOUND THEN
       clean := buckets_;
       RETURN;
     END IF;
-    ${isCluster ? elsewhere : rowSteps(false)}
+    ${isCluster ? sweepOnWorker : rowSteps(false)}
     removed := removed + swept;
     IF is_clean THEN clean := clean || b; END IF;
     EXIT WHEN removed >= most;

@@ -1,7 +1,7 @@
 /**
- * The second part of the function that writes: what a call does to the rows of one bucket, once it has the
- * locks and knows the moment. It touches nothing else, so that a cluster can run it where the bucket is
- * (`citus.ts`); elsewhere it is a part of the function, because a call of its own costs as much as a
+ * The second half of the function that writes: what a call does to the rows of one bucket, once it has the
+ * locks and knows the moment. It touches nothing else, so a cluster can run it on the worker that has the
+ * bucket (`citus.ts`). On a single PostgreSQL it is inlined, because a call of its own costs as much as a
  * statement.
  */
 
@@ -16,7 +16,7 @@ const alive = (row: string) => isAlive(row, 'inherited_after', 'own_after')
 const atKey = (row: string) =>
   `${row}.container = c_ AND ${row}.bucket = b AND ${row}.epk = epks[k] AND ${row}.pk = pks[k] AND ${row}.id = ids[k]`
 
-/** Under the lock of the bucket the row stays where it was found. */
+/** While the bucket is locked, the row stays where it was found. */
 const atRow = (row: string) => `${row}.container = c_ AND ${row}.bucket = b AND ${row}.ctid = here`
 
 /** An entry with the key of entry `e` whose item is alive. */
@@ -25,46 +25,47 @@ export const livingHolder = (where: string) => `
           AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
         WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
 
-const logColumns =
-  'container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes, previous_version, previous_body, previous_bytes'
+const logColumns = `container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes,
+          previous_version, previous_body, previous_bytes`
 
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
-/**
- * `here`: where the item stands that was found at the key, alive or dead; without one it is NULL, and so is
- * what was found of it.
- */
-export const rowVariables = `here tid; here_sequence bigint; here_version bigint; lives boolean; kind text; outcome text;
-  body_ text; data_ bytea; made_sequence bigint; made_version bigint; deadline_ bigint; entry int; last_entry int;`
+/** `here` is the place of the row at the key, alive or dead; NULL if there is none, like the others of it. */
+export const rowVariables = `here tid; here_sequence bigint; here_version bigint; lives boolean;
+  kind text; outcome text; body_ text; data_ bytea; made_sequence bigint; made_version bigint;
+  deadline_ bigint; entry int; last_entry int;`
 
-/** Stamps as text: stamp-forms.ts. Not `CASE form WHEN`, which Citus prints wrong beside a column. */
+/** Prints a stamp (`rows/stamp-forms.ts`). Not `CASE form WHEN`: Citus rewrites that wrongly. */
 const print = (form: string, value: string) => `CASE WHEN ${form} = 'd' THEN ${value}::text
-  WHEN ${form} = 'x' THEN lpad(to_hex(${value}), greatest(12, length(to_hex(${value}))), '0') ELSE mayfly.print(${form}, ${value}) END`
+  WHEN ${form} = 'x' THEN lpad(to_hex(${value}), greatest(12, length(to_hex(${value}))), '0')
+  ELSE mayfly.print(${form}, ${value}) END`
 
 const withSequence = (sequence: string) => `replace(body_, chr(1), coalesce(${print('sequence_form', sequence)}, ''))`
 
-/** Makes the item, but for its sequence. */
+/** Makes the item, except for its sequence. */
 const make = `
       made_version := (lsn_ + 1) * ${bucketCount} + b;
       deadline_ := least(untils[k], CASE WHEN ttls[k] = -1 THEN ${never} ELSE moment + ttls[k] END);
       body_ := bodies[k];
-      -- An element of an array in SET is more than Citus can print.
+      -- Citus cannot handle an array element in SET.
       data_ := bytes_[k];
       FOR f IN 1..cardinality(forms) LOOP
         body_ := replace(body_, chr(f + 1), CASE left(forms[f], 1)
-          WHEN 'v' THEN ${print('substr(forms[f], 2)', 'made_version')} ELSE ${print('substr(forms[f], 2)', 'moment')} END);
+          WHEN 'v' THEN ${print('substr(forms[f], 2)', 'made_version')}
+          ELSE ${print('substr(forms[f], 2)', 'moment')} END);
       END LOOP;`
 
 const insertItem = (sequence: string) => `
-        INSERT INTO mayfly.items (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
+        INSERT INTO mayfly.items
+          (container, bucket, epk, pk, long_pk, id, sequence, version, ts, at, deadline, body, bytes)
           VALUES (c_, b, epks[k], pks[k], long_pks[k], ids[k], ${sequence}, made_version, moment, at_, deadline_,
             ${withSequence(sequence)}, data_)`
 
 const madeColumns = 'version = made_version, ts = moment, at = at_, deadline = deadline_, bytes = data_'
 
 /**
- * Creates, or replaces what lives, without a look at what is there; where nothing comes of it, or more than
- * the item has to be written, somebody must look. Most writes need no more than this.
+ * The fast path: creates, or replaces a living item, without finding the row first. Most writes need no more.
+ * If nothing was written, or there are indexes or a log, `outcome` is NULL and `lookAndWrite` follows.
  */
 const writeAtOnce = `
     IF kind <> 'd' AND indexes_ = 0 AND NOT is_logged THEN
@@ -82,8 +83,8 @@ const writeAtOnce = `
     END IF;`
 
 /**
- * Whether a living item has the key of entry `e`, and is not the one that is written. A cluster has asked the
- * other buckets before.
+ * Whether another living item has the key of entry `e`. In a cluster the other buckets were asked before
+ * (`held`).
  */
 const isTaken = (isCluster: boolean) => {
   const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
@@ -97,7 +98,8 @@ const isTaken = (isCluster: boolean) => {
  * changed (h) and conflict (x), each by a letter that `write-call.ts` knows.
  */
 const lookAndWrite = (isCluster: boolean) => `
-    SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives FROM mayfly.items i WHERE ${atKey('i')};
+    SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives
+      FROM mayfly.items i WHERE ${atKey('i')};
     outcome := CASE
       WHEN lives IS NOT TRUE THEN CASE WHEN kind IN ('r', 'd') THEN 'm' ELSE 'c' END
       WHEN kind = 'c' THEN 'e'
@@ -121,22 +123,26 @@ const lookAndWrite = (isCluster: boolean) => `
         log_forgotten_ := lsn_ * ${bucketCount} + b;
       END IF;
       IF is_logged AND NOT lives THEN
-        -- The death of what stood here comes before the birth of what follows.
+        -- Log the death of the old item before the new item.
         lsn_ := lsn_ + 1;
         made_version := lsn_ * ${bucketCount} + b;
-        INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
+        INSERT INTO mayfly.log (${logColumns})
+          SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
           moment, at_, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
       END IF;
       ${make}
       lsn_ := lsn_ + 1;
       made_sequence := CASE WHEN lives THEN here_sequence ELSE made_version END;
       IF is_logged AND lives THEN
-        INSERT INTO mayfly.log (${logColumns}) SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
-          i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_, ${withSequence('made_sequence')}, data_, i.version, i.body, i.bytes
+        INSERT INTO mayfly.log (${logColumns})
+          SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
+          i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_,
+          ${withSequence('made_sequence')}, data_, i.version, i.body, i.bytes
           FROM mayfly.items i WHERE ${atKey('i')};
       ELSIF is_logged THEN
-        INSERT INTO mayfly.log (${logColumns}) VALUES (c_, b, made_version, 'create', epks[k], pks[k], long_pks[k], ids[k], made_version,
-          made_sequence, moment, at_, ${withSequence('made_sequence')}, data_, NULL, NULL, NULL);
+        INSERT INTO mayfly.log (${logColumns})
+          VALUES (c_, b, made_version, 'create', epks[k], pks[k], long_pks[k], ids[k], made_version, made_sequence,
+          moment, at_, ${withSequence('made_sequence')}, data_, NULL, NULL, NULL);
       END IF;
       IF indexes_ > 0 AND here IS NOT NULL THEN
         -- Entries that stay are not touched.
@@ -147,20 +153,22 @@ const lookAndWrite = (isCluster: boolean) => `
         DELETE FROM mayfly.items i WHERE ${atRow('i')};
         rows_ := rows_ - 1;
       ELSIF here IS NOT NULL THEN
-        UPDATE mayfly.items i SET sequence = made_sequence, ${madeColumns}, body = ${withSequence('made_sequence')} WHERE ${atRow('i')};
+        UPDATE mayfly.items i
+          SET sequence = made_sequence, ${madeColumns}, body = ${withSequence('made_sequence')} WHERE ${atRow('i')};
       ELSE
         ${insertItem('made_sequence')};
         rows_ := rows_ + 1;
       END IF;
       IF outcome <> 'd' AND last_entry > entry THEN
         INSERT INTO mayfly.entries (container, bucket, number, key, sequence, epk, pk, id)
-          SELECT c_, b, w.number, w.key, made_sequence, epks[k], pks[k], ids[k] FROM ${ownEntries} ON CONFLICT DO NOTHING;
+          SELECT c_, b, w.number, w.key, made_sequence, epks[k], pks[k], ids[k] FROM ${ownEntries}
+          ON CONFLICT DO NOTHING;
       END IF;
     ELSIF is_atomic THEN
       RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = format('%s %s %s %s', c_, b, k, outcome);
     END IF;`
 
-/** The writes `first` to `last` of the call, those to bucket `b`. */
+/** Does the writes `first` to `last` of the call: those to bucket `b`. */
 export const rowSteps = (isCluster: boolean, first: string, last: string) => `FOR k IN ${first}..${last} LOOP
     kind := substr(kinds, k, 1);
     ${writeAtOnce}
@@ -174,33 +182,36 @@ export const rowSteps = (isCluster: boolean, first: string, last: string) => `FO
     versions := versions || CASE WHEN lsn_ > 0 THEN lsn_ * ${bucketCount} + b ELSE 0 END;
   END LOOP;
   IF lsn_ <> counted_lsn OR rows_ <> counted_rows OR is_logged THEN
-    -- Not all was as it was counted beforehand.
+    -- The counters were raised as if all writes succeed; correct them.
     UPDATE mayfly.counters n SET lsn = lsn_, rows = rows_, log_epoch = log_epoch_, log_forgotten = log_forgotten_
       WHERE n.container = c_ AND n.bucket = b;
   END IF;`
 
-/**
- * Leaves the number of the call and its answers in the row of the lane. `me` is the function that has the
- * variables.
- */
-export const laneStep = (me: string, lane: string) => `
-  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl, inherited_dead_at = ${me}.inherited_dead_at,
-      own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes, sequences = ${me}.sequences, versions = ${me}.versions
+/** Leaves the receipt of the call: its number and its answers. `me` is the function with the variables. */
+export const leaveReceipt = (me: string, lane: string) => `
+  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl,
+      inherited_dead_at = ${me}.inherited_dead_at, own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes,
+      sequences = ${me}.sequences, versions = ${me}.versions
     WHERE l.container = c_ AND l.bucket = ${lane} AND l.gateway = gateway_ AND l.batch < batch_;
   IF NOT FOUND THEN
-    INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
-      VALUES (c_, ${lane}, gateway_, batch_, moment, ${me}.default_ttl, ${me}.inherited_dead_at, ${me}.own_dead_at, ${me}.outcomes, ${me}.sequences, ${me}.versions)
+    INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts,
+        default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
+      VALUES (c_, ${lane}, gateway_, batch_, moment,
+        ${me}.default_ttl, ${me}.inherited_dead_at, ${me}.own_dead_at, ${me}.outcomes, ${me}.sequences, ${me}.versions)
       ON CONFLICT DO NOTHING;
-    -- A call that was given up for lost and tried again may still arrive, even after its successor.
+    -- A lost call may still arrive after its retry, or after it was fenced off.
     IF NOT FOUND THEN RAISE EXCEPTION 'refused' USING ERRCODE = '${refusedState}', DETAIL = 'late'; END IF;
   END IF;`
 
 export const writeRowsFunction = `
 CREATE FUNCTION mayfly.write_rows(
-  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint, counted_lsn bigint, counted_rows bigint,
-  lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
-  moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint, inherited_after bigint, own_after bigint,
-  kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[], if_versions bigint[], ttls bigint[], untils bigint[],
+  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint,
+  counted_lsn bigint, counted_rows bigint, lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint,
+  is_logged boolean, container_epoch int,
+  moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint,
+  inherited_after bigint, own_after bigint,
+  kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[],
+  if_versions bigint[], ttls bigint[], untils bigint[],
   bodies text[], sequence_form text, forms text[], bytes_ bytea[],
   entry_counts int[], numbers int[], keys bytea[], uniques text[], held boolean[],
   OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
@@ -209,6 +220,6 @@ DECLARE
   ${rowVariables}
 BEGIN
   ${rowSteps(true, '1', 'length(kinds)')}
-  IF lsn_ > counted_lsn - length(kinds) THEN ${laneStep('write_rows', 'b')} END IF;
+  IF lsn_ > counted_lsn - length(kinds) THEN ${leaveReceipt('write_rows', 'b')} END IF;
 END $$;
 `

@@ -47,9 +47,11 @@ const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', u
 
 const parameters = 30
 
+const placeholders = Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')
+
 const writeStatement: SqlStatement = {
   name: 'write',
-  text: `SELECT mayfly.write(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')}) AS answer`,
+  text: `SELECT mayfly.write(${placeholders}) AS answer`,
 }
 
 export function instruction(key: ItemKey, change: ItemChange, body: OpenBody, entries: readonly Entry[]): Instruction {
@@ -100,7 +102,7 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
     unlessEmpty(entries.map(({ key }) => key)),
     unlessEmpty(entries.map(({ uniqueness }) => uniqueness)),
   ]
-  assert(values.length === parameters, 'the function that writes has that many parameters')
+  assert(values.length === parameters, 'a call has as many values as the function has parameters')
   return { ...writeStatement, values }
 }
 
