@@ -1,4 +1,4 @@
-/** The records of the catalog: databases, containers and indexes, and what may be changed of them. */
+/** The records of the catalog: databases, containers and indexes, and which of their fields may change. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { Encoding } from '../document/body.ts'
@@ -11,14 +11,14 @@ export type Throughput =
   | { readonly kind: 'autoscale'; readonly maxRuPerSecond: number; readonly incrementPercent?: number }
 
 export interface DatabaseRecord {
-  /** Given by the store, never twice. */
+  /** Given by the store, and never given again. */
   readonly number: number
   readonly id: string
   /** Four random bytes that name this incarnation of the database in every `_rid` below it. */
   readonly rid: number
   readonly version: number
   readonly ts: EpochSeconds
-  /** Shared by its containers that have none of their own. */
+  /** Shared by the containers that have none of their own. */
   readonly throughput: Throughput | null
 }
 
@@ -28,46 +28,43 @@ export interface ContainerRecord {
   readonly id: string
   /** Four random bytes that name this incarnation of the container. */
   readonly rid: number
-  /** Of the definition, not of the items. */
+  /** Version of the definition, not of the items. */
   readonly version: number
   readonly ts: EpochSeconds
   readonly throughput: Throughput | null
   readonly partitionKey: PartitionKeyDefinition
-  /** Physical partitions presented to clients; fixed when the container is made. */
+  /** Physical partitions that clients see; fixed when the container is created. */
   readonly partitionCount: number
   /** How the bodies of its items are encoded. */
   readonly encoding: Encoding
   readonly policy: TtlPolicy
-  /** For how many seconds every version, delete and death is remembered; null: not at all. */
+  /** For how many seconds the log keeps every version, delete and death; null: there is no log. */
   readonly logSeconds: number | null
-  /** The definition as the edge that made it understands it. */
+  /** The definition in the format of the edge that made it. */
   readonly definition: unknown
   readonly indexes: readonly IndexRecord[]
 }
 
-/** An index: ordered keys of values at paths, kept in the transaction that writes the item. */
+/** An index: sort keys of the values at some paths, updated in the transaction that writes the item. */
 export interface IndexRecord {
   readonly definition: IndexDefinition
-  /** Asked for by a policy; otherwise made because queries would have used it. */
+  /** A policy asked for it. Otherwise Mayfly made it, because queries would have used it. */
   readonly isDeclared: boolean
-  /** Every item has its entries. Until then writes keep up their own, and nobody may read it. */
+  /** Every item has its entries. Before that, writes update the index, but nobody may read it. */
   readonly isReady: boolean
   /**
-   * Keys were cut: equal keys may stand for different values, so the index does not know the order of all
+   * Keys were cut. Equal keys may stand for different values, so the index does not know the order of all
    * items.
    */
   readonly hasCutKeys: boolean
-  /** Items with more entries than allowed have none, so the index does not know all items. */
+  /** An item would have had too many entries and has none, so the index does not know all items. */
   readonly hasGaps: boolean
-  /**
-   * An item has more than one entry, which a path of its definition does not show. Paths through `anyElement`
-   * do.
-   */
+  /** An item has several entries although no path of the definition goes through `anyElement`. */
   readonly hasSeveralKeys: boolean
 }
 
 export interface IndexDraft extends Pick<IndexDefinition, 'components' | 'options'> {
-  /** `none` unless said. */
+  /** Default: `none`. */
   readonly uniqueness?: Uniqueness
   readonly isDeclared: boolean
 }
@@ -80,11 +77,11 @@ export type ContainerDraft = Pick<
   ContainerRecord,
   'id' | 'rid' | 'throughput' | 'partitionKey' | 'partitionCount' | 'encoding' | 'policy' | 'logSeconds' | 'definition'
 > & {
-  /** Indexes that are there, and ready, from the first item on. */
+  /** Indexes that exist, and are ready, before the first item is written. */
   readonly declaredIndexes?: readonly IndexDraft[]
 }
 
-/** What is not named stays as it is. */
+/** Fields that are not given stay as they are. */
 export type ContainerChange = Partial<
   Pick<ContainerRecord, 'id' | 'throughput' | 'policy' | 'logSeconds' | 'definition'>
 >

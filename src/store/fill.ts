@@ -1,4 +1,4 @@
-/** A draft becomes a body once its stamps are known. */
+/** Makes a body from a draft, once its stamps are known. */
 
 import { assert } from '../base/error.ts'
 import type { Body } from '../document/body.ts'
@@ -12,7 +12,7 @@ export function fill(draft: Draft, stamp: Stamp): Body {
   let printed = ''
   for (let index = 0; index < stamps.length; index++) {
     const gap = stamps[index]!
-    // An item names itself twice in a row.
+    // The same stamp often comes twice in a row; print it once.
     if (gap !== stamps[index - 1]) printed = gap.print(stamp[gap.name])
     body += printed + texts[index + 1]
   }

@@ -1,19 +1,21 @@
-/** An item: its key, the stamps that the store gives it, and its body before and after they are known. */
+/**
+ * An item: its key, the stamps that the store gives it, and its body before and after the stamps are known.
+ */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { Body } from '../document/body.ts'
 
 export interface ItemKey {
-  /** The effective partition key: where in the hash space the item lives. */
+  /** The effective partition key: the place of the item in the hash space. */
   readonly epk: string
-  /** The partition key itself, in its canonical form. Two keys may share an effective one. */
+  /** The partition key itself, in canonical form. Two of them may have the same effective one. */
   readonly pk: string
   readonly id: string
 }
 
-/** What only the store knows at the moment of writing. */
+/** Numbers that only the store knows, and only when it writes. */
 export interface Stamp {
-  /** Names this incarnation of the item within its container. */
+  /** Unique in the container; an item that is created again gets another one. */
   readonly sequence: number
   readonly version: number
   readonly ts: EpochSeconds
@@ -24,7 +26,7 @@ export type StampName = keyof Stamp
 /**
  * A body with gaps for the stamps: `texts[0] stamps[0] texts[1] stamps[1] … texts[n]`.
  *
- * Bytes have no gaps: what BSON clients see of an item has no stamps in it.
+ * Bytes have no gaps: BSON bodies contain no stamps.
  */
 export type Draft = TextDraft | Uint8Array
 
@@ -65,11 +67,11 @@ export type NumberForm =
 export interface StoredItem extends Stamp {
   /** The item's own deadline, `neverDeadline`, or `null` when it inherits. */
   readonly deadline: number | null
-  /** System properties included. */
+  /** Includes the system properties. */
   readonly body: Body
 }
 
-/** An item that was found without being named. */
+/** An item that was found by a scan, with its key. */
 export interface ScannedItem extends StoredItem {
   readonly key: ItemKey
 }

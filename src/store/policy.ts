@@ -1,8 +1,8 @@
-/** What decides who is alive in a container: its policy, and the moment at which a page is judged. */
+/** What decides who is alive in a container: its policy, and a moment. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 
-/** What decides over life and death in a container; the rules are in `ttl/lifespan.ts`. */
+/** The settings of a container that decide how long its items live; `ttl/lifespan.ts` has the rules. */
 export interface TtlPolicy {
   /** `null`: expiry is off. `-1`: on, without a default. Otherwise seconds. */
   readonly defaultTtl: number | null
@@ -12,7 +12,7 @@ export interface TtlPolicy {
   readonly ownDeadAt: number
 }
 
-/** The policy and a moment, reduced to two comparisons. Made only by `ttl/living.ts`. */
+/** A policy and a moment, reduced to two thresholds. Made only by `ttl/living.ts`. */
 export interface Living {
   /** An item that inherits is alive when it was written after this. */
   readonly inheritedAfter: number
@@ -20,17 +20,17 @@ export interface Living {
   readonly ownAfter: number
 }
 
-/** The deadline of an item that never dies by its own wish (`ttl: -1`). Larger than every real deadline. */
+/** The deadline of an item that never dies (`ttl: -1`): higher than every real deadline. */
 export const neverDeadline = Number.MAX_SAFE_INTEGER
 
-/** What decides who is alive: a moment, and the policy that held at it. All of a page is judged by one. */
+/** A moment and the policy at that moment. All items of a page are judged by one viewpoint. */
 export interface Viewpoint {
   readonly moment: EpochSeconds
   readonly policy: TtlPolicy
 }
 
 /**
- * Until it is disposed of, sweeps of an embedded store leave what is living in it. Gateways that share a
- * store know nothing of each other's pages.
+ * A viewpoint that is registered: until it is disposed of, sweeps of this process leave what is alive in it.
+ * Gateways that share a store do not know each other's views.
  */
 export type View = Viewpoint & Disposable

@@ -66,12 +66,11 @@ import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from './writing.ts'
 export interface Store extends AsyncDisposable {
   /** Takes a moment (P6). */
   moment(): MaybePromise<EpochSeconds>
-  /** Takes a moment and how things stand at it, for a page that is read in several calls. */
+  /** Takes a moment and the policy at that moment, for a page that is read in several calls. */
   view(container: ContainerRecord): MaybePromise<View>
 
   /**
-   * Which part of a container's throughput this process may give: less than 1 where several processes serve
-   * one store.
+   * The share of a container's throughput that this process may give: 1, or less if several serve one store.
    */
   share(): number
 
@@ -103,39 +102,44 @@ export interface Store extends AsyncDisposable {
   /** The living item with this sequence number. Costs the same however many items there are. */
   readBySequence(container: ContainerRecord, sequence: number): MaybePromise<SequenceAnswer>
   write(container: ContainerRecord, write: ItemWrite): Promise<WriteAnswer>
-  /** All steps or none, at one moment (P10). They may be about several containers. */
+  /** All steps or none, at one moment (P10). Steps may belong to several containers. */
   transact(steps: readonly Step[]): Promise<TransactAnswer>
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
 
   /** What changed behind a position, in commit order (P12). */
   changes(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<ChangesAnswer>
-  /** The position behind every change there is. */
+  /** The position behind all changes so far. */
   changesNow(container: ContainerRecord): MaybePromise<ChangePosition>
-  /** A position with all changes made at the moment or later behind it; some made before may be as well. */
+  /** A position that all changes from this moment on are behind; some earlier ones may be as well. */
   changesSince(container: ContainerRecord, moment: EpochSeconds): MaybePromise<ChangePosition>
-  /** What the container's log remembers behind a position of the log (P13). */
+  /** What the log of the container has behind a position (P13). */
   log(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<LogAnswer>
-  /** The position behind everything that any log remembers. */
+  /** The position behind all entries of the log so far. */
   logNow(container: ContainerRecord): MaybePromise<ChangePosition>
 
   /** Living items in the order of an index that is ready. An item may come once for each of its entries. */
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
-  /** How many entries the ranges hold, of items alive or dead. Takes many turns when they are many. */
+  /**
+   * Counts the entries in the ranges, of items alive or dead. Many entries take many turns of the event
+   * loop.
+   */
   countEntries(container: ContainerRecord, range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>
-  /** Begins an index. From now on every write keeps it up; `buildIndex` brings in what was there before. */
+  /**
+   * Begins an index. From now on every write updates it; `buildIndex` adds the items that were there before.
+   */
   createIndex(container: ContainerRecord, index: IndexDraft): Promise<ContainerRecord | undefined>
-  /** Enters at most so many items; true when the index is ready. Resumes where it was after a crash. */
+  /** Adds at most `rowsMax` items to the index; true when it is ready. Resumes after a crash. */
   buildIndex(container: ContainerRecord, index: number, rowsMax: number): Promise<boolean>
   dropIndex(container: ContainerRecord, index: number): Promise<ContainerRecord | undefined>
 
-  /** Removes dead items; `done` when none is left, but for those that an open view still shows. */
+  /** Removes dead items; `done` when none is left, except those that an open view still shows. */
   sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }>
-  /** Gives back a part of what deleted containers held; false when nothing is left to give back. */
+  /** Removes a part of the data of deleted containers; false when nothing is left. */
   reclaim(rowsMax: number): Promise<boolean>
 
-  /** The row of this key whether alive or dead; for explaining, never for answering a read. */
+  /** The row at this key, alive or dead: to explain it, never to answer a read. */
   inspect(container: ContainerRecord, key: ItemKey): MaybePromise<Omit<StoredItem, 'body'> | undefined>
-  /** How many items, alive or dead, belong to the cohort. Takes many turns when they are many. */
+  /** Counts the items of a cohort, alive or dead. Many items take many turns of the event loop. */
   count(container: ContainerRecord, cohort: Cohort): Promise<number>
   census(container: ContainerRecord): MaybePromise<Census>
 }

@@ -1,6 +1,4 @@
-/**
- * What can be read of a container, and what the answers say: ranges, pages, changes, the log and the census.
- */
+/** What can be read from a container, and the answers: ranges, pages, changes, the log and the census. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -8,7 +6,7 @@ import type { Body } from '../document/body.ts'
 import type { ItemKey, ScannedItem, StoredItem } from './item.ts'
 import type { Viewpoint } from './policy.ts'
 
-/** Under which circumstances a call was answered. */
+/** What every answer tells besides its content: moment, policy and newest version. */
 export interface Answer extends Viewpoint {
   /** The newest version in the container. */
   readonly version: number
@@ -23,7 +21,7 @@ export interface SequenceAnswer extends Answer {
 }
 
 export interface ScanRange {
-  /** Effective partition keys: from, inclusive, and to, exclusive. */
+  /** Effective partition keys from `min`, inclusive, to `maxExclusive`. */
   readonly min: string
   readonly maxExclusive: string
   /** Only this partition key. */
@@ -32,14 +30,14 @@ export interface ScanRange {
   readonly after?: ItemKey | undefined
   /** Read from the end; only within one partition key. */
   readonly isReverse?: boolean | undefined
-  /** How the page is judged that this scan is a part of; undefined to judge by now. */
+  /** The viewpoint of the page that this scan is a part of; undefined: now. */
   readonly at?: Viewpoint | undefined
 }
 
 /** All effective partition keys there are. */
 export const wholeRange: ScanRange = { min: '', maxExclusive: 'FF' }
 
-/** Whether a range is the whole container and not a part or a single partition key of it. */
+/** Whether a range is the whole container, not a part or one partition key of it. */
 export function isWholeRange({ min, maxExclusive, pk }: ScanRange): boolean {
   return min === wholeRange.min && maxExclusive === wholeRange.maxExclusive && pk === undefined
 }
@@ -56,14 +54,14 @@ export interface RowsAnswer extends Answer {
   readonly last: number | undefined
 }
 
-/** Items by what ends their life, counted by when it began (inherited) or by when it ends (own). */
+/** Items of one kind of lifespan: inherited, by the second of writing; or own, by the deadline. */
 export interface Cohort {
   readonly lifespan: 'inherited' | 'own'
   readonly after: number
   readonly upTo: number
 }
 
-/** A part of an index: the entries of these key ranges, which are in order and do not overlap. */
+/** A part of an index: the entries in these key ranges, which are sorted and do not overlap. */
 export interface IndexRange {
   readonly index: number
   readonly keys: readonly { readonly low: Uint8Array; readonly high: Uint8Array }[]
@@ -88,8 +86,8 @@ export interface IndexScanAnswer extends Answer {
 }
 
 /**
- * Where reading changes goes on. Only the store that made it can read it; `'0'` stands before every change,
- * and `changesNow` gives the one behind all there are.
+ * Where to continue reading changes. Only the store that made it can read it. `'0'` is before all changes;
+ * `changesNow` returns the one behind all.
  */
 export type ChangePosition = string
 
@@ -99,11 +97,11 @@ export interface ChangeRange {
   readonly after: ChangePosition
 }
 
-/** Living items that changed behind a position, each in its latest version, in commit order. */
+/** Living items that changed behind a position, each in its latest version, in commit order (P12). */
 export interface ChangesAnswer extends Answer {
   readonly items: readonly ScannedItem[]
   readonly position: ChangePosition
-  /** Nothing was left behind the page when it was read. */
+  /** There was nothing behind the page when it was read. */
   readonly isEnd: boolean
 }
 
@@ -111,13 +109,13 @@ export interface ChangesAnswer extends Answer {
 export interface LogEntry {
   readonly kind: 'create' | 'replace' | 'delete' | 'expire'
   readonly key: ItemKey
-  /** The version this made; deletes and deaths have one as well. */
+  /** The version of this event; deletes and deaths have one as well. */
   readonly version: number
   readonly sequence: number
   readonly ts: EpochSeconds
-  /** Of a create or replace: the item as it was then. */
+  /** The new item, for a create or replace. */
   readonly body: Body | undefined
-  /** What it replaced or ended. */
+  /** The item that was replaced, deleted or died. */
   readonly previous: { readonly version: number; readonly body: Body } | undefined
   readonly position: ChangePosition
 }
@@ -126,18 +124,18 @@ export interface LogAnswer extends Answer {
   readonly entries: readonly LogEntry[]
   readonly position: ChangePosition
   readonly isEnd: boolean
-  /** Something behind the position is no longer remembered. */
+  /** Entries behind the position were removed already. */
   readonly isForgotten: boolean
 }
 
-/** All rows of a container, alive or dead; costs the same however many they are. */
+/** Figures about all rows of a container, alive or dead; costs the same however many there are. */
 export interface Census {
   readonly rows: number
   /** The newest version in the container. */
   readonly version: number
-  /** Grows by one with every write; what was written between two looks is the difference. */
+  /** Grows by one with every write. */
   readonly writes: number
-  /** When the oldest item that inherits was written. */
+  /** When the oldest item with an inherited lifespan was written. */
   readonly earliestInherited: number | null
   /** The earliest own deadline. */
   readonly earliestOwn: number | null
@@ -148,16 +146,11 @@ export interface PageSize {
   readonly bytesMax: number
 }
 
-/**
- * One container as a page of a query reads it: in the store itself, or in a snapshot of it that another
- * thread has.
- */
+/** What a page of a query reads a container by: the store itself, or a snapshot in another thread. */
 export interface ContainerReader {
   read(key: ItemKey, at: Viewpoint): MaybePromise<ReadAnswer>
   scan(range: ScanRange, page: PageSize): MaybePromise<ScanAnswer>
-  /**
-   * All living items in whatever order is the fastest, where there is one that is faster than that of `scan`.
-   */
+  /** All living items, in the fastest order, if the store has one that is faster than `scan`. */
   scanRows?(after: number | undefined, at: Viewpoint, page: PageSize): MaybePromise<RowsAnswer>
   scanIndex(range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>
   countEntries(range: Pick<IndexRange, 'index' | 'keys'>): Promise<number>

@@ -1,8 +1,8 @@
 /**
- * All that a store holds, as it is: for moving it into another store, whichever kind the two are.
+ * How everything in a store is moved into another one, of the same kind or not.
  *
- * Beside the port, because nobody may use a store while its insides are moved. Items come alive or dead, with
- * the numbers, seconds and deadlines that they have; entries of indexes are made anew from the bodies.
+ * It is not part of the port, because nobody may use a store during the move. Items are moved alive or dead,
+ * with their numbers, seconds and deadlines. Index entries are made again from the bodies.
  */
 
 import { createHash } from 'node:crypto'
@@ -12,11 +12,11 @@ import type { ItemKey, ScannedItem } from './item.ts'
 import type { LogEntry } from './reading.ts'
 
 export interface StoredContainer extends ContainerRecord {
-  /** No version above this was ever given in it, nor a number to an entry of its log. */
+  /** No version and no log entry of the container has a higher number. */
   readonly newest: number
-  /** The number of the last entry of its log that is no longer remembered. */
+  /** The number of the last log entry that was removed. */
   readonly logForgotten: number
-  /** Rows of items, alive or dead, and of its log. */
+  /** Number of item rows, alive or dead. */
   readonly rows: number
   readonly logRows: number
 }
@@ -28,10 +28,10 @@ export interface StoreContents {
   readonly containers: readonly StoredContainer[]
 }
 
-/** An entry of a log and its number, which positions in it are made of. */
+/** A log entry with its number, which positions are made of. */
 export type StoredEntry = Omit<LogEntry, 'position'> & { readonly number: number }
 
-/** How far a transfer has come in a container: behind this item, and behind this entry of the log. */
+/** How far a transfer has come in a container: the last item and the last log entry. */
 export interface Reached {
   readonly item?: Pick<ScannedItem, 'key' | 'sequence'> | undefined
   readonly entry?: Pick<StoredEntry, 'key' | 'number'> | undefined
@@ -39,37 +39,30 @@ export interface Reached {
 
 export interface TransferSource extends AsyncDisposable {
   contents(): Promise<StoreContents>
-  /** The next items in an order of the store's own; none when there are no more. */
+  /** The next items, in an order that the store chooses; empty when there are no more. */
   items(container: StoredContainer, after: Reached['item'], itemsMax: number): Promise<readonly ScannedItem[]>
   log(container: StoredContainer, after: Reached['entry'], entriesMax: number): Promise<readonly StoredEntry[]>
 }
 
-/** What is half moved is no store yet: nothing else can open it. */
+/** Until `finish`, nothing else can open the target. */
 export interface TransferTarget extends TransferSource {
-  /**
-   * Makes databases and containers in an empty store, or finds how far an earlier transfer of the same
-   * contents has come.
-   */
+  /** Creates databases and containers in an empty store, or finds how far an earlier transfer has come. */
   begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>>
   /**
-   * Stores items with their entries; what was stored before is not stored again, and that they are is
-   * remembered with them.
+   * Stores items with their index entries, and remembers how far it came. Items that are there are skipped.
    */
   putItems(container: StoredContainer, items: readonly ScannedItem[]): Promise<void>
   putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void>
-  /** From now on it is a store. */
+  /** From now on the target can be opened as a store. */
   finish(contents: StoreContents): Promise<void>
 }
 
-/** Tells whether a transfer that was broken off was one of the same contents. */
+/** Identifies the contents, so that an interrupted transfer is resumed only with the same ones. */
 export function fingerprintOf(contents: StoreContents): string {
   return createHash('sha256').update(JSON.stringify(contents)).digest('hex')
 }
 
-/**
- * Counts and adds up what it is shown; two that were shown the same things are equal, in whichever order they
- * came.
- */
+/** A count and a sum of hashes. Two are equal if they were given the same things, in any order. */
 export class Checksum {
   #count = 0
   #sum = 0n

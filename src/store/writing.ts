@@ -1,4 +1,4 @@
-/** What can be written to a container: single changes, the steps of transactions, and what came of them. */
+/** What can be written to a container: single changes, steps of transactions, and their answers. */
 
 import type { EpochSeconds } from '../base/clock.ts'
 import type { RequestError } from '../base/error.ts'
@@ -6,11 +6,11 @@ import type { ContainerRecord } from './catalog.ts'
 import type { Draft, ItemKey, StoredItem } from './item.ts'
 import type { Answer } from './reading.ts'
 
-/** What to do at a key, and what must be found there. */
+/** What to do at a key, and under which condition. `adapters/verdict.ts` says what comes of it. */
 export type ItemChange = {
   /**
-   * The version to find, when a living item is there; a version that no item has never matches. An upsert
-   * that finds none creates, as the service does (azure-cosmos-dotnet-v3#1698).
+   * The version that the living item at the key must have; a version that no item has never matches. An
+   * upsert that finds no item creates one, as the service does (azure-cosmos-dotnet-v3#1698).
    */
   readonly ifVersion?: number | undefined
 } & (
@@ -19,9 +19,7 @@ export type ItemChange = {
       readonly draft: Draft
       /** The item's own time to live in seconds, -1 for never, undefined to inherit. */
       readonly ttl: number | undefined
-      /**
-       * The item is dead from this second on, whatever its time to live says; for lives that end on a date.
-       */
+      /** The item is dead from this second on, whatever its time to live says. */
       readonly until?: EpochSeconds | undefined
     }
   | { readonly kind: 'delete' }
@@ -29,16 +27,16 @@ export type ItemChange = {
 
 export type ItemWrite = ItemChange & { readonly key: ItemKey }
 
-/** One step of a transaction: decides what to do at its key from what it finds there. */
+/** One step of a transaction: it decides what to do at its key from the item that is there. */
 export interface Step {
   readonly container: ContainerRecord
   readonly key: ItemKey
   /**
-   * undefined: only look. Refuses by throwing a RequestError, which undoes the whole transaction. A store
-   * that must try again calls it again, so it may have no effects but its answer.
+   * undefined: only look. A step refuses by throwing a RequestError, which rolls back the whole transaction.
+   * A retry calls it again, so it must have no side effects.
    */
   decide(found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined
-  /** It decides the same whatever is there: the store need not look. */
+  /** It decides the same whatever is there, so the store need not read first. */
   readonly isBlind?: boolean
 }
 
@@ -53,17 +51,17 @@ export interface TransactAnswer {
   readonly moment: EpochSeconds
   /** The newest version in the container of the last step. */
   readonly version: number
-  /** Of every step up to the one that stopped the transaction, if one did. */
+  /** The answers of all steps, or of those up to the one that was refused. */
   readonly steps: readonly StepAnswer[]
   /**
-   * The transaction did not happen, because of its last answered step: refused by `decide`, or by its
-   * outcome.
+   * Nothing was written. `error`: the step after the answered ones threw it in `decide`. undefined: the
+   * outcome of the last answered step is a refusal.
    */
   readonly refusal?: { readonly error: RequestError | undefined }
 }
 
 export interface WriteAnswer extends Answer {
-  /** `conflict`: a living item has the same key of a unique index. */
+  /** `conflict`: another living item has the same key in a unique index. */
   readonly outcome: 'created' | 'replaced' | 'deleted' | 'exists' | 'missing' | 'changed' | 'conflict'
   /** The item as stored, when it was created or replaced. */
   readonly item?: StoredItem
