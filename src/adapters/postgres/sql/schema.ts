@@ -184,7 +184,7 @@ export const migrations: readonly string[] = [
   '',
   '',
   '',
-  // Finds items by sequence number. Those that never changed are found in the change order: see `changeOrder`.
+  // Finds items by sequence number. Items that never changed are found in the change order (`changeOrder`).
   `CREATE INDEX items_sequence ON mayfly.items (container, bucket, sequence) WHERE version <> sequence`,
 ]
 
