@@ -310,3 +310,65 @@ test('work is planned anew when an index is dropped or made while it is on its w
   assert.deepEqual(await collection.aggregate(pipeline).toArray(), groups)
   assert.equal(onTheWay, undefined)
 })
+
+test('documents whose _id is too long for the order of keys are sorted in the query thread', async () => {
+  const long = (n: number) => `${'x'.repeat(400)}${String((n * 7919) % 1000).padStart(4, '0')}`
+  const all = numbered([{ a: 1 }, { a: 2 }]).map(({ _id, a }) => ({
+    _id: (_id % 5 === 0 ? long(_id) : _id) as never,
+    a,
+  }))
+  const sort = { _id: -1 } as const
+  const collected = [{ $match: { a: { $ne: 3 } } }, { $sort: sort }, { $group: { _id: null, ids: { $push: '$_id' } } }]
+  const answers = await Promise.all(
+    servers.map(async ({ newCollection }) => {
+      const collection = newCollection()
+      await collection.insertMany(all.map(document => ({ ...document })))
+      return {
+        found: await collection
+          .find({ a: { $mod: [2, 1] } })
+          .sort(sort)
+          .batchSize(50)
+          .toArray(),
+        collected: await collection.aggregate(collected).toArray(),
+        each: await collection.aggregate([{ $sort: sort }, { $set: { b: 1 } }, { $match: { a: 1 } }]).toArray(),
+      }
+    }),
+  )
+  const strings = answers[0]!.found.map(({ _id }) => String(_id)).filter(id => id.length > 400)
+  assert.deepEqual(strings, strings.toSorted().reverse())
+  assert.equal(answers[0]!.found.length, count / 2)
+  assert.deepEqual(answers[1], answers[0])
+})
+
+test('a pipeline is not begun before its first batch is asked for, and is not collected twice', async () => {
+  const db = disk.client.db(large.dbName)
+  const aggregate = large.collectionName
+  const pipeline = [{ $group: { _id: '$n' } }, { $sort: { _id: 1 } }]
+  const before = remote
+  const { cursor } = await db.command({ aggregate, pipeline, cursor: { batchSize: 0 } })
+  assert.equal(remote, before)
+  for (let n = 0; n < 3; n++) {
+    const next = await db.command({ getMore: cursor.id, collection: aggregate, batchSize: 10 })
+    assert.equal(next.cursor.nextBatch[0]._id, 10 * n)
+  }
+  assert.equal(remote - before, 1)
+})
+
+test('$out and $merge behind a part that ran elsewhere write once', async () => {
+  const db = disk.newDatabase()
+  await db.collection('items').insertMany(
+    numbered([
+      { a: 1, n: 2 },
+      { a: 2, n: 3 },
+    ]),
+  )
+  const sums = { $group: { _id: '$a', n: { $sum: '$n' } } }
+  const expected = [
+    { _id: 1 as never, n: count },
+    { _id: 2 as never, n: (count / 2) * 3 },
+  ]
+  for (const last of [{ $out: 'sums' }, { $merge: { into: 'sums', whenMatched: 'replace' } }]) {
+    await db.collection('items').aggregate([sums, last]).toArray()
+    assert.deepEqual(await db.collection('sums').find().sort({ _id: 1 }).toArray(), expected)
+  }
+})
