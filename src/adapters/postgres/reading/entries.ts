@@ -2,8 +2,8 @@
  * Index entries: read in order, counted, and built for items that were there before the index.
  *
  * One table holds the entries of all indexes, so a new index is no change of the schema. An entry contains
- * the key of its item, because items are found by key only: an index on their sequence would cost every
- * write of every container.
+ * the key of its item: to join by sequence would need an index on the sequence of all items, which would
+ * cost every write of every container.
  */
 
 import { CapacityError } from '../../../base/error.ts'

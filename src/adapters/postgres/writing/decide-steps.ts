@@ -47,7 +47,7 @@ export type TransactionResult =
   | { readonly kind: 'answered'; readonly answer: TransactAnswer; readonly policy: TtlPolicy }
   | { readonly kind: 'threw'; readonly thrown: unknown }
 
-interface Taken {
+interface DecidedSteps {
   readonly answer: TransactAnswer
   /** Empty when the transaction was refused. */
   readonly decided: readonly Decided[]
@@ -64,20 +64,20 @@ interface Pending {
  * bucket of the nth step of them all.
  */
 export function decideAll(
-  jobs: readonly (readonly Step[])[],
+  transactions: readonly (readonly Step[])[],
   found: readonly FoundBucket[],
 ): { results: TransactionResult[]; decided: Decided[] } {
   const overlay = new StepOverlay()
   const results: TransactionResult[] = []
   const decided: Decided[] = []
   let first = 0
-  for (const job of jobs) {
-    const own = found.slice(first, first + job.length)
-    first += job.length
+  for (const steps of transactions) {
+    const own = found.slice(first, first + steps.length)
+    first += steps.length
     try {
-      const taken = overlay.take(job, own)
-      results.push({ kind: 'answered', answer: taken.answer, policy: own[0]?.policy ?? newPolicy(null) })
-      decided.push(...taken.decided)
+      const result = overlay.decide(steps, own)
+      results.push({ kind: 'answered', answer: result.answer, policy: own[0]?.policy ?? newPolicy(null) })
+      decided.push(...result.decided)
     } catch (thrown) {
       results.push({ kind: 'threw', thrown })
     }
@@ -95,19 +95,19 @@ class StepOverlay {
   #pending = new Map<FoundBucket, Pending>()
 
   /** `found[n]` is the bucket of `steps[n]`. */
-  take(steps: readonly Step[], found: readonly FoundBucket[]): Taken {
+  decide(steps: readonly Step[], found: readonly FoundBucket[]): DecidedSteps {
     const before = this.#pending
     this.#pending = new Map([...before].map(([bucket, { lsn, items }]) => [bucket, { lsn, items: new Map(items) }]))
-    let taken: Taken | undefined
+    let result: DecidedSteps | undefined
     try {
-      taken = this.#take(steps, found)
+      result = this.#decide(steps, found)
     } finally {
-      if (taken === undefined || taken.answer.refusal !== undefined) this.#pending = before
+      if (result === undefined || result.answer.refusal !== undefined) this.#pending = before
     }
-    return taken
+    return result
   }
 
-  #take(steps: readonly Step[], buckets: readonly FoundBucket[]): Taken {
+  #decide(steps: readonly Step[], buckets: readonly FoundBucket[]): DecidedSteps {
     const answers: StepAnswer[] = []
     const decided: Decided[] = []
     let version = 0

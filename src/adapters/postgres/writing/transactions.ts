@@ -57,9 +57,9 @@ interface LostAttempt {
 
 /** Transactions that are run together. */
 interface Joint {
-  readonly jobs: readonly (readonly Step[])[]
+  readonly transactions: readonly (readonly Step[])[]
   readonly buckets: readonly StepBucket[]
-  /** For each step of all jobs the place of its bucket in `buckets`. */
+  /** For each step of all transactions the place of its bucket in `buckets`. */
   readonly bucketOfStep: readonly number[]
   readonly callNumber: number
   readonly lost: LostAttempt[]
@@ -92,8 +92,8 @@ export class Transactions {
 
   /** Writes whose stamps only a gateway can print. */
   async write(container: ContainerRecord, writes: readonly PlacedWrite[]): Promise<WriteAnswer[]> {
-    const jobs = writes.map(({ write }) => [{ container, key: write.key, decide: () => write }])
-    return (await this.runTogether(jobs)).map(result => {
+    const transactions = writes.map(({ write }) => [{ container, key: write.key, decide: () => write }])
+    return (await this.runTogether(transactions)).map(result => {
       if (result.kind === 'threw') throw result.thrown
       const { moment, version, steps } = result.answer
       const { outcome, item } = steps[0]!
@@ -103,8 +103,13 @@ export class Transactions {
   }
 
   /** One transaction, or several that are all about the same bucket. */
-  async runTogether(jobs: readonly (readonly Step[])[]): Promise<readonly TransactionResult[]> {
-    const joint: Joint = { jobs, ...bucketsOf(jobs.flat()), callNumber: this.#parts.calls.next(), lost: [] }
+  async runTogether(transactions: readonly (readonly Step[])[]): Promise<readonly TransactionResult[]> {
+    const joint: Joint = {
+      transactions,
+      ...bucketsOf(transactions.flat()),
+      callNumber: this.#parts.calls.next(),
+      lost: [],
+    }
     const { lost } = joint
     const attempts = new Attempts()
     for (let races = 0; ; ) {
@@ -116,7 +121,7 @@ export class Transactions {
         const attempt = await this.#attempt(session, joint, isLocking)
         session.release()
         session = undefined
-        if (attempt.kind === 'separate') return await this.#runSeparately(jobs)
+        if (attempt.kind === 'separate') return await this.#runSeparately(transactions)
         if (attempt.kind === 'answered') return attempt.results
         races++
         await this.#parts.catalog.refresh()
@@ -129,15 +134,15 @@ export class Transactions {
     }
   }
 
-  async #runSeparately(jobs: readonly (readonly Step[])[]): Promise<TransactionResult[]> {
+  async #runSeparately(transactions: readonly (readonly Step[])[]): Promise<TransactionResult[]> {
     const results: TransactionResult[] = []
-    for (const job of jobs) results.push(...(await this.runTogether([job])))
+    for (const steps of transactions) results.push(...(await this.runTogether([steps])))
     return results
   }
 
   async #attempt(
     session: PoolClient,
-    { jobs, buckets, bucketOfStep, callNumber, lost }: Joint,
+    { transactions, buckets, bucketOfStep, callNumber, lost }: Joint,
     isLocking: boolean,
   ): Promise<Attempt> {
     const { calls: callNumbers, moments, isCluster } = this.#parts
@@ -156,7 +161,7 @@ export class Transactions {
       return { kind: 'answered', results: happened }
     }
     const foundOfStep = bucketOfStep.map(place => found[place]!)
-    const { results, decided } = decideAll(jobs, foundOfStep)
+    const { results, decided } = decideAll(transactions, foundOfStep)
     if (decided.length === 0) {
       if (isLocking) await session.query('ROLLBACK')
       return { kind: 'answered', results }
@@ -177,7 +182,7 @@ export class Transactions {
       if (refusal === undefined) throw error
       if (refusal.kind === 'gone') throw gone(buckets[0]!.container)
       if (refusal.kind !== 'refused-write') return { kind: 'moved' }
-      if (jobs.length > 1) return { kind: 'separate' }
+      if (transactions.length > 1) return { kind: 'separate' }
       return { kind: 'answered', results: [withConflict(refusal, decided, results[0]!)] }
     }
     return { kind: 'answered', results }
