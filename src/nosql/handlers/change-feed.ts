@@ -9,6 +9,9 @@
  *
  * A client continues with `If-None-Match: <etag>`; `*` is now. Clients send `If-Modified-Since` along with
  * every etag of a feed that began at a time; it counts only if there is no etag.
+ *
+ * Wire format 2021-09-15 puts an item and the facts of its change side by side. It is the only form of the
+ * full-fidelity feed; the incremental feed has it on request.
  */
 
 import { machine, toEpochSeconds } from '../../base/clock.ts'
@@ -20,36 +23,31 @@ import type { ScannedItem } from '../../store/item.ts'
 import type { ScanRange } from '../../store/reading.ts'
 import { malformed } from '../definitions/definition-input.ts'
 import { type ContainerView, sessionHeader, viewOf } from '../http/container-view.ts'
-import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
 import { pageSize } from '../http/feed.ts'
+import { decodeFeedEtag, encodeFeedEtag, type FeedMode, type FeedPosition } from '../http/feed-etag.ts'
 import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
-import { printLogEntry } from '../items/change-entry.ts'
+import { printLatest, printLogEntry } from '../items/change-entry.ts'
 import { rangeOf } from './item-feed.ts'
 
-type Mode = 'latest' | 'all'
+const modes: Readonly<Record<string, FeedMode>> = { 'incremental feed': 'latest', 'full-fidelity feed': 'all' }
 
-const modes: Readonly<Record<string, Mode>> = { 'incremental feed': 'latest', 'full-fidelity feed': 'all' }
-
-/** Where a feed continues. `since` drops older changes: the position for a time may be too early. */
-interface Bookmark {
-  readonly position: string
-  readonly since?: number
-}
+const wireFormatHeader = 'x-ms-cosmos-changefeed-wire-format-version'
+const separateMetadata = '2021-09-15'
 
 interface Feed {
   readonly request: NosqlRequest
   readonly view: ContainerView
-  readonly mode: Mode
+  readonly mode: FeedMode
   readonly range: ScanRange
 }
 
 /** One page: its documents as JSON texts, and where the next one begins. */
 interface Page {
   readonly documents: readonly string[]
-  readonly bookmark: Bookmark
+  readonly next: FeedPosition
   readonly version: number
   readonly chargeRu: number
 }
@@ -66,11 +64,7 @@ export async function changeFeed(request: NosqlRequest): Promise<NosqlResponse> 
   return answer(feed, page)
 }
 
-function scopeOf({ view, mode, range }: Feed): string {
-  return `changes ${mode} ${view.rid} ${range.min} ${range.maxExclusive} ${range.pk ?? ''}`
-}
-
-async function beginning(feed: Feed): Promise<Bookmark> {
+async function beginning(feed: Feed): Promise<FeedPosition> {
   const { request, view, mode } = feed
   const { engine } = request.service
   const { record } = view
@@ -80,10 +74,7 @@ async function beginning(feed: Feed): Promise<Bookmark> {
   }
   const etag = headerOf(request, 'if-none-match')
   if (etag === '*') return { position: await (mode === 'latest' ? engine.changesNow(record) : engine.logNow(record)) }
-  if (etag !== undefined) {
-    const token = etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag
-    return decodeContinuation(request.service.key, scopeOf(feed), token) as Bookmark
-  }
+  if (etag !== undefined) return decodeFeedEtag(mode, etag)
   if (mode === 'all') throw outsideRetention()
   const since = parseSince(headerOf(request, 'if-modified-since'))
   if (since === undefined) return { position: '0' }
@@ -111,8 +102,9 @@ function outsideRetention(): RequestError {
  * Skips changes that the client may not see and reads on, so that a page is empty only at the current end of
  * the feed.
  */
-async function latestVersions({ request, view, range }: Feed, { position, since = 0 }: Bookmark): Promise<Page> {
+async function latestVersions({ request, view, range }: Feed, { position, since = 0 }: FeedPosition): Promise<Page> {
   const { engine } = request.service
+  const print = headerOf(request, wireFormatHeader) === separateMetadata ? printLatest : withLsn
   const size = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   let after = position
   let chargeRu = 0
@@ -122,8 +114,10 @@ async function latestVersions({ request, view, range }: Feed, { position, since 
     chargeRu += read.chargeRu
     const items = read.items.filter(({ ts }) => ts >= since)
     if (items.length > 0 || read.isEnd) {
-      const bookmark = since === 0 ? { position: after } : { position: after, since }
-      return { documents: items.map(withLsn), bookmark, version: read.version, chargeRu }
+      // At the end of the feed whatever comes later is written at this moment or later.
+      const isPast = read.isEnd && read.moment >= since
+      const next = isPast || since === 0 ? { position: after } : { position: after, since }
+      return { documents: items.map(print), next, version: read.version, chargeRu }
     }
     await new Promise<void>(resolve => machine.setImmediate(resolve))
   }
@@ -134,22 +128,21 @@ function withLsn({ body, version }: ScannedItem): string {
   return `${textOf(body).slice(0, -1)},"_lsn":${version}}`
 }
 
-async function allVersions({ request, view, range }: Feed, { position }: Bookmark): Promise<Page> {
+async function allVersions({ request, view, range }: Feed, { position }: FeedPosition): Promise<Page> {
   const size = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   const read = await request.service.engine.readLog(view.record, { within: range, after: position }, size)
   if (read.isForgotten) throw outsideRetention()
   return {
     documents: read.entries.map(entry => printLogEntry(view.record, entry)),
-    bookmark: { position: read.position },
+    next: { position: read.position },
     version: read.version,
     chargeRu: read.chargeRu,
   }
 }
 
-function answer(feed: Feed, { documents, bookmark, version, chargeRu }: Page): NosqlResponse {
-  const { request, view, range } = feed
+function answer({ mode, view, range }: Feed, { documents, next, version, chargeRu }: Page): NosqlResponse {
   const headers =
-    header('etag', `"${encodeContinuation(request.service.key, scopeOf(feed), bookmark)}"`) +
+    header('etag', encodeFeedEtag(mode, next)) +
     sessionHeader(view, version, range.min) +
     header('lsn', version) +
     header('x-ms-item-count', documents.length) +

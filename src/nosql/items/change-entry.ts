@@ -1,5 +1,5 @@
 /**
- * An entry of a container's change log as the feed of all versions and deletes shows it.
+ * Changes in wire format 2021-09-15: an item and the facts of its change, side by side.
  *
  *   {"current": the item,
  *    "metadata": {"lsn", "crts", "operationType": "create" | "replace", "previousImageLSN"}}
@@ -7,14 +7,22 @@
  *    "metadata": {…, "operationType": "delete", "timeToLiveExpired", "id", "partitionKey"},
  *    "previous": the item}
  *
- * The shape is that of wire format 2021-09-15 (azure-cosmos-dotnet-v3, ChangeFeedMetadata and
- * BuilderWithCustomSerializerTests). A patch, or an upsert of an existing item, is a replace.
+ * The shape is that of azure-cosmos-dotnet-v3, ChangeFeedMetadata and BuilderWithCustomSerializerTests. A
+ * patch, or an upsert of an existing item, is a replace. Latest versions have only "lsn" and "crts"
+ * (azure-sdk-for-java, the design notes of its change feed processor).
  */
 
 import { textOf } from '../../document/body.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ScannedItem } from '../../store/item.ts'
 import type { LogEntry } from '../../store/reading.ts'
 
+/** A change in the feed of latest versions. */
+export function printLatest({ body, version, ts }: ScannedItem): string {
+  return `{"current":${textOf(body)},"metadata":{"lsn":${version},"crts":${ts}}}`
+}
+
+/** An entry of the change log, in the feed of all versions and deletes. */
 export function printLogEntry({ partitionKey }: ContainerRecord, entry: LogEntry): string {
   const { kind, version, ts, body, previous, key } = entry
   const lsns = `"lsn":${version},"crts":${ts}`

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeFeedEtag, encodeFeedEtag, type FeedMode } from './feed-etag.ts'
+
+/** As PostgreSQL has them: a version for each bucket. */
+const versions = Array.from({ length: 64 }, (_, bucket) => (bucket % 3 === 0 ? '' : (bucket * 987_654).toString(36)))
+const vector = `b${versions.join('.')}`
+
+test('Every position comes back, from digits only', () => {
+  for (const mode of ['latest', 'all'] as const satisfies FeedMode[]) {
+    for (const position of ['0', '17', '9007199254740991', vector]) {
+      for (const place of [{ position }, { position, since: 0 }, { position, since: 1_800_000_000 }]) {
+        const etag = encodeFeedEtag(mode, place)
+        assert.match(etag, /^"\d+"$/)
+        assert.deepEqual(decodeFeedEtag(mode, etag), place)
+        assert.deepEqual(decodeFeedEtag(mode, etag.slice(1, -1)), place)
+      }
+    }
+  }
+})
+
+test('An etag is a small number only where it is the number of a change', () => {
+  assert.equal(encodeFeedEtag('latest', { position: '17' }), '"17"')
+  for (const etag of [
+    encodeFeedEtag('latest', { position: '1', since: 1 }),
+    encodeFeedEtag('all', { position: '17' }),
+    encodeFeedEtag('latest', { position: vector }),
+  ]) {
+    assert.ok(BigInt(etag.slice(1, -1)) > 2n ** 63n)
+  }
+})
+
+test('An etag of the other mode is refused', () => {
+  for (const position of ['17', vector]) {
+    assert.throws(() => decodeFeedEtag('all', encodeFeedEtag('latest', { position })), /Invalid Continuation Token/)
+    assert.throws(() => decodeFeedEtag('latest', encodeFeedEtag('all', { position })), /Invalid Continuation Token/)
+  }
+})
