@@ -16,6 +16,7 @@ import { isDistributed } from './connection/citus.ts'
 import { Connections } from './connection/connections.ts'
 import { Moments } from './connection/moments.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
+import { IndexBuild } from './index-build.ts'
 import { Purge } from './purge.ts'
 import { Changes } from './reading/changes.ts'
 import { Entries } from './reading/entries.ts'
@@ -77,6 +78,7 @@ class PostgresStore implements Store {
   readonly #changes: Changes
   readonly #log: PostgresChangeLog
   readonly #entries: Entries
+  readonly #indexBuild: IndexBuild
   readonly #purge: Purge
 
   constructor(connections: Connections, isCluster: boolean, mark: EpochSeconds, options: PostgresOptions) {
@@ -98,7 +100,8 @@ class PostgresStore implements Store {
     this.#writes = new WriteQueues({ connections, groups, transactions, isCluster, onFatal })
     this.#changes = new Changes(connections, views)
     this.#log = new PostgresChangeLog(connections, views)
-    this.#entries = new Entries({ connections, views, copy, keysOf })
+    this.#entries = new Entries(connections, views)
+    this.#indexBuild = new IndexBuild({ connections, copy, keysOf })
     this.#purge = new Purge({ connections, moments, views, isCluster })
   }
 
@@ -209,7 +212,7 @@ class PostgresStore implements Store {
   }
 
   buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>) {
-    return this.#entries.build(container, index, rowsMax)
+    return this.#indexBuild.build(container, index, rowsMax)
   }
 
   dropIndex(...[container, index]: Parameters<Store['dropIndex']>) {
