@@ -29,6 +29,8 @@ import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
 import {
   type CollectRequest,
   collectElsewhere,
+  type ExplainedQuery,
+  explainQuery,
   type ItemQuery,
   type QueriedPage,
   type QueryPageRequest,
@@ -227,6 +229,11 @@ export class Engine implements AsyncDisposable {
     if (collected === undefined) return undefined
     const { itemsRead, bytesOut } = collected.statistics
     return { ...collected, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+  }
+
+  /** What an index or the order of ids does for a query. */
+  explainQuery(container: ContainerRecord, query: ItemQuery): ExplainedQuery {
+    return explainQuery(container, query)
   }
 
   get #queryParts(): QueryParts {

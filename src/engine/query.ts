@@ -16,16 +16,17 @@ import { RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { IndexPath } from '../document/index-definition.ts'
-import type { NarrowedRange } from '../query/choose-id-order.ts'
-import { chooseIndex, describeIndex, isSamePath, wishedIndex } from '../query/choose-index.ts'
+import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
+import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
 import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type PageRunner, type PageTask } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
 import { batchSource, type ItemSource, type SourcePlan, sourceOf } from '../query/source.ts'
-import type { QueryStatement } from '../query/statement.ts'
+import type { IdOrder, QueryStatement } from '../query/statement.ts'
 import type { ContainerRecord, IndexRecord } from '../store/catalog.ts'
+import type { ItemKey } from '../store/item.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
 import { type ContainerReader, isWholeRange, type ScanRange } from '../store/reading.ts'
@@ -45,14 +46,17 @@ const pagePlansMax = 3
 export interface ItemQuery {
   readonly range: ScanRange
   readonly demands: Demands
-  /** Makes the program for the page's moment, the only time that it may use. */
-  readonly program: (moment: EpochSeconds) => Program
+  /**
+   * Makes the program for the page's moment, the only time that it may use. With an order of ids, items come
+   * in that order, and the program need not sort.
+   */
+  readonly program: (moment: EpochSeconds, idOrder?: IdOrder) => Program
   /** The query as text, for another thread. Undefined if it can only run in this thread. */
-  readonly statement?: (() => QueryStatement) | undefined
+  readonly statement?: ((idOrder?: IdOrder) => QueryStatement) | undefined
+  /** The only partition that has items which pass the filter, if there is one. */
+  readonly partition?: Pick<ItemKey, 'epk' | 'pk'> | undefined
   /** The range follows from the filter: every item that passes the filter lies in it. */
   readonly isRangeOfFilter?: boolean
-  /** Set if the range is less than a whole container or partition key. */
-  readonly narrowed?: NarrowedRange | undefined
   /** Whether the container's policy allows an index on a path. */
   readonly mayIndex: (path: IndexPath) => boolean
   /** Whether the user asked for an index of the path; it is then built when the first query misses it. */
@@ -89,13 +93,51 @@ interface Chosen {
 
 const scan: Chosen = { source: { kind: 'scan' }, paths: [] }
 
+/** What a page reads, and from where: as the query says, or in the order of ids. */
+interface Aim extends ItemQuery {
+  readonly position: PagePosition | undefined
+  readonly idOrder?: IdOrder | undefined
+  readonly narrowed?: NarrowedRange | undefined
+  /** More rows to skip than the program knows of: those of earlier pages, when their order was lost. */
+  readonly first?: number | undefined
+}
+
+function aimOf(container: ContainerRecord, query: ItemQuery, position: PagePosition | undefined): Aim {
+  if (query.demands.ids === undefined || (position !== undefined && position.isById !== true)) {
+    return { ...query, position }
+  }
+  // Every page reads in the order of the first one, also when an index would serve better by now.
+  const indexes = position === undefined ? container.indexes : []
+  const byId = chooseIdOrder(indexes, query.demands, query.partition)
+  return byId === undefined ? { ...query, position } : { ...query, ...byId, position: position ?? byId.position }
+}
+
+/** The same in another order than that of ids, which was lost. */
+function sortingAim(query: ItemQuery, position: PagePosition | undefined): Aim {
+  return { ...query, position: undefined, first: position?.passed }
+}
+
+/** What an index or the order of ids does for a query, if either does. */
+export interface ExplainedQuery {
+  readonly index: IndexChoice | undefined
+  readonly idOrder: IdOrder | undefined
+}
+
+export function explainQuery(container: ContainerRecord, query: ItemQuery): ExplainedQuery {
+  return { index: chooseIndex(container.indexes, query.demands), idOrder: aimOf(container, query, undefined).idOrder }
+}
+
 export function runQueryPage(
   parts: QueryParts,
   named: ContainerRecord,
   query: ItemQuery,
   page: QueryPageRequest,
 ): Promise<QueriedPage> {
-  return untilFresh(parts, named, (some, container) => planAndMake(some, container, query, page))
+  return untilFresh(parts, named, async (some, container) => {
+    const made = await planAndMake(some, container, aimOf(container, query, page.position), page)
+    if (made === 'stale' || made.hasLostOrder !== true) return made
+    return planAndMake(some, container, sortingAim(query, page.position), page)
+  })
 }
 
 /** Plans anew as long as indexes come or go meanwhile; at last without a runner, where nothing can change. */
@@ -113,7 +155,7 @@ async function untilFresh<T>(
   }
 }
 
-export interface CollectRequest extends QueryPageRequest {
+export interface CollectRequest extends Omit<QueryPageRequest, 'position'> {
   /** It was tried here, and took too long. */
   readonly isTooLongHere: boolean
 }
@@ -128,24 +170,29 @@ export function collectElsewhere(
   query: ItemQuery,
   request: CollectRequest,
 ): Promise<CollectedRows | undefined> {
-  return untilFresh(parts, named, (some, container) => planAndCollect(some, container, query, request))
+  return untilFresh(parts, named, async (some, container) => {
+    const collected = await planAndCollect(some, container, aimOf(container, query, undefined), request)
+    if (collected === 'stale' || collected?.hasLostOrder !== true) return collected
+    return planAndCollect(some, container, sortingAim(query, undefined), request)
+  })
 }
 
 async function planAndCollect(
   parts: QueryParts,
   container: ContainerRecord,
-  query: ItemQuery,
-  { position, rowsMax, bytesMax, signal, isTooLongHere }: CollectRequest,
+  query: Aim,
+  { rowsMax, bytesMax, signal, isTooLongHere }: CollectRequest,
 ): Promise<CollectedRows | 'stale' | undefined> {
   const { store, keeper, runner } = parts
   if (runner?.collect === undefined || query.statement === undefined) return undefined
   using view = await store.view(container)
   const at: Viewpoint = { moment: view.moment, policy: view.policy }
-  const { source, index, paths } = chooseSource(container, query, position, query.program(at.moment))
+  const { position, idOrder } = query
+  const { source, index, paths } = chooseSource(container, query, position, query.program(at.moment, idOrder))
   if (!isTooLongHere && !(source.kind === 'scan' && (await isLargeRange(parts, container, query)))) return undefined
   const { number, indexes } = container
   const task = { position, rowsMax, bytesMax, range: query.range, at, plan: { source, count: undefined } }
-  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: query.statement() }
+  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: query.statement(idOrder) }
   const collected = await runner.collect(remote, signal?.())
   if (collected === 'stale') return 'stale'
   if (index !== undefined) keeper.noteUse(container, index.definition.number)
@@ -157,7 +204,7 @@ async function planAndCollect(
 async function isLargeRange(
   { store, keeper }: QueryParts,
   container: ContainerRecord,
-  { range, narrowed }: ItemQuery,
+  { range, narrowed }: Aim,
 ): Promise<boolean> {
   if (narrowed?.isBounded === true) return false
   if (range.pk !== undefined) return keeper.largePartitions.has(container, range.pk)
@@ -167,31 +214,35 @@ async function isLargeRange(
 async function planAndMake(
   parts: QueryParts,
   container: ContainerRecord,
-  query: ItemQuery,
+  query: Aim,
   page: QueryPageRequest,
 ): Promise<QueriedPage | 'stale'> {
   const { store, keeper } = parts
+  const { position, first, idOrder } = query
   using view = await store.view(container)
   const at: Viewpoint = { moment: view.moment, policy: view.policy }
-  const program = query.program(at.moment)
+  const program = query.program(at.moment, idOrder)
   const counted = chooseCount(container, query, program)
-  const fitting = chooseSource(container, query, page.position, program)
-  const mayBeSmall = fitting.index !== undefined && !isBound(page.position, program)
+  const fitting = chooseSource(container, query, position, program)
+  const mayBeSmall = fitting.index !== undefined && !isBound(position, program)
   const partition = mayBeSmall ? await smallPartition(parts, container, query.range, at) : undefined
   const chosen = partition === undefined ? fitting : scan
-  const { position, rowsMax, bytesMax } = page
+  const { rowsMax, bytesMax } = page
   const plan = { source: chosen.source, count: counted?.count }
-  const task: PageTask = { position, rowsMax, bytesMax, range: query.range, at, plan }
+  const task: PageTask = { position, first, rowsMax, bytesMax, range: query.range, at, plan }
   const made = await makeHereOrRemotely(parts, container, query, { program, task, partition, signal: page.signal })
-  if (made === 'stale') return 'stale'
+  if (made === 'stale' || made.hasLostOrder === true) return made === 'stale' ? made : { ...made, indexUse: noIndexUse }
 
   const { index, paths } = made.isCounted ? counted! : chosen
   if (index !== undefined) keeper.noteUse(container, index.definition.number)
   const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, made) : []
   const isIndexPosition = made.next !== undefined && index !== undefined && !made.isCounted
-  const next = isIndexPosition ? { ...made.next!, index: digestOf(index) } : made.next
+  const tied = isIndexPosition ? { ...made.next!, index: digestOf(index) } : made.next
+  const next = tied !== undefined && idOrder !== undefined ? { ...tied, isById: true as const } : tied
   return { ...made, next, indexUse: { used: paths, wished } }
 }
+
+const noIndexUse: QueriedPage['indexUse'] = { used: [], wished: [] }
 
 interface Making {
   readonly program: Program
@@ -204,7 +255,7 @@ interface Making {
 async function makeHereOrRemotely(
   { store, keeper, runner, isLong }: QueryParts,
   container: ContainerRecord,
-  { range, demands, statement, narrowed }: ItemQuery,
+  { range, demands, statement, narrowed, idOrder }: Aim,
   { program, task, partition, signal }: Making,
 ): Promise<MadePage | 'stale'> {
   const reader = readerOf(store, container)
@@ -225,7 +276,7 @@ async function makeHereOrRemotely(
     if (isWholePartition && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
   }
   const { number, indexes } = container
-  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: statement() }
+  const remote = { ...task, container: number, indexes: describeIndexes(indexes), statement: statement(idOrder) }
   return runner.run(remote, signal?.())
 }
 

@@ -9,7 +9,7 @@ import { BsonDocument, int32 } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
 import type { Collector } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
-import type { MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
+import type { IdOrder, MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
 import { compileFilter, type FilterSpec, type Matcher } from './filter/match.ts'
@@ -51,15 +51,15 @@ export function prepareSort(spec: BsonDocument | undefined): Sort | undefined {
   return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
 }
 
-type MakeStatement = (() => MqlStatement) | undefined
+type MakeStatement = ((idOrder?: IdOrder) => MqlStatement) | undefined
 
 /** Makes the statement on demand. Undefined if the filter cannot be sent to another thread. */
 export function findStatement(query: FindQuery): MakeStatement {
-  const { matcher, sort, skip = 0, limit = Number.POSITIVE_INFINITY, projection, isTieReversed, idOrder } = query
+  const { matcher, sort, skip = 0, limit = Number.POSITIVE_INFINITY, projection, isTieReversed } = query
   const spec = matcher.spec
   if (query.each !== undefined) return pipelineStatement(query.each.spec, query)
   if (spec === undefined) return undefined
-  return () =>
+  return idOrder =>
     statementOf(spec, {
       kind: 'find',
       ...filterBytes(spec),
@@ -69,18 +69,18 @@ export function findStatement(query: FindQuery): MakeStatement {
 }
 
 export function countStatement({ spec }: Matcher): MakeStatement {
-  return spec && (() => statementOf(spec, { kind: 'count', ...filterBytes(spec) }))
+  return spec && (idOrder => statementOf(spec, { kind: 'count', idOrder, ...filterBytes(spec) }))
 }
 
 export function distinctStatement({ spec }: Matcher, path: string): MakeStatement {
-  return spec && (() => statementOf(spec, { kind: 'distinct', path, ...filterBytes(spec) }))
+  return spec && (idOrder => statementOf(spec, { kind: 'distinct', path, idOrder, ...filterBytes(spec) }))
 }
 
 /** A part of a pipeline, over the documents that the query finds. */
-export function pipelineStatement({ stages, options }: PipelineSpec, query: FindQuery): () => MqlStatement {
+export function pipelineStatement({ stages, options }: PipelineSpec, query: FindQuery): NonNullable<MakeStatement> {
   const { namespace, geoPath } = options
-  const { isTieReversed, idOrder } = query
-  return () => ({
+  const { isTieReversed } = query
+  return idOrder => ({
     language: 'mql',
     variables: plainVariables(options),
     query: {
@@ -121,9 +121,9 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
   })
   switch (query.kind) {
     case 'count':
-      return countProgram({ matcher })
+      return countProgram({ matcher, idOrder: query.idOrder })
     case 'distinct':
-      return distinctProgram({ matcher, path: query.path })
+      return distinctProgram({ ...query, matcher })
     case 'find': {
       const { sort, projection, ...plain } = query
       return findProgram({
@@ -154,8 +154,7 @@ function preparePipeline(query: MqlPipeline, variables: CommandVariables) {
   const pipeline = compilePipeline(stages, spec.options)
   assert(pipeline.source.kind === 'collection', 'the pipeline begins with a collection')
   const lead = prepareLeadingFind(pipeline.source.find)
-  const sort = idOrder === undefined ? lead.sort : undefined
-  return { pipeline, spec, find: { ...lead, sort, isTieReversed, idOrder } satisfies FindQuery }
+  return { pipeline, spec, find: { ...lead, isTieReversed, idOrder } satisfies FindQuery }
 }
 
 function variablesOf({ now, clusterTime, let: variables }: MqlVariables): CommandVariables {

@@ -43,11 +43,11 @@ export function findProgram(query: FindQuery): Program {
   const window = { first: skip, end: limit === undefined ? Number.POSITIVE_INFINITY : skip + limit }
   const rowsOf = query.each === undefined ? oneRowOf(rowMaker(matcher, projection)) : rowsOfEach(query.each.make)
   const shape = { distinct: undefined, prefersArrival: false, finish: () => {}, ...window }
-  const order = sort ?? matcher.order
+  const order = idOrder === undefined ? (sort ?? matcher.order) : undefined
   if (order === undefined) {
     let isDone = false
     let hasLostOrder = false
-    const isBehind = idOrder?.end === undefined ? undefined : behind(idOrder.end, idOrder.isReverse)
+    const isBehind = behind(idOrder)
     const mustBeOrdered = idOrder?.isWanted === true
     return {
       ...shape,
@@ -93,7 +93,10 @@ function rowsOfEach(each: EachDocument): RowsOf {
   }
 }
 
-function behind(end: string, isReverse: boolean): (document: Uint8Array) => boolean {
+/** Whether no document from this one on can pass the filter. Undefined if the order of ids does not tell. */
+function behind(idOrder: IdOrder | undefined): ((document: Uint8Array) => boolean) | undefined {
+  if (idOrder?.end === undefined) return undefined
+  const { end, isReverse } = idOrder
   return document => (isReverse ? storedId(document) <= end : storedId(document) >= end)
 }
 
@@ -108,6 +111,7 @@ export interface CountQuery {
   readonly matcher: Matcher
   readonly skip?: number
   readonly limit?: number
+  readonly idOrder?: IdOrder | undefined
 }
 
 const oneRow = {
@@ -120,14 +124,18 @@ const oneRow = {
 } as const
 
 /** Produces one row: the number. */
-export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINITY }: CountQuery): Program {
+export function countProgram(query: CountQuery): Program {
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY, idOrder } = query
+  const isBehind = behind(idOrder)
   let count = 0
+  let isDone = false
   return {
     ...oneRow,
     accept: ({ document }: SourceItem) => {
-      if (matcher.matches(document as Uint8Array)) count += 1
+      isDone = isBehind?.(document as Uint8Array) === true
+      if (!isDone && matcher.matches(document as Uint8Array)) count += 1
     },
-    isDone: () => count >= skip + limit,
+    isDone: () => isDone || count >= skip + limit,
     countItems: items => {
       count = items
     },
@@ -140,16 +148,21 @@ export function countProgram({ matcher, skip = 0, limit = Number.POSITIVE_INFINI
 export interface DistinctQuery {
   readonly matcher: Matcher
   readonly path: string
+  readonly idOrder?: IdOrder | undefined
 }
 
 /** Produces one row: a document with the values. */
-export function distinctProgram({ matcher, path }: DistinctQuery): Program {
+export function distinctProgram({ matcher, path, idOrder }: DistinctQuery): Program {
   const found = new DistinctValues(path)
+  const isBehind = behind(idOrder)
+  let isDone = false
   return {
     ...oneRow,
     accept: ({ document }: SourceItem) => {
-      if (matcher.matches(document as Uint8Array)) found.add(document as Uint8Array)
+      isDone = isBehind?.(document as Uint8Array) === true
+      if (!isDone && matcher.matches(document as Uint8Array)) found.add(document as Uint8Array)
     },
+    isDone: () => isDone,
     finish: emit => {
       emit(encodeDocument([['values', BsonArray.of(found.values())]]), tieOf(0, 0, false))
     },

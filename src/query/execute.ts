@@ -32,6 +32,8 @@ export interface PagePosition extends SortKeyPosition {
   readonly within?: readonly (readonly [sequence: number, rows: number])[]
   /** Digest of the index definition that this position belongs to. Absent for key order. */
   readonly index?: string
+  /** In source order: the order of ids was chosen (`choose-id-order.ts`). */
+  readonly isById?: true
 }
 
 export interface PageRequest {
@@ -158,7 +160,7 @@ class PageUnderWay {
     }
     // A source in sort key order is read from the last sort key on, and no further than the page needs.
     const isOrdered = source.positionBefore !== undefined && program.distinct === undefined
-    let after = isOrdered && boundary?.isWhole === true ? source.positionBefore!(boundary.sortKey) : undefined
+    let after = isOrdered && boundary?.isWhole === true ? source.positionBefore!(boundary.sortKey) : position?.after
     let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
     const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
     let isMore = !isEnough()

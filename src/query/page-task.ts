@@ -28,6 +28,8 @@ export interface PageTask {
   readonly range: ScanRange
   readonly at: Viewpoint
   readonly position: PagePosition | undefined
+  /** Rows before this one are skipped, if the program would not skip them. */
+  readonly first?: number | undefined
   readonly rowsMax: number
   readonly bytesMax: number
 }
@@ -69,11 +71,12 @@ export function describeIndexes(indexes: readonly IndexRecord[]): string {
 
 export async function makePage(
   reader: ContainerReader,
-  program: Program,
+  made: Program,
   task: PageTask,
   { source, ...limits }: { source?: ItemSource | undefined } & Pick<PageRequest, 'slicesMax' | 'signal'> = {},
 ): Promise<MadePage> {
-  const { plan, range } = task
+  const { plan, range, first = 0 } = task
+  const program = first > made.first ? { ...made, first } : made
   const counted = plan.count === undefined ? undefined : await countLiving(reader, task.at, plan.count)
   if (counted !== undefined) {
     program.countItems!(counted.count)

@@ -47,11 +47,13 @@ export interface MqlFind extends MqlFilter {
 
 export interface MqlCount extends MqlFilter {
   readonly kind: 'count'
+  readonly idOrder: IdOrder | undefined
 }
 
 export interface MqlDistinct extends MqlFilter {
   readonly kind: 'distinct'
   readonly path: string
+  readonly idOrder: IdOrder | undefined
 }
 
 /** A pipeline, of which a part runs in one go: as far as it needs its own collection only. */

@@ -6,14 +6,14 @@ import { pageBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { IndexComponent } from '../../document/index-definition.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { prepareLeadingFind, prepareSort } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import { chooseIndex } from '../../query/choose-index.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
-import { countDocuments, documentSource, idOrderOf, mongoPageDocumentsMax, usableDemands } from '../find/documents.ts'
+import { countDocuments, documentSource, findItems, mongoPageDocumentsMax } from '../find/documents.ts'
 import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import { callPipeline } from '../pipeline/pipeline-run.ts'
@@ -132,7 +132,7 @@ async function explained(
   verbosity: Verbosity,
 ): Promise<Fields> {
   const collection = await findCollection(call.service.engine, namespace)
-  const { winningPlan, isByKey } = collection === undefined ? noPlan : planOf(collection, query)
+  const { winningPlan, isByKey } = collection === undefined ? noPlan : planOf(call.service.engine, collection, query)
   const startMs = machine.monotonicMs()
   const isRun = verbosity !== 'queryPlanner' && collection !== undefined
   const nReturned = isRun ? await runThrough(call, collection, query) : 0
@@ -182,26 +182,24 @@ interface Plan {
 
 const noPlan: Plan = { winningPlan: { stage: 'EOF' }, isByKey: false }
 
-function planOf(collection: Collection, { matcher, sort }: Explained): Plan {
+function planOf(engine: Engine, collection: Collection, { matcher, sort }: Explained): Plan {
   const { container, shardKey, indexes } = collection
   if (keysWithin(collection, matcher.filter) !== undefined) {
     return { winningPlan: { stage: 'IDHACK' }, isByKey: true }
   }
-  const demands = usableDemands(collection, matcher, sort)
-  const choice = chooseIndex(container.indexes, demands)
-  const keyed = idOrderOf(collection, matcher, demands)
+  const { index: choice, idOrder } = engine.explainQuery(container, findItems(collection, { matcher, sort }))
   const scan =
     choice !== undefined
       ? { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
-      : keyed !== undefined
-        ? { stage: 'FETCH', inputStage: keyScan(keyed.range.isReverse === true) }
+      : idOrder !== undefined
+        ? { stage: 'FETCH', inputStage: keyScan(idOrder.isReverse) }
         : { stage: 'COLLSCAN', direction: 'forward' }
-  const isSorted = sort === undefined || choice?.isOrdered === true || keyed !== undefined
+  const isSorted = sort === undefined || choice?.isOrdered === true || idOrder !== undefined
   const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
   const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
   return {
     winningPlan: isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan,
-    isByKey: choice !== undefined || keyed !== undefined,
+    isByKey: choice !== undefined || idOrder !== undefined,
   }
 
   function indexScan(number: number): Fields {

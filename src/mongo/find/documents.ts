@@ -19,7 +19,6 @@ import type { Sort } from '../../mql/paths/sort-order.ts'
 import type { PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { countStatement, distinctStatement, findStatement, pipelineStatement } from '../../mql/prepare.ts'
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
-import { chooseIdOrder, type IdOrderChoice } from '../../query/choose-id-order.ts'
 import { withServedTies } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
@@ -39,43 +38,27 @@ export const mongoPageDocumentsMax = 10_000
 /** A cursor over what a query finds. */
 export function documentSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
   if (!isSearched(call, collection, query.matcher)) return collectedSource(call, collection, query)
-  const { engine } = call.service
-  const demands = usableDemands(collection, query.matcher, query.sort)
-  const keyed = idOrderOf(collection, query.matcher, demands)
-  const { isTieReversed } = demands
-  let itemQuery =
-    keyed === undefined
-      ? findItems(collection, { ...query, isTieReversed })
-      : keyedQuery(collection, keyed, { ...query, sort: undefined })
-  let position: PagePosition | undefined = keyed?.position
-  let given = 0
+  const itemQuery = findItems(collection, query)
+  let position: PagePosition | undefined
   let isEnd = false
   return {
     async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
       const documents: Uint8Array[] = []
       let bytes = 0
       while (!isEnd && documents.length < documentsMax && bytes < bytesMax) {
-        const rowsMax = Math.min(documentsMax - documents.length, mongoPageDocumentsMax)
-        const page = await engine.queryPage(collection.container, itemQuery, {
+        const page = await call.service.engine.queryPage(collection.container, itemQuery, {
           position,
-          rowsMax,
+          rowsMax: Math.min(documentsMax - documents.length, mongoPageDocumentsMax),
           bytesMax: bytesMax - bytes,
           signal: () => by.operation.signal,
         })
         by.chargeRu += page.chargeRu
         by.documentsRead += page.statistics.itemsRead
         by.operation.check()
-        if (page.hasLostOrder === true) {
-          const { skip = 0, limit = Number.POSITIVE_INFINITY } = query
-          itemQuery = findItems(collection, { ...query, isTieReversed, skip: skip + given, limit: limit - given })
-          position = undefined
-          continue
-        }
         for (const row of page.rows) {
           documents.push(row as Uint8Array)
           bytes += row.length
         }
-        given += page.rows.length
         position = page.next
         isEnd = position === undefined
       }
@@ -95,30 +78,18 @@ export async function collectedElsewhere(
   { spec, by, isTooLongHere }: { spec: PipelineSpec; by: Fetching; isTooLongHere: boolean },
 ): Promise<CollectedRows | undefined> {
   if (!isSearched({ isInTransaction }, collection, query.matcher)) return undefined
-  const demands = usableDemands(collection, query.matcher, query.sort)
-  for (let keyed = idOrderOf(collection, query.matcher, demands); ; keyed = undefined) {
-    const sorted: FindQuery =
-      keyed === undefined
-        ? { ...query, isTieReversed: demands.isTieReversed }
-        : { ...query, sort: undefined, idOrder: keyed.idOrder }
-    const itemQuery = keyed === undefined ? findItems(collection, sorted) : keyedQuery(collection, keyed, sorted)
-    const collected = await service.engine.collectRows(
-      collection.container,
-      { ...itemQuery, statement: pipelineStatement(spec, sorted) },
-      {
-        position: keyed?.position,
-        rowsMax: mongoPageDocumentsMax,
-        bytesMax: pageBytesMax,
-        signal: () => by.operation.signal,
-        isTooLongHere,
-      },
-    )
-    if (collected === undefined) return undefined
-    by.chargeRu += collected.chargeRu
-    by.documentsRead += collected.statistics.itemsRead
-    by.operation.check()
-    if (!collected.hasLostOrder) return collected
-  }
+  const itemQuery = findItems(collection, query, tied => pipelineStatement(spec, tied))
+  const collected = await service.engine.collectRows(collection.container, itemQuery, {
+    rowsMax: mongoPageDocumentsMax,
+    bytesMax: pageBytesMax,
+    signal: () => by.operation.signal,
+    isTooLongHere,
+  })
+  if (collected === undefined) return undefined
+  by.chargeRu += collected.chargeRu
+  by.documentsRead += collected.statistics.itemsRead
+  by.operation.check()
+  return collected
 }
 
 /** Documents are looked for, and neither named by their `_id` nor seen from within a transaction. */
@@ -190,9 +161,8 @@ export async function* matchingDocuments(
       ? matcher.matches
       : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
   const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, spec: undefined } }
-  const keyed = idOrderOf(collection, matcher, usableDemands(collection, matcher, undefined))
-  const query = keyed === undefined ? findItems(collection, shown) : keyedQuery(collection, keyed, shown)
-  let position = keyed?.position
+  const query = findItems(collection, shown)
+  let position: PagePosition | undefined
   do {
     const page = await call.service.engine.queryPage(collection.container, query, {
       position,
@@ -222,14 +192,14 @@ async function readDocument(call: CommandCall, collection: Collection, key: Item
 
 /** How many documents a filter lets through. */
 export async function countDocuments(call: CommandCall, collection: Collection, matcher: Matcher): Promise<number> {
-  if (call.isInTransaction || isByKey(collection, matcher)) {
+  if (!isSearched(call, collection, matcher)) {
     let count = 0
     for await (const batch of matchingDocuments(call, collection, matcher)) count += batch.length
     return count
   }
   const query: ItemQuery = {
     ...aboutItems(collection, { matcher }),
-    program: () => countProgram({ matcher }),
+    program: (_, idOrder) => countProgram({ matcher, idOrder }),
     statement: countStatement(matcher),
   }
   return Number(await onlyRow(call, collection, query))
@@ -242,24 +212,18 @@ export async function distinctValues(
   query: DistinctQuery,
 ): Promise<readonly Value[]> {
   const { matcher, path } = query
-  if (call.isInTransaction || isByKey(collection, matcher)) {
+  if (!isSearched(call, collection, matcher)) {
     const found = new DistinctValues(path)
     for await (const batch of matchingDocuments(call, collection, matcher)) for (const each of batch) found.add(each)
     return found.values()
   }
   const row = await onlyRow(call, collection, {
     ...aboutItems(collection, { matcher }),
-    program: () => distinctProgram(query),
+    program: (_, idOrder) => distinctProgram({ ...query, idOrder }),
     statement: distinctStatement(matcher, path),
   })
   const values = BsonDocument.view(row as Uint8Array).get('values')
   return values?.type === bsonType.array ? values.elements : []
-}
-
-/** Documents are named by their `_id`, or read in its order. */
-function isByKey(collection: Collection, matcher: Matcher): boolean {
-  if (keysWithin(collection, matcher.filter) !== undefined) return true
-  return idOrderOf(collection, matcher, usableDemands(collection, matcher, undefined)) !== undefined
 }
 
 /** The row of a query that has one. */
@@ -281,6 +245,7 @@ function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, '
   return {
     range: rangeWithin(collection, matcher.filter),
     isRangeOfFilter: true,
+    partition: partitionWithin(collection, matcher.filter),
     demands: usableDemands(collection, matcher, sort),
     isPromised: (path: IndexPath) => promising(collection.indexes, path) !== undefined,
     // Where documents lie in the order of their `_id`, an index of it would serve nobody.
@@ -288,21 +253,19 @@ function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, '
   }
 }
 
-function findItems(collection: Collection, query: FindQuery): ItemQuery {
+/** A find, in terms of the store. */
+export function findItems(
+  collection: Collection,
+  query: FindQuery,
+  statement: (query: FindQuery) => ItemQuery['statement'] = findStatement,
+): ItemQuery {
+  const about = aboutItems(collection, query)
+  const tied = { ...query, isTieReversed: about.demands.isTieReversed }
   return {
-    ...aboutItems(collection, query),
-    program: () => findProgram(query),
-    statement: findStatement(query),
+    ...about,
+    program: (_, idOrder) => findProgram({ ...tied, idOrder }),
+    statement: statement(tied),
   }
-}
-
-function keyedQuery(collection: Collection, { range, idOrder, narrowed }: IdOrderChoice, query: FindQuery): ItemQuery {
-  return { ...findItems(collection, { ...query, idOrder }), range, narrowed }
-}
-
-/** Whether documents are read in the order of their `_id`. */
-export function idOrderOf(collection: Collection, { filter }: Matcher, demands: Demands): IdOrderChoice | undefined {
-  return chooseIdOrder(collection.container.indexes, demands, partitionWithin(collection, filter))
 }
 
 function isIdPath(path: IndexPath): boolean {
@@ -310,7 +273,7 @@ function isIdPath(path: IndexPath): boolean {
 }
 
 /** Hidden indexes are kept up and serve nobody. */
-export function usableDemands(
+function usableDemands(
   { indexes, container }: Collection,
   { filter, order }: Matcher,
   sort: Sort | undefined,
