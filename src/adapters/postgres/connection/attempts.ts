@@ -2,7 +2,7 @@
 
 import { machine } from '../../../base/clock.ts'
 
-/** Attempts of what lost its connection or lost against another transaction, and the first wait between. */
+/** Attempts in all, after a lost connection or a lost race, and the first wait between two of them. */
 const postgresAttemptsMax = 5
 export const postgresRetryMs = 20
 
