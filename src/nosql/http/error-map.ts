@@ -29,13 +29,23 @@ export const errorMap = {
   unavailable: { status: 503, code: 'ServiceUnavailable' },
 } satisfies Record<ErrorKind, Mapped>
 
+/** A refusal by whose sub-status clients decide what to do next. */
+export class SubstatusError extends RequestError {
+  readonly substatus: number
+
+  constructor(substatus: number, message: string) {
+    super('malformed', message)
+    this.substatus = substatus
+  }
+}
+
 /** A query that one partition cannot answer: the client takes the plan and runs it over all partitions. */
-export class CrossPartitionError extends RequestError {
+export class CrossPartitionError extends SubstatusError {
   readonly queryPlan: string
 
   constructor(queryPlan: object) {
     super(
-      'malformed',
+      1004,
       "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served " +
         'directly by the gateway; the client has to run it partition by partition.',
     )
@@ -61,7 +71,8 @@ export function publicError(error: unknown): PublicError {
   const mapped: Mapped = errorMap[error.kind]
   const { message, chargeRu } = error
   if (error instanceof CrossPartitionError)
-    return { ...mapped, substatus: 1004, message, chargeRu, queryPlan: error.queryPlan }
+    return { ...mapped, substatus: error.substatus, message, chargeRu, queryPlan: error.queryPlan }
+  if (error instanceof SubstatusError) return { ...mapped, substatus: error.substatus, message, chargeRu }
   if (error instanceof ScriptError)
     return { ...mapped, substatus: error.number ?? 0, message, chargeRu, log: error.log }
   return error instanceof CapacityError

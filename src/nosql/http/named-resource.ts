@@ -2,8 +2,10 @@
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { ContainerRecord, DatabaseRecord } from '../../store/catalog.ts'
+import { viewOf } from './container-view.ts'
+import { SubstatusError } from './error-map.ts'
 import { outcomeError } from './outcome-error.ts'
-import type { NosqlRequest } from './request.ts'
+import { headerOf, type NosqlRequest } from './request.ts'
 
 export function requireDatabase({ service, path }: NosqlRequest): MaybePromise<DatabaseRecord> {
   return andThen(service.engine.catalog.findDatabase(path[1]!), found => {
@@ -20,8 +22,28 @@ export function requireOwner({ service, path }: NosqlRequest): MaybePromise<Data
   })
 }
 
-export function requireContainer({ service, path }: NosqlRequest): MaybePromise<ContainerRecord> {
-  return andThen(service.engine.catalog.findContainer(path[1]!, path[3]!), jsonContainer)
+export function requireContainer(request: NosqlRequest): MaybePromise<ContainerRecord> {
+  const { service, path } = request
+  const intendedRid = headerOf(request, 'x-ms-cosmos-intended-collection-rid')
+  return andThen(service.engine.catalog.findContainer(path[1]!, path[3]!), found => {
+    const container = jsonContainer(found)
+    if (intendedRid !== undefined) checkIntendedRid(container, intendedRid)
+    return container
+  })
+}
+
+/**
+ * A client says which container it knows. If another one has the name now, perhaps with another partition key,
+ * the client reads its definition and tries again.
+ */
+function checkIntendedRid(container: ContainerRecord, intendedRid: string): void {
+  if (viewOf(container).rid === intendedRid) return
+  // INFERRED text. Status and sub-status are those that the SDKs for .NET, Python and Java look for.
+  throw new SubstatusError(
+    1024,
+    'The container has been created again: the collection rid in the request is not that of the container. Read ' +
+      'the container and try again.',
+  )
 }
 
 /** A Mongo collection does not count as a container: its items are BSON. */

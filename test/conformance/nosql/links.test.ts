@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Container, Resource } from '@azure/cosmos'
+import { assertServiceError } from '../../support/service-error.ts'
 import type { RawAnswer, RawRequest } from '../../support/signed-request.ts'
-import { startServer } from '../../support/start-server.ts'
+import { pathOf, startServer } from '../../support/start-server.ts'
 
 const server = await startServer()
 
@@ -112,4 +113,29 @@ test('An unknown id is 404, not a wrong signature, and a wrong signature is 401'
   assert.equal((await sendByRid(made._self, { headers: withKey('x') })).status, 404)
   const wrong = await sendByRid(made._self, { headers: withKey('x'), signedLink: 'other' })
   assert.equal(wrong.status, 401)
+})
+
+test('A container that is not the one that the client knows is refused with 400/1024', async () => {
+  const container = await server.newContainer()
+  const { database } = container
+  const { _rid } = (await container.read()).resource!
+  await newItem(container, { id: 'one', pk: 'x' })
+  const headers = { ...withKey('x'), 'x-ms-cosmos-intended-collection-rid': _rid }
+  const requests: RawRequest[] = [
+    { path: pathOf(container, 'docs', 'one'), headers },
+    { path: pathOf(container, 'docs'), headers },
+    { method: 'PUT', path: pathOf(container, 'docs', 'one'), headers, body: { id: 'one', pk: 'x' } },
+    {
+      method: 'POST',
+      path: pathOf(container, 'docs'),
+      headers: { ...headers, 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json' },
+      body: { query: 'SELECT * FROM c' },
+    },
+    { path: pathOf(container, 'pkranges'), headers },
+  ]
+  for (const request of requests) assert.equal((await server.send(request)).status, 200)
+  await container.delete()
+  for (const request of requests) assertServiceError(await server.send(request), 404, 1003)
+  await database.containers.create({ id: 'items', partitionKey: '/other' })
+  for (const request of requests) assertServiceError(await server.send(request), 400, 1024)
 })
