@@ -8,7 +8,7 @@ import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './access/authorize.ts'
 import { type Address, resolveAddress } from './access/resource-address.ts'
-import { checkGrant, readToken } from './access/resource-token.ts'
+import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
 import { publicError } from './http/error-map.ts'
 import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
@@ -58,10 +58,11 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
         const response = andThen(
           resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])),
           address => {
-            authorize(authorizer, key, http, address)
+            const grant = authorize(authorizer, key, http, address)
             const { headers, origin, body } = http
-            const request: NosqlRequest = { service, headers, origin, path: address.path, body }
-            return findHandler(http.method, address.path)(request)
+            const request: NosqlRequest = { service, headers, origin, path: address.path, body, grant }
+            const handler = findHandler(http.method, address.path)
+            return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
           },
         )
         if (response instanceof Promise) {
@@ -86,19 +87,20 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 }
 
+/** Returns the grant of a resource token. */
 function authorize(
   authorizer: Authorizer,
   key: string,
   http: HttpRequest,
   { path, signedLink, otherSignedLink, signedType }: Address,
-): void {
+): Grant | undefined {
   const { method, headers } = http
   const { authorization } = headers
   const grant = authorization === undefined ? undefined : readToken(key, authorization)
   if (grant !== undefined) {
     const partitionKey = single(headers[partitionKeyHeader])
     checkGrant(grant, { path, method, isRead: isRead(http, path), partitionKey })
-    return
+    return grant
   }
   authorizer.check(
     {
@@ -110,6 +112,7 @@ function authorize(
     authorization,
     single(headers['x-ms-date'] ?? headers.date),
   )
+  return undefined
 }
 
 /** A query is a POST to a feed, but it only reads. Other POST handlers ignore this header. */

@@ -5,7 +5,8 @@ import { checkGrant, type Grant, issueToken, readToken } from './resource-token.
 
 const key = Buffer.from('the key of the account').toString('base64')
 const path = ['dbs', 'd', 'colls', 'c']
-const grant: Grant = { path, mode: 'read', expires: Math.floor(machine.epochMs() / 1000) + 60 }
+const expires = Math.floor(machine.epochMs() / 1000) + 60
+const grant: Grant = { path, mode: 'read', container: 'c', permission: 'p', expires }
 const read = { path, method: 'GET', isRead: true, partitionKey: undefined }
 
 test('a token contains its grant, and only the account key can issue it', () => {

@@ -3,19 +3,27 @@
  *
  *   type=resource&ver=1&sig=<base64 of the signature>;<base64 of the grant in JSON>;
  *
- * A token contains its whole grant and nothing is looked up, so deleting a permission does not revoke its
- * tokens. They end when they expire, as in the service.
+ * A token contains its whole grant. It ends when it expires, or earlier with its permission or its container:
+ * both are named by `_rid`, so that a later one of the same name does not bring it back.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { viewOf } from '../http/container-view.ts'
+import { outcomeError } from '../http/outcome-error.ts'
+import { hasPermission } from '../scripts/user-store.ts'
 
 export interface Grant {
   /** Path of names: `['dbs', 'shop', 'colls', 'carts']`. */
   readonly path: readonly string[]
   readonly mode: 'read' | 'all'
+  /** The `_rid` of the container; undefined if there was none, and then the token allows nothing. */
+  readonly container: string | undefined
+  /** The `_rid` of the permission. */
+  readonly permission: string
   /** Canonical partition key; undefined allows all. */
   readonly partitionKey?: string | undefined
   /** Seconds since 1970, by the machine's clock. */
@@ -71,13 +79,25 @@ export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: To
   if (use.path.length === 0) return
   const isWithin = path.every((name, at) => use.path[at] === name)
   const isAllowed = isWithin && (use.isRead || mode === 'all')
-  if (!isAllowed || (partitionKey !== undefined && !isWithinKey(use, partitionKey))) {
-    throw new RequestError(
-      'forbidden',
-      'Insufficient permissions provided in the authorization header for the corresponding request. Please ' +
-        'retry with another authorization header.',
-    )
-  }
+  if (isAllowed && (partitionKey === undefined || isWithinKey(use, partitionKey))) return
+  if (!readsContainer(use, path)) throw outcomeError('notPermitted')
+}
+
+/**
+ * Every token may read its container, also one for an item or a partition key: SDKs read the container first,
+ * and it reveals nothing about its items.
+ */
+function readsContainer(use: TokenUse, granted: readonly string[]): boolean {
+  const isContainer = use.path.length === 4 || (use.path.length === 5 && use.path[4] === 'pkranges')
+  return use.isRead && isContainer && granted.slice(0, 4).every((name, at) => use.path[at] === name)
+}
+
+/** Throws if the permission is gone, or if the name of its container belongs to another one now. */
+export async function checkGrantLives(engine: Engine, { path, container, permission }: Grant): Promise<void> {
+  const found = await engine.catalog.findContainer(path[1]!, path[3]!)
+  // If there is no container, the answer is 404.
+  const isSame = found === undefined || viewOf(found).rid === container
+  if (!isSame || !(await hasPermission(engine, permission))) throw outcomeError('notPermitted')
 }
 
 /**
@@ -86,8 +106,7 @@ export function checkGrant({ path, mode, partitionKey, expires }: Grant, use: To
  */
 function isWithinKey({ path, method, isRead, partitionKey }: TokenUse, granted: string): boolean {
   const type = path[4]
-  // Reading the container itself reveals nothing about its partition keys.
-  if (type === undefined || type === 'pkranges') return isRead
+  if (type === undefined) return false
   const isAboutItems = type === 'docs' || type === 'operations' || (path.length === 6 && method === 'POST')
   if (!isRead && !isAboutItems) return false
   return partitionKey !== undefined && canonicalPartitionKey(parsePartitionKeyHeader(partitionKey)) === granted

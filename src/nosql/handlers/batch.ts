@@ -43,8 +43,9 @@ import {
   type ItemOperation,
   patchOperation,
   readOperation,
+  renameOperation,
   statusOf,
-  stepOf,
+  stepsOf,
   writeOperation,
 } from '../items/item-operation.ts'
 import { readPatch } from '../items/patch.ts'
@@ -158,10 +159,11 @@ function toOperation(
     return patchOperation(view, key, readPatch(body.text, body.parsed), { ifVersion, bytes, strict })
   }
   const item = readItemText(body.text, body.parsed, bytes, { strict })
-  if (kind === 'replace' && asked.id !== undefined && asked.id !== item.id) {
-    malformed('The id of the document and the id in the path are not the same.')
-  }
   checkPartitionKey(view, components, item.properties)
+  if (kind === 'replace' && asked.id !== undefined && asked.id !== item.id) {
+    const keys = { from: keyOf(checkItemId(asked.id)), to: keyOf(item.id) }
+    return renameOperation(view, keys, item, ifVersion)
+  }
   return writeOperation(view, kind, keyOf(item.id), item, ifVersion)
 }
 
@@ -174,10 +176,13 @@ async function doTogether(request: NosqlRequest, container: ContainerRecord, tas
   const chargeRu = tasks.reduce((sum, { operation }) => sum + operation.chargeRu, 0)
   const steps = boundedSteps(container, tasks)
   const { steps: answers, version, refusal } = await request.service.engine.transact(container, steps, chargeRu)
+  // A task may have several steps. Its result is that of the last one.
+  const tasksOfSteps = tasks.flatMap(({ operation }, at) => (operation.former === undefined ? [at] : [at, at]))
   if (refusal === undefined) {
-    return { version, results: tasks.map((task, at) => resultOf(request, container, task, answers[at]!)) }
+    const results = tasks.map((task, at) => resultOf(request, container, task, answers[tasksOfSteps.lastIndexOf(at)]!))
+    return { version, results }
   }
-  const failedAt = refusal.error === undefined ? answers.length - 1 : answers.length
+  const failedAt = tasksOfSteps[refusal.error === undefined ? answers.length - 1 : answers.length]
   const failure = refusalError(refusal, answers.at(-1))
   const results = tasks.map(({ operation }, at) =>
     at === failedAt
@@ -190,9 +195,9 @@ async function doTogether(request: NosqlRequest, container: ContainerRecord, tas
 /** All reads of a batch together must fit in one answer. */
 function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[] {
   const bytes = new Array<number>(tasks.length).fill(0)
-  return tasks.map(({ operation }, at): Step => {
-    const step = stepOf(container, operation)
-    if (operation.kind !== 'read') return step
+  return tasks.flatMap(({ operation }, at): Step[] => {
+    const steps = stepsOf(container, operation)
+    if (operation.kind !== 'read') return steps
     const decide: Step['decide'] = (found, moment) => {
       bytes[at] = found?.body.length ?? 0
       if (bytes.slice(0, at + 1).reduce((sum, each) => sum + each) > pageBytesMax) {
@@ -200,7 +205,7 @@ function boundedSteps(container: ContainerRecord, tasks: readonly Task[]): Step[
       }
       return operation.decide(found, moment)
     }
-    return { ...step, decide }
+    return [{ ...steps[0]!, decide }]
   })
 }
 
@@ -229,12 +234,12 @@ async function doAll(request: NosqlRequest, container: ContainerRecord, tasks: r
   // Operations on the same item wait for each other; the store orders only such calls.
   const byItem = new Map<string, Promise<unknown>>()
   const all = tasks.map(task => {
-    const { pk, id } = task.operation.key
-    const item = JSON.stringify([pk, id])
-    const before = byItem.get(item)
+    const { key, former } = task.operation
+    const items = (former === undefined ? [key] : [former.key, key]).map(({ pk, id }) => JSON.stringify([pk, id]))
+    const before = items.flatMap(item => byItem.get(item) ?? [])
     const begin = () => doOne(request, container, task)
-    const done = before === undefined ? begin() : before.then(begin)
-    byItem.set(item, done)
+    const done = before.length === 0 ? begin() : Promise.all(before).then(begin)
+    for (const item of items) byItem.set(item, done)
     return done
   })
   const done = await Promise.all(all)
@@ -251,11 +256,11 @@ async function doOne(
   try {
     const { steps, version, refusal } = await request.service.engine.transact(
       container,
-      [stepOf(container, operation)],
+      stepsOf(container, operation),
       chargeRu,
     )
     if (refusal !== undefined) return { version, result: failureResult(refusalError(refusal, steps.at(-1)), chargeRu) }
-    return { version, result: resultOf(request, container, task, steps[0]!) }
+    return { version, result: resultOf(request, container, task, steps.at(-1)!) }
   } catch (error) {
     if (!isOperationError(error)) throw error
     return { version: 0, result: failureResult(error, 0) }

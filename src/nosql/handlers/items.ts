@@ -14,14 +14,14 @@ import {
   sessionHeader,
   viewOf,
 } from '../http/container-view.ts'
-import { requireContainer } from '../http/named-resource.ts'
+import { checkMayRename, requireContainer } from '../http/named-resource.ts'
 import { checkWritten, outcomeError, refusalError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { itemDraft } from '../items/item-body.ts'
 import { parseItem } from '../items/item-bytes.ts'
-import { patchOperation, stepOf } from '../items/item-operation.ts'
+import { type ItemOperation, patchOperation, renameOperation, stepsOf } from '../items/item-operation.ts'
 import { parsePatch } from '../items/patch.ts'
 import { decodeJson } from '../json/parse-json.ts'
 import { postBatch } from './batch.ts'
@@ -67,13 +67,15 @@ async function writeItem(
   const { engine, strict } = request.service
   const view = viewOf(container)
   const body = parseItem(request.body, view, { strict })
-  if (kind === 'replace' && body.id !== request.path[5]) {
-    throw new RequestError('malformed', 'The id of the document and the id in the path are not the same.')
-  }
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   checkPartitionKey(view, components, body.properties)
   const key = itemKey(container, components, body.id)
   const ifVersion = expectedVersion(request, container)
+  if (kind === 'replace' && body.id !== request.path[5]) {
+    checkMayRename(request)
+    const from = { ...key, id: request.path[5]! }
+    return operate(request, view, renameOperation(view, { from, to: key }, body, ifVersion))
+  }
   const written = await engine.writeItem(
     container,
     { kind, key, ifVersion, draft: itemDraft(view, body), ttl: body.ttl },
@@ -91,24 +93,33 @@ async function writeItem(
 
 export function patchItem(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(requireContainer(request), async container => {
-    const { engine, strict } = request.service
+    const { strict } = request.service
     if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
     const view = viewOf(container)
     const patch = parsePatch(decodeJson(request.body))
     const key = itemKey(container, requirePartitionKey(view, headerOf(request, partitionKeyHeader)), request.path[5]!)
     const ifVersion = expectedVersion(request, container)
-    const operation = patchOperation(view, key, patch, { ifVersion, bytes: request.body.length, strict })
-    const { chargeRu } = operation
-    const { steps, version, refusal } = await engine.transact(container, [stepOf(container, operation)], chargeRu)
-    if (refusal !== undefined) {
-      const error = refusalError(refusal, steps.at(-1))
-      error.chargeRu = chargeRu
-      throw error
-    }
-    const item = steps[0]!.item!
-    const headers = itemHeaders(view, key, version, `"${etagOf(container.rid, item.version)}"`)
-    return { status: 200, body: wantsNothing(request) ? undefined : textOf(item.body), chargeRu, headers }
+    return operate(request, view, patchOperation(view, key, patch, { ifVersion, bytes: request.body.length, strict }))
   })
+}
+
+/** Changes an item in a transaction of its own. */
+async function operate(request: NosqlRequest, view: ContainerView, operation: ItemOperation): Promise<NosqlResponse> {
+  const { record } = view
+  const { chargeRu, key } = operation
+  const { steps, version, refusal } = await request.service.engine.transact(
+    record,
+    stepsOf(record, operation),
+    chargeRu,
+  )
+  if (refusal !== undefined) {
+    const error = refusalError(refusal, steps.at(-1))
+    error.chargeRu = chargeRu
+    throw error
+  }
+  const item = steps.at(-1)!.item!
+  const headers = itemHeaders(view, key, version, `"${etagOf(record.rid, item.version)}"`)
+  return { status: 200, body: wantsNothing(request) ? undefined : textOf(item.body), chargeRu, headers }
 }
 
 export function deleteItem(request: NosqlRequest): MaybePromise<NosqlResponse> {

@@ -7,6 +7,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import { malformed } from '../definitions/definition-input.ts'
 import type { Script } from '../definitions/script-definition.ts'
 import { type ContainerView, requirePartitionKey, sessionHeader, viewOf } from '../http/container-view.ts'
+import { checkMayRename } from '../http/named-resource.ts'
 import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { etagOf } from '../http/resource-id.ts'
 import { header, logHeader, type NosqlResponse } from '../http/response.ts'
@@ -143,8 +144,10 @@ async function perform(
   const bytes = Buffer.byteLength(text ?? '')
   if (bytes > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
   const body = readItemText(text ?? '', parseJson(text ?? ''), bytes, { strict: request.service.strict })
-  if (kind === 'replace' && body.id !== request.path[5]) {
-    malformed('The id of the document and the id in the path are not the same.')
-  }
-  return { ...(await transaction.write(kind, body, etag)), id: body.id }
+  if (kind === 'replace' && body.id !== request.path[5]) checkMayRename(request)
+  const written =
+    kind === 'replace'
+      ? await transaction.replace(request.path[5]!, body, etag)
+      : await transaction.write(kind, body, etag)
+  return { ...written, id: body.id }
 }

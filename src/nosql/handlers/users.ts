@@ -7,6 +7,7 @@ import { resolveAddress } from '../access/resource-address.ts'
 import { issueToken } from '../access/resource-token.ts'
 import { fieldOf, invalidInput, malformed, readObject, readString } from '../definitions/definition-input.ts'
 import { parseResourceId } from '../definitions/resource-name.ts'
+import { viewOf } from '../http/container-view.ts'
 import { definitionFeed } from '../http/feed.ts'
 import { requireOwner } from '../http/named-resource.ts'
 import { outcomeError } from '../http/outcome-error.ts'
@@ -88,7 +89,7 @@ function parsePermission(input: unknown): Permission {
 
 /** Every read of a permission returns a new token, whose lifetime starts then. */
 async function withToken(request: NosqlRequest, { text }: StoredResource): Promise<object> {
-  const permission = JSON.parse(text) as Permission
+  const permission = JSON.parse(text) as Permission & { readonly _rid: string }
   const { permissionMode, resource, resourcePartitionKey } = permission
   const { engine, key } = request.service
   const keyHeader = resourcePartitionKey && JSON.stringify(resourcePartitionKey)
@@ -96,7 +97,9 @@ async function withToken(request: NosqlRequest, { text }: StoredResource): Promi
   const partitionKey = keyHeader && canonicalPartitionKey(parsePartitionKeyHeader(keyHeader))
   const mode = permissionMode.toLowerCase() === 'all' ? 'all' : 'read'
   const expires = Math.floor(machine.epochMs() / 1000) + tokenSeconds(request)
-  return { ...permission, _token: issueToken(key, { path, mode, partitionKey, expires }) }
+  const container = await engine.catalog.findContainer(path[1]!, path[3]!)
+  const grant = { path, mode, container: container && viewOf(container).rid, permission: permission._rid } as const
+  return { ...permission, _token: issueToken(key, { ...grant, partitionKey, expires }) }
 }
 
 function tokenSeconds(request: NosqlRequest): number {

@@ -51,3 +51,8 @@ function jsonContainer(found: ContainerRecord | undefined): ContainerRecord {
   if (found?.encoding !== 'json') throw outcomeError('ownerMissing')
   return found
 }
+
+/** Throws if the item would get another id, and the client may only touch the item that the path names. */
+export function checkMayRename({ grant }: NosqlRequest): void {
+  if (grant !== undefined && grant.path.length > 4) throw outcomeError('notPermitted')
+}

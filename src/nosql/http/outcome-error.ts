@@ -12,6 +12,12 @@ const refusals = {
   conflict: ['already_exists', 'Unique index constraint violation.'],
   /** Another database or container has this name. */
   nameTaken: ['already_exists', 'Resource with specified id, name, or unique index already exists.'],
+  /** By a resource token. */
+  notPermitted: [
+    'forbidden',
+    'Insufficient permissions provided in the authorization header for the corresponding request. Please ' +
+      'retry with another authorization header.',
+  ],
   /** The database or container that the path goes through does not exist. */
   ownerMissing: ['namespace_not_found', 'Owner resource does not exist'],
 } as const

@@ -27,6 +27,8 @@ export interface NosqlRequest {
   /** The decoded path: `['dbs', 'shop', 'colls', 'carts']`. */
   readonly path: readonly string[]
   readonly body: Buffer
+  /** What the client may do, if it has a resource token instead of the account key. */
+  readonly grant?: { readonly path: readonly string[] } | undefined
 }
 
 /**

@@ -80,6 +80,12 @@ export function permissionRid(user: string, sequence: number): string {
   return encode(16)
 }
 
+/** The `_rid` of the user whose permission has this `_rid`. */
+export function userOfPermission(permission: string): string {
+  Buffer.from(permission.replaceAll('-', '/'), 'base64').copy(scratch)
+  return encode(8)
+}
+
 /** Databases and containers are numbered separately. The last bit says which of the two owns the offer. */
 export function offerRid(owner: DatabaseRecord | ContainerRecord): string {
   scratch.writeUIntBE(owner.number * 2 + ('database' in owner ? 1 : 0), 0, 3)

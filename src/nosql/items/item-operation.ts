@@ -23,6 +23,8 @@ export interface ItemOperation {
   readonly chargeRu: number
   readonly decide: Step['decide']
   readonly isBlind?: boolean
+  /** Deletes the item that this one replaces, if it had another id. Done first. */
+  readonly former?: ItemOperation
 }
 
 export function writeOperation(
@@ -34,6 +36,20 @@ export function writeOperation(
 ): ItemOperation {
   const change: ItemChange = { kind, ifVersion, draft: itemDraft(view, body), ttl: body.ttl }
   return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change, isBlind: true }
+}
+
+/**
+ * A replace that gives the item another id, within its partition key. The item has a new `_rid` then; in the
+ * service it keeps its own (INFERRED).
+ */
+export function renameOperation(
+  view: ContainerView,
+  { from, to }: { from: ItemKey; to: ItemKey },
+  body: ItemBody,
+  ifVersion: number | undefined,
+): ItemOperation {
+  const created = writeOperation(view, 'create', to, body, undefined)
+  return { ...created, kind: 'replace', former: deleteOperation(from, ifVersion) }
 }
 
 export function deleteOperation(key: ItemKey, ifVersion: number | undefined): ItemOperation {
@@ -66,12 +82,15 @@ export function patchOperation(
   return { kind: 'patch', key, chargeRu: writeRu(bytes), decide }
 }
 
-export function stepOf(container: ContainerRecord, { key, decide, isBlind = false }: ItemOperation): Step {
-  return { container, key, decide, isBlind }
+/** The last step is that of the operation itself. */
+export function stepsOf(container: ContainerRecord, operation: ItemOperation): Step[] {
+  const { key, decide, isBlind = false, former } = operation
+  const step = { container, key, decide, isBlind }
+  return former === undefined ? [step] : [...stepsOf(container, former), step]
 }
 
 /** The status of a successful operation. */
 export function statusOf({ kind }: ItemOperation, { outcome }: StepAnswer): number {
   if (kind === 'delete') return 204
-  return outcome === 'created' ? 201 : 200
+  return outcome === 'created' && kind !== 'replace' ? 201 : 200
 }

@@ -64,10 +64,7 @@ async function perform(service: Service, transaction: ScriptTransaction, call: H
     case 'replace': {
       const id = await idOf(transaction, call.document)
       const item = parseItem(call.body, strict)
-      if (item.id !== id) {
-        throw new RequestError('malformed', 'The id of the document and the id in the path are not the same.')
-      }
-      const written = await transaction.write('replace', item, call.etag)
+      const written = await transaction.replace(id, item, call.etag)
       return { body: written.item.text, options: { statusCode: 200 } }
     }
     case 'patch': {

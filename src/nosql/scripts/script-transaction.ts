@@ -130,6 +130,21 @@ export class ScriptTransaction {
     return { item: this.#put(tracked, body.id, body), isNew: present === undefined }
   }
 
+  /** The new text may have another id. */
+  async replace(id: string, body: ItemBody, etag: string | undefined): Promise<{ item: SeenItem; isNew: boolean }> {
+    if (body.id === id) return this.write('replace', body, etag)
+    this.#checkKey(body)
+    const former = await this.#track(id)
+    const present = this.#visible(former, id)
+    this.charge(writeRu(body.bytes))
+    if (present === undefined) throw outcomeError('missing')
+    checkEtag(present, etag)
+    const tracked = await this.#track(body.id)
+    if (this.#visible(tracked, body.id) !== undefined) throw outcomeError('exists')
+    former.now = undefined
+    return { item: this.#put(tracked, body.id, body), isNew: false }
+  }
+
   /** Replaces an item with the result of `change` on its text. */
   async rewrite(
     id: string,

@@ -2,7 +2,7 @@
 
 import type { Engine } from '../../engine/engine.ts'
 import type { DatabaseRecord } from '../../store/catalog.ts'
-import { databaseRid, permissionRid, userRid } from '../http/resource-id.ts'
+import { databaseRid, permissionRid, userOfPermission, userRid } from '../http/resource-id.ts'
 import { SystemResources } from './system-resources.ts'
 
 export interface User {
@@ -21,12 +21,22 @@ export function openUsers(engine: Engine, database: DatabaseRecord): Promise<Sys
   })
 }
 
-export function openPermissions(engine: Engine, { _rid, _self }: User): Promise<SystemResources> {
+export function openPermissions(
+  engine: Engine,
+  { _rid, _self }: Pick<User, '_rid' | '_self'>,
+): Promise<SystemResources> {
   return SystemResources.open(engine, 'users', {
     owner: `${_rid} permissions`,
     self: `${_self}permissions/`,
     rid: sequence => permissionRid(_rid, sequence),
   })
+}
+
+/** Whether the permission with this `_rid` still exists. */
+export async function hasPermission(engine: Engine, rid: string): Promise<boolean> {
+  if (!(await engine.systemItems.hasContainers())) return false
+  const permissions = await openPermissions(engine, { _rid: userOfPermission(rid), _self: '' })
+  return (await permissions.findByRid(rid)) !== undefined
 }
 
 /** Deletes the users and permissions of a deleted database. */

@@ -218,3 +218,58 @@ test('Bad permissions are refused', async () => {
   )
   assertServiceError(await server.send({ path: `/dbs/${container.database.id}/users/none/permissions` }), 404, 0)
 })
+
+test('A token for an item gives access to it, and lets the client read the container first', async () => {
+  const container = await server.newContainer()
+  const { resource: one } = await container.items.create({ id: '1', pk: 'a' })
+  await container.items.create({ id: '2', pk: 'a' })
+  for (const resource of [`${container.url}/docs/1`, one!._self]) {
+    const token = await permit(container, { resource, resourcePartitionKey: ['a'] as never })
+    const mine = through(container, token)
+    assert.equal((await mine.read()).resource?.id, 'items')
+    assert.equal((await mine.readPartitionKeyRanges().fetchAll()).resources.length, 1)
+    assert.equal((await mine.item('1', 'a').read()).resource.id, '1')
+    assert.equal((await mine.item('1', 'a').replace({ id: '1', pk: 'a', n: 1 })).statusCode, 200)
+    assert.equal(await failureOf(mine.item('2', 'a').read()), 403)
+    assert.equal(await failureOf(mine.items.create({ id: '3', pk: 'a' })), 403)
+    assert.equal(await failureOf(mine.items.query('SELECT * FROM c', { partitionKey: 'a' }).fetchAll()), 403)
+    assert.equal(await failureOf(mine.delete()), 403)
+  }
+})
+
+test('A token for an item cannot give the item another id', async () => {
+  const container = await server.newContainer()
+  await container.items.create({ id: '1', pk: 'a' })
+  const token = await permit(container, { resource: `${container.url}/docs/1` })
+  assert.equal(await failureOf(through(container, token).item('1', 'a').replace({ id: '2', pk: 'a' })), 403)
+})
+
+test('A token ends with its permission', async () => {
+  const container = await server.newContainer()
+  await container.items.create({ id: '1', pk: 'a' })
+  const token = await permit(container, {})
+  const mine = through(container, token)
+  const user = container.database.user('ann')
+  await user.permission('p').replace({ id: 'q', permissionMode: 'all' as never, resource: container.url })
+  assert.equal((await mine.item('1', 'a').read()).statusCode, 200, 'another name is the same permission')
+  await user.permission('q').delete()
+  // INFERRED status.
+  assert.equal(await failureOf(mine.item('1', 'a').read()), 403)
+  const again = await permit(container, { id: 'q' })
+  assert.equal(await failureOf(mine.item('1', 'a').read()), 403, 'another permission of the same name')
+  assert.equal((await through(container, again).item('1', 'a').read()).statusCode, 200)
+  await user.delete()
+  assert.equal(await failureOf(through(container, again).item('1', 'a').read()), 403)
+})
+
+test('A token ends with its container, even if another one gets the name', async () => {
+  const container = await server.newContainer()
+  const mine = through(container, await permit(container, {}))
+  await container.delete()
+  assert.equal(await failureOf(mine.read()), 404)
+  await container.database.containers.create({ id: 'items', partitionKey: '/pk' })
+  // INFERRED status.
+  assert.equal(await failureOf(mine.read()), 403)
+  const { resource } = await container.database.user('ann').permission('p').read()
+  assert.equal((await through(container, (resource as unknown as { _token: string })._token).read()).statusCode, 200)
+})
