@@ -33,8 +33,8 @@ export function requireContainer(request: NosqlRequest): MaybePromise<ContainerR
 }
 
 /**
- * A client says which container it knows. If another one has the name now, perhaps with another partition key,
- * the client reads its definition and tries again.
+ * A client says which container it knows. If another one has the name now, perhaps with another partition
+ * key, the client reads its definition and tries again.
  */
 function checkIntendedRid(container: ContainerRecord, intendedRid: string): void {
   if (viewOf(container).rid === intendedRid) return
