@@ -71,6 +71,8 @@ export interface WriteResult {
 export interface PageResult {
   readonly items: readonly StoredItem[]
   readonly last: ItemKey | undefined
+  /** The size of all items. */
+  readonly bytes: number
   readonly chargeRu: number
   readonly version: number
 }
@@ -197,11 +199,16 @@ export class Engine implements AsyncDisposable {
     return this.#store.logNow(container)
   }
 
+  /** Reads one item more than the page holds: so a page that has a continuation is followed by an item. */
   readPage(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<PageResult> {
     this.#operations++
-    return andThen(this.#store.scan(container, range, page), ({ items, last, version }) => {
+    const { itemsMax, bytesMax } = page
+    return andThen(this.#store.scan(container, range, { itemsMax: itemsMax + 1, bytesMax }), answer => {
+      const isMore = answer.items.length > itemsMax
+      const items = isMore ? answer.items.slice(0, itemsMax) : answer.items
+      const last = isMore ? items.at(-1)!.key : answer.last
       const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
-      return { items, last, chargeRu: this.#chargePage(container, items.length, bytes), version }
+      return { items, last, bytes, chargeRu: this.#chargePage(container, items.length, bytes), version: answer.version }
     })
   }
 

@@ -1,5 +1,6 @@
 /** The feed of all items, page by page, in order of effective partition key. */
 
+import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
@@ -22,6 +23,7 @@ import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
 import { headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { metricsHeaders } from './query-metrics.ts'
 
 export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(requireContainer(request), container => feedOfItems(request, container))
@@ -36,12 +38,16 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
   const token = headerOf(request, 'x-ms-continuation')
   const after = token === undefined ? undefined : (decodeContinuation(key, scope, token) as ItemKey)
   const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
-  return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, chargeRu, version }) => {
+  const startMs = machine.monotonicMs()
+  return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, bytes, chargeRu, version }) => {
     let headers =
       sessionHeader(view, version, range.min) +
       header('x-ms-item-count', items.length) +
       header('x-ms-content-path', view.rid)
     if (last !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, last))
+    const counts = { itemsRead: items.length, bytesRead: bytes, rowsOut: items.length, bytesOut: bytes }
+    const statistics = { ...counts, elapsedMs: machine.monotonicMs() - startMs }
+    headers += metricsHeaders(request, statistics, { used: [], wished: [] })
     const documents = items.map(({ body }) => textOf(body))
     return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
   })

@@ -2,9 +2,30 @@
 
 import { type IndexPath, printIndexPath } from '../../document/index-definition.ts'
 import type { PageStatistics } from '../../query/execute.ts'
+import { hasFlag, type NosqlRequest } from '../http/request.ts'
+import { header } from '../http/response.ts'
+
+interface IndexUse {
+  readonly used: readonly IndexPath[]
+  readonly wished: readonly IndexPath[]
+}
+
+/** The headers that the request asks for. Clients rely on them whatever the query is. */
+export function metricsHeaders(request: NosqlRequest, statistics: PageStatistics, indexUse: IndexUse): string {
+  let headers = ''
+  if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
+    headers += header('x-ms-documentdb-query-metrics', queryMetrics(statistics))
+  }
+  if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2')) {
+    headers += header('x-ms-cosmos-index-utilization', indexUtilization(indexUse))
+  } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
+    headers += header('x-ms-cosmos-index-utilization', indexUtilizationV1(indexUse))
+  }
+  return headers
+}
 
 /** Mayfly measures a page as a whole. The parts that the service times separately are 0 here. */
-export function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedMs }: PageStatistics): string {
+function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedMs }: PageStatistics): string {
   const time = elapsedMs.toFixed(2)
   const metrics = {
     totalExecutionTimeInMs: time,
@@ -29,13 +50,8 @@ export function queryMetrics({ itemsRead, bytesRead, rowsOut, bytesOut, elapsedM
     .join(';')
 }
 
-interface IndexUse {
-  readonly used: readonly IndexPath[]
-  readonly wished: readonly IndexPath[]
-}
-
 /** The indexes that the query used, and those that would have helped: URI-encoded JSON. */
-export function indexUtilization({ used, wished }: IndexUse): string {
+function indexUtilization({ used, wished }: IndexUse): string {
   const list = (paths: readonly IndexPath[]) =>
     paths.map(path => ({ IndexSpec: printIndexPath(path), IndexImpactScore: 'High' }))
   return encodeURIComponent(
@@ -47,7 +63,7 @@ export function indexUtilization({ used, wished }: IndexUse): string {
 }
 
 /** The same in the first format, which the Python and Java SDKs ask for: JSON in base64. */
-export function indexUtilizationV1({ used, wished }: IndexUse): string {
+function indexUtilizationV1({ used, wished }: IndexUse): string {
   const list = (paths: readonly IndexPath[]) =>
     paths.map(path => ({
       FilterExpression: '',

@@ -12,9 +12,10 @@ import type { ItemQuery } from '../../engine/query.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
-import { featuresOf, isSplittable } from '../../sql/planning/features.ts'
+import { featuresOf, isSplittable, readsItems } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
 import { makeQueryPlan, type QueryPlan } from '../../sql/planning/query-plan.ts'
+import { resumableText } from '../../sql/planning/resume-filter.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { runQueryOver } from '../../sql/run.ts'
@@ -35,7 +36,7 @@ import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } fr
 import { header, type NosqlResponse } from '../http/response.ts'
 import { withFunctions } from '../scripts/query-functions.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
-import { indexUtilization, indexUtilizationV1, queryMetrics } from './query-metrics.ts'
+import { metricsHeaders } from './query-metrics.ts'
 
 type Definitions = readonly { readonly number: number; readonly resource: object }[]
 
@@ -144,25 +145,18 @@ async function answerPage(
     header('x-ms-item-count', page.rows.length) +
     header('x-ms-content-path', view.rid)
   if (page.next !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, page.next))
-  if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
-    headers += header('x-ms-documentdb-query-metrics', queryMetrics(page.statistics))
-  }
-  if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2')) {
-    headers += header('x-ms-cosmos-index-utilization', indexUtilization(page.indexUse))
-  } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
-    headers += header('x-ms-cosmos-index-utilization', indexUtilizationV1(page.indexUse))
-  }
+  headers += metricsHeaders(request, page.statistics, page.indexUse)
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }
 
 /** A token is valid for one query, its parameters, one container and one part of it. */
 function scopeOf(
-  { text }: PreparedQuery,
+  { query: tree, text }: PreparedQuery,
   parameters: ReadonlyMap<string, SqlValue>,
   { rid }: ContainerView,
   { min, maxExclusive, pk }: ScanRange,
 ): string {
-  const query = hash('sha256', JSON.stringify([text, [...parameters]]), 'base64')
+  const query = hash('sha256', JSON.stringify([resumableText(tree, text), [...parameters]]), 'base64')
   return `query ${rid} ${min} ${maxExclusive} ${pk ?? ''} ${query}`
 }
 
@@ -183,6 +177,13 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
     }
   }
   const { query: tree } = query.prepared
+  if (readsItems(tree) && !hasFlag(request, 'x-ms-documentdb-query-enablecrosspartition')) {
+    throw new RequestError(
+      'malformed',
+      'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to ' +
+        'true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
+    )
+  }
   return featuresOf(tree).size > 0 && isSplittable(tree) ? undefined : rangeOf(request, view)
 }
 

@@ -1,0 +1,122 @@
+/** What the pages of queries and of the feed of items carry, and how the official client goes on from them. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Container, FeedOptions } from '@azure/cosmos'
+import { assertServiceError } from '../../support/service-error.ts'
+import { pathOf, startServer } from '../../support/start-server.ts'
+
+const server = await startServer({ partitions: 2 })
+
+async function fill(count: number): Promise<Container> {
+  const container = await server.newContainer()
+  for (let at = 0; at < count; at++) await container.items.create({ id: `i${at}`, pk: `p${at}`, n: at % 3 })
+  return container
+}
+
+const range = (id: number) => ({ 'x-ms-documentdb-partitionkeyrangeid': String(id) })
+const measured = { 'x-ms-documentdb-populatequerymetrics': 'True', 'x-ms-cosmos-populateindexmetrics': 'True' }
+
+function sendText(container: Container, query: string, headers: Record<string, string>) {
+  return server.send({
+    method: 'POST',
+    path: pathOf(container, 'docs'),
+    headers: { 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json', ...headers },
+    body: { query },
+  })
+}
+
+test('SELECT * and the feed have the metrics that every query has', async () => {
+  const container = await fill(6)
+  const { resources } = await container.items.readAll().fetchAll()
+  assert.equal(resources.length, 6)
+  for (const query of ['SELECT * FROM c', 'SELECT c.id FROM c']) {
+    const answer = await sendText(container, query, { ...range(0), ...measured })
+    const count = answer.json.Documents.length
+    const metrics = String(answer.headers['x-ms-documentdb-query-metrics'])
+    assert.ok(count > 0)
+    assert.match(metrics, new RegExp(`retrievedDocumentCount=${count};`), query)
+    assert.match(metrics, new RegExp(`outputDocumentCount=${count};`), query)
+    assert.match(metrics, /totalExecutionTimeInMs=\d+\.\d\d;.*outputDocumentSize=[1-9]/, query)
+    const use = JSON.parse(Buffer.from(String(answer.headers['x-ms-cosmos-index-utilization']), 'base64').toString())
+    assert.deepEqual(use.UtilizedSingleIndexes, [], query)
+  }
+  const feed = await server.send({ path: pathOf(container, 'docs'), headers: measured })
+  assert.match(String(feed.headers['x-ms-documentdb-query-metrics']), /retrievedDocumentCount=6;/)
+})
+
+test('the last page of SELECT * and of the feed is never empty', async () => {
+  const container = await fill(6)
+  for (const size of [1, 2, 3, 6]) {
+    let seen = 0
+    let token: string | undefined
+    do {
+      const headers = { 'x-ms-max-item-count': String(size), ...(token && { 'x-ms-continuation': token }) }
+      const page = await server.send({ path: pathOf(container, 'docs'), headers })
+      assert.equal(page.json.Documents.length, size)
+      seen += size
+      token = page.headers['x-ms-continuation'] as string | undefined
+    } while (token !== undefined)
+    assert.equal(seen, 6)
+  }
+})
+
+test('a query over all partitions must say that it is one, unless its filter names a partition key', async () => {
+  const container = await fill(2)
+  for (const query of ['SELECT * FROM c', 'SELECT c.id FROM c WHERE c.n = 1', 'SELECT * FROM c ORDER BY c.n']) {
+    const message = assertServiceError(await sendText(container, query, {}), 400)
+    assert.match(message, /^Cross partition query is required but disabled\. Please set x-ms-documentdb-query/)
+  }
+  const enabled = { 'x-ms-documentdb-query-enablecrosspartition': 'True' }
+  assert.equal((await sendText(container, 'SELECT * FROM c', enabled)).json.Documents.length, 2)
+  const keyed = { 'x-ms-documentdb-partitionkey': '["p1"]' }
+  assert.equal((await sendText(container, 'SELECT * FROM c', keyed)).json.Documents.length, 1)
+  assert.equal((await sendText(container, 'SELECT * FROM c WHERE c.pk = "p1"', {})).json.Documents.length, 1)
+})
+
+/** All rows, with a new iterator for each page, as an application that hands the token to its user. */
+async function resumed<Row>(container: Container, query: string, options: FeedOptions): Promise<Row[]> {
+  const rows: Row[] = []
+  let continuationToken: string | undefined
+  for (let pages = 0; ; pages++) {
+    assert.ok(pages < 100, 'the client does not come to an end')
+    const given = continuationToken === undefined ? {} : { continuationToken }
+    const iterator = container.items.query<Row>(query, { enableQueryControl: true, ...options, ...given })
+    const page = await iterator.fetchNext()
+    rows.push(...((page.resources as Row[] | undefined) ?? []))
+    continuationToken = page.continuationToken
+    if (continuationToken === undefined) return rows
+  }
+}
+
+test('with query control the client comes to the end of SELECT *', async () => {
+  const container = await fill(12)
+  for (const maxItemCount of [1, 2, 3, 4, 6]) {
+    const iterator = container.items.query('SELECT * FROM c', { enableQueryControl: true, maxItemCount })
+    const ids: string[] = []
+    for (let pages = 0; iterator.hasMoreResults(); pages++) {
+      assert.ok(pages < 40, 'the client does not come to an end')
+      const { resources = [] } = await iterator.fetchNext()
+      ids.push(...resources.map(({ id }: { id: string }) => id))
+    }
+    assert.equal(new Set(ids).size, 12)
+    assert.equal(ids.length, 12)
+    assert.equal((await resumed(container, 'SELECT * FROM c', { maxItemCount })).length, 12)
+  }
+})
+
+test('the client resumes ORDER BY with its token and a filter in the text', async () => {
+  const container = await fill(14)
+  const queries = [
+    'SELECT c.id, c.n FROM c ORDER BY c.n',
+    'SELECT c.id, c.n FROM c ORDER BY c.n DESC',
+    'SELECT c.id, c.n FROM c WHERE c.n < 2 AND STARTSWITH(c.id, "i") ORDER BY c.n',
+  ]
+  for (const query of queries) {
+    const { resources: all } = await container.items.query<{ id: string; n: number }>(query).fetchAll()
+    for (const maxItemCount of [1, 2, 3, 5]) {
+      const rows = await resumed<{ id: string; n: number }>(container, query, { maxItemCount })
+      assert.deepEqual(rows, all, `${query}, ${maxItemCount} at a time`)
+    }
+  }
+})
