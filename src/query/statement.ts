@@ -13,6 +13,13 @@ interface SqlStatement {
   readonly language: 'sql'
   readonly text: string
   readonly parameters: ReadonlyMap<string, unknown>
+  readonly computed?: readonly ComputedDefinition[]
+}
+
+/** A property that items do not have: queries get its value from another query over the item. */
+export interface ComputedDefinition {
+  readonly name: string
+  readonly query: string
 }
 
 /** Documents are BSON bytes in a buffer of their own: a message to a thread copies the whole buffer. */

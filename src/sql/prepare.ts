@@ -1,11 +1,12 @@
 /**
  * The entry to the SQL folder: makes a prepared query from a text, and values from a request's parameters.
  *
- * A prepared query depends only on its text. Parameters, moment and items come with each run (run.ts).
+ * A prepared query depends only on its text and on the container's computed properties. Parameters, moment and items come with each run (run.ts).
  */
 
 import { RequestError } from '../base/error.ts'
 import { KiB } from '../base/limits.ts'
+import type { ComputedDefinition } from '../query/statement.ts'
 import type { CompiledSelect } from './compile/compiled.ts'
 import { compileSelect } from './compile/select.ts'
 import type { Parameter, Query } from './syntax/ast.ts'
@@ -26,16 +27,20 @@ export interface PreparedQuery {
   readonly select: CompiledSelect
   /** All mentions of parameters in the query. */
   readonly parameters: readonly Parameter[]
+  /** The computed properties of the container. */
+  readonly computed: readonly ComputedDefinition[]
 }
 
-export function prepareQuery(text: string): PreparedQuery {
+const noneComputed: readonly ComputedDefinition[] = []
+
+export function prepareQuery(text: string, computed = noneComputed): PreparedQuery {
   const query = parseQuery(text)
   const parameters: Parameter[] = []
   visit(query, node => {
     if (isExpression(node) && node.kind === 'parameter') parameters.push(node)
     return true
   })
-  return { text, query, select: compileSelect(query, text), parameters }
+  return { text, query, select: compileSelect(query, text, computed), parameters, computed }
 }
 
 /** Refuses a run without all its parameters, also if no item needs them. */
@@ -49,33 +54,34 @@ export function checkParameters({ text, parameters }: PreparedQuery, given: Read
   )
 }
 
-/** A cache of prepared queries by text. The least recently used one is evicted. */
+/** A cache of prepared queries by text and computed properties. The least recently used one is evicted. */
 export class PreparedQueries {
-  readonly #byText = new Map<string, PreparedQuery>()
+  readonly #known = new Map<string, PreparedQuery>()
 
-  prepare(text: string): PreparedQuery {
-    const known = this.#byText.get(text)
+  prepare(text: string, computed = noneComputed): PreparedQuery {
+    const key = computed.length === 0 ? text : JSON.stringify([text, computed])
+    const known = this.#known.get(key)
     if (known !== undefined) {
       // A Map keeps insertion order, so inserting it again makes it the most recent.
-      this.#byText.delete(text)
-      this.#byText.set(text, known)
+      this.#known.delete(key)
+      this.#known.set(key, known)
       return known
     }
-    const prepared = prepareQuery(text)
-    if (text.length <= preparedQueryCharsMax) this.#keep(prepared)
+    const prepared = prepareQuery(text, computed)
+    if (key.length <= preparedQueryCharsMax) this.#keep(key, prepared)
     return prepared
   }
 
   get size(): number {
-    return this.#byText.size
+    return this.#known.size
   }
 
-  #keep(prepared: PreparedQuery): void {
-    if (this.#byText.size >= preparedQueriesMax) {
-      const [oldest] = this.#byText.keys()
-      this.#byText.delete(oldest as string)
+  #keep(key: string, prepared: PreparedQuery): void {
+    if (this.#known.size >= preparedQueriesMax) {
+      const [oldest] = this.#known.keys()
+      this.#known.delete(oldest as string)
     }
-    this.#byText.set(prepared.text, prepared)
+    this.#known.set(key, prepared)
   }
 }
 

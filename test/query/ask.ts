@@ -31,6 +31,7 @@ export function sendQuery(
       'x-ms-documentdb-isquery': 'true',
       'content-type': 'application/query+json',
       'x-ms-documentdb-partitionkeyrangeid': '0',
+      'x-ms-documentdb-query-enablecrosspartition': 'true',
       'x-ms-documentdb-populatequerymetrics': 'true',
       'x-ms-cosmos-populateindexmetrics-v2': 'true',
       ...headers,

@@ -1,10 +1,17 @@
 /**
  * Computed properties: a name and the query that gives its value.
  *
- * Names are checked here, with the service's texts (azure-cosmos-dotnet-v3,
- * ContainerNegativeComputedPropertyTest). The query itself is not checked here.
+ * Names and queries are checked with the service's texts (azure-cosmos-dotnet-v3,
+ * ContainerNegativeComputedPropertyTest) as far as they are known.
  */
 
+import { RequestError } from '../../base/error.ts'
+import { spatialFunctions } from '../../sql/functions/spatial.ts'
+import { prepareQuery } from '../../sql/prepare.ts'
+import type { Expression, Query } from '../../sql/syntax/ast.ts'
+import { QueryError } from '../../sql/syntax/diagnostic.ts'
+import { isAggregateCall } from '../../sql/syntax/select-list.ts'
+import { isExpression, visit } from '../../sql/syntax/walk.ts'
 import { fieldOf, invalidInputText, isJsonObject, malformed } from './definition-input.ts'
 import { scanPolicyPath } from './policy-path.ts'
 import type { SpatialIndex } from './spatial-index.ts'
@@ -39,6 +46,7 @@ export function parseComputedProperties(input: unknown, spatialIndexes: readonly
         `Computed property '${name}' at index (${at}) has a spatial index. Remove the spatial index on this path.`,
       )
     }
+    checkQuery(query, at)
     seen.add(name)
     return { name, query }
   })
@@ -50,6 +58,67 @@ function readComputedProperty(element: unknown): ComputedProperty {
   const query = fieldOf(element, 'query')
   if (typeof name !== 'string' || typeof query !== 'string') malformed(invalidInputText)
   return { name, query }
+}
+
+function checkQuery(text: string, at: number): void {
+  const { query, parameters } = prepare(text, at)
+  const refuse = (reason: string): never => malformed(`${reason} computed property query '${text}' at index (${at}).`)
+  if (parameters[0] !== undefined) throw malformedQuery(text, at, [unresolved(parameters[0].name)])
+  if (query.selection.kind !== 'value') refuse('Required VALUE expression missing from')
+  const [source] = query.sources
+  const isRoot = source?.collection.kind === 'path' && source.collection.expression.kind === 'identifier'
+  // INFERRED: the service documents what a query may have, but not the texts of what follows.
+  if (!isRoot || source.iterates || query.sources.length > 1) {
+    refuse('FROM with nothing but the item itself is required in')
+  }
+  const { where, groupBy, orderBy, top, offset, distinct } = query
+  const clauses = { WHERE: where, 'GROUP BY': groupBy, 'ORDER BY': orderBy, TOP: top, 'OFFSET LIMIT': offset }
+  const present = Object.entries(clauses).find(([, clause]) => clause !== undefined)?.[0]
+  if (present !== undefined || distinct) refuse(`${present ?? 'DISTINCT'} is not allowed in`)
+  visit(query, node => {
+    const reason = whyRefused(node)
+    if (reason !== undefined && node !== query) refuse(`${reason} is not allowed in`)
+    return true
+  })
+}
+
+function whyRefused(node: Expression | Query): string | undefined {
+  if (!isExpression(node)) return 'A subquery'
+  if (node.kind !== 'call') return undefined
+  if (node.isUserDefined) return 'A user-defined function'
+  const name = node.name.toUpperCase()
+  if (isAggregateCall(node)) return 'An aggregate function'
+  return changingFunctions.has(name) || Object.hasOwn(spatialFunctions, name) ? `The function ${name}` : undefined
+}
+
+/** Their values are not the same each time. */
+const changingFunctions: ReadonlySet<string> = new Set([
+  ...['RAND', 'NOW'],
+  ...['DATETIME', 'TICKS', 'TIMESTAMP'].flatMap(unit => [`GETCURRENT${unit}`, `GETCURRENT${unit}STATIC`]),
+])
+
+function prepare(text: string, at: number): ReturnType<typeof prepareQuery> {
+  try {
+    return prepareQuery(text)
+  } catch (error) {
+    if (error instanceof QueryError) throw malformedQuery(text, at, error.diagnostics)
+    throw error
+  }
+}
+
+function unresolved(name: string) {
+  return { code: 'SC2001', message: `Identifier '${name}' could not be resolved.` }
+}
+
+/** Here the service's codes are numbers, without positions. */
+function malformedQuery(text: string, at: number, diagnostics: QueryError['diagnostics']): RequestError {
+  const errors = diagnostics.map(({ code, message }) => {
+    return { severity: 'Error', code: Number(String(code).replace('SC', '')), message }
+  })
+  return new RequestError(
+    'malformed',
+    `Computed property at index (${at}) has a malformed query: '${text}' Error details: '${JSON.stringify({ errors })}'`,
+  )
 }
 
 /** The top-level property of an index path, if it begins with one. */

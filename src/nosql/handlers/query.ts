@@ -47,9 +47,11 @@ interface QueryRequest {
 
 const queries = new PreparedQueries()
 
-function parseQueryRequest(request: NosqlRequest): QueryRequest {
+function parseQueryRequest(request: NosqlRequest, container?: ContainerRecord): QueryRequest {
   const body = readObject(jsonBody(request, requestBytesMax), 'query')
-  return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
+  const { computedProperties } = (container?.definition ?? {}) as Partial<ContainerDefinition>
+  const prepared = queries.prepare(readString(body.query, 'query'), computedProperties)
+  return { prepared, parameters: toParameters(body.parameters) }
 }
 
 /** Definitions are few and in memory. Rows keep their order and get new numbers for the pages of the feed. */
@@ -62,8 +64,8 @@ export async function queryDefinitions(request: NosqlRequest, definitions: Defin
 }
 
 export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
-  const query = parseQueryRequest(request)
   return andThen(requireContainer(request), container => {
+    const query = parseQueryRequest(request, container)
     const view = viewOf(container)
     checkSupportedFeatures(request, query)
     checkOrder(query, container)
@@ -91,7 +93,8 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
   const demands = demandsOf(prepared.query, parameters)
   const { indexingPolicy } = definition as ContainerDefinition
   checkCompositeOrder(prepared.query.orderBy?.items.length ?? 0, demands, indexingPolicy)
-  return demands
+  const { computed } = prepared
+  return computed.length === 0 ? demands : demandsOf(prepared.query, parameters, computed)
 }
 
 /** A client that follows a plan queries each partition and must be able to merge the partial results. */
@@ -106,9 +109,10 @@ function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan,
 }
 
 export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
-  const query = parseQueryRequest(request)
+  const query = parseQueryRequest(request, container)
   const view = viewOf(container)
   const { prepared, parameters } = query
+  const { text, computed } = prepared
   const demands = checkOrder(query, container)
   const { indexingPolicy } = container.definition as ContainerDefinition
   const range = targetOf(request, query, view)
@@ -120,7 +124,7 @@ export function queryItems(request: NosqlRequest, container: ContainerRecord): M
     const program = (moment: number) => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions })
     // User-defined functions are called from this thread, so the query must run in it.
     const statement =
-      callUserDefined === undefined ? () => ({ language: 'sql', text: prepared.text, parameters }) as const : undefined
+      callUserDefined === undefined ? () => ({ language: 'sql', text, parameters, computed }) as const : undefined
     return answerPage(request, query, view, { range, demands, program, statement, mayIndex })
   })
 }

@@ -4,6 +4,7 @@ import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
 import type { DocumentReference, HostAnswer, HostCall, HostSuccess, ScriptHost } from '../../scripts/host.ts'
 import { pageRu } from '../../units/cost.ts'
+import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { publicError } from '../http/error-map.ts'
 import { outcomeError } from '../http/outcome-error.ts'
 import type { Service } from '../http/request.ts'
@@ -48,7 +49,8 @@ async function perform(service: Service, transaction: ScriptTransaction, call: H
       return { body: `[${texts.join(',')}]`, options: last === undefined ? {} : { continuation: last } }
     }
     case 'query': {
-      const query = prepareScriptQuery(call.spec)
+      const { computedProperties = [] } = transaction.view.record.definition as ContainerDefinition
+      const query = prepareScriptQuery(call.spec, computedProperties)
       const { rows, continuation } = await withFunctions(service, transaction.view, query.prepared, callUserDefined =>
         queryInScript(service.engine, transaction, query, { ...call, callUserDefined }),
       )

@@ -10,6 +10,7 @@
 import { pageBytesMax, scanItemsMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { ComputedDefinition } from '../../query/statement.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
@@ -44,9 +45,12 @@ interface Query {
   readonly parameters: ReadonlyMap<string, SqlValue>
 }
 
-export function prepareScriptQuery(spec: string): Query {
+export function prepareScriptQuery(spec: string, computed: readonly ComputedDefinition[]): Query {
   const body = readObject(parseJson(spec), 'query')
-  return { prepared: queries.prepare(readString(body.query, 'query')), parameters: toParameters(body.parameters) }
+  return {
+    prepared: queries.prepare(readString(body.query, 'query'), computed),
+    parameters: toParameters(body.parameters),
+  }
 }
 
 export async function queryInScript(
@@ -78,12 +82,13 @@ async function onePage(
     momentMs: moment * 1000,
     ...(hasFunctions ? { callUserDefined } : {}),
   })
-  const statement = () => ({ language: 'sql', text: prepared.text, parameters }) as const
+  const { text, computed } = prepared
+  const statement = () => ({ language: 'sql', text, parameters, computed }) as const
   const page = await engine.queryPage(
     record,
     {
       range: transaction.range,
-      demands: demandsOf(prepared.query, parameters),
+      demands: demandsOf(prepared.query, parameters, computed),
       program: moment => createProgram(prepared, runOptions(moment)),
       statement: hasFunctions ? undefined : statement,
       mayIndex: path => isPathIndexed(indexingPolicy, path),

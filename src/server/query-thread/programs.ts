@@ -24,9 +24,9 @@ const queries = new PreparedQueries()
 
 const languages: Languages = {
   sql: {
-    program: ({ text, parameters }, moment) => {
+    program: ({ text, parameters, computed }, moment) => {
       const values = parameters as ReadonlyMap<string, SqlValue>
-      return createProgram(queries.prepare(text), { parameters: values, momentMs: moment * 1000 })
+      return createProgram(queries.prepare(text, computed), { parameters: values, momentMs: moment * 1000 })
     },
   },
   mql: { program: prepareStatement, collector: prepareCollector },

@@ -7,7 +7,9 @@
 
 import { RequestError } from '../../base/error.ts'
 import { findFunction } from '../functions/table.ts'
+import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, FunctionCall, Identifier, In, Index, Like, MemberAccess, Subquery } from '../syntax/ast.ts'
+import { parseQuery } from '../syntax/parser.ts'
 import { printExpression } from '../syntax/print.ts'
 import { sameExpression } from '../syntax/same-expression.ts'
 import { isAggregateCall } from '../syntax/select-list.ts'
@@ -150,7 +152,25 @@ function compileIdentifier(node: Identifier, scope: NameScope): Evaluator {
 function compileMember(node: MemberAccess, scope: NameScope): Evaluator {
   const { name } = node
   const object = compilePathObject(node, scope)
-  return frame => ownProperty(object(frame), name)
+  return compileComputed(node.object, name, scope) ?? (frame => ownProperty(object(frame), name))
+}
+
+/** A computed property is its query's expression, over the same item. It cannot use computed properties. */
+function compileComputed(object: Expression, name: string, scope: NameScope): Evaluator | undefined {
+  const { computed, itemSlots } = scope.compilation
+  const text = computed.get(name)
+  if (text === undefined || object.kind !== 'identifier') return undefined
+  const slot = scope.find(object.name)
+  if (slot === undefined || !itemSlots.has(slot)) return undefined
+  const { sources, selection } = parseQuery(text)
+  if (selection.kind !== 'value' || sources[0] === undefined) throw scope.unresolved(object, name)
+  const inner = new NameScope(scope.compilation)
+  const innerSlot = inner.define(aliasOf(sources[0]) ?? '')
+  const evaluate = compileExpression(selection.expression, inner)
+  return frame => {
+    frame.values[innerSlot] = frame.values[slot]
+    return evaluate(frame)
+  }
 }
 
 function compileIndex(node: Index, scope: NameScope): Evaluator {
@@ -158,7 +178,7 @@ function compileIndex(node: Index, scope: NameScope): Evaluator {
   const { index } = node
   if (index.kind === 'literal' && typeof index.value === 'string') {
     const name = index.value
-    return frame => ownProperty(object(frame), name)
+    return compileComputed(node.object, name, scope) ?? (frame => ownProperty(object(frame), name))
   }
   const evaluateIndex = compileExpression(index, scope)
   return frame => {

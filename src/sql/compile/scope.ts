@@ -19,6 +19,10 @@ export type SubqueryRunner = (frame: Frame, row: (value: SqlValue) => boolean) =
 export interface Compilation {
   readonly text: string
   slots: number
+  /** The slots that hold the item itself. Only there names can be computed properties. */
+  readonly itemSlots: Set<number>
+  /** The queries of computed properties by name. */
+  readonly computed: ReadonlyMap<string, string>
   /** Compiles a query in a scope. Passed in, because expressions and queries contain each other. */
   readonly compileSubquery: (query: Query, scope: NameScope) => SubqueryRunner
 }

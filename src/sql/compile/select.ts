@@ -1,6 +1,7 @@
 /** Compiles queries into their parts (compiled.ts); it knows how the clauses depend on each other. */
 
 import { RequestError } from '../../base/error.ts'
+import type { ComputedDefinition } from '../../query/statement.ts'
 import { namesOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
 import { QueryError } from '../syntax/diagnostic.ts'
@@ -14,10 +15,16 @@ import { compileSources } from './source.ts'
 /** Most keys of one GROUP BY. Every part of the select list is compared with each of them. */
 const queryGroupKeysMax = 64
 
-export function compileSelect(query: Query, text: string): CompiledSelect {
+export function compileSelect(
+  query: Query,
+  text: string,
+  computed: readonly ComputedDefinition[] = [],
+): CompiledSelect {
   const compilation: Compilation = {
     text,
     slots: itemSlot + 1,
+    itemSlots: new Set([itemSlot]),
+    computed: new Map(computed.map(definition => [definition.name, definition.query])),
     compileSubquery: (subquery, scope) => {
       refuseInSubquery(subquery, scope)
       const select = compileInScope(subquery, scope, false)
@@ -54,7 +61,7 @@ function compileInScope(query: Query, parent: NameScope, isOutermost: boolean): 
     groups: groups?.plan,
     orderKeys,
     project: groups?.project ?? compileProjection(query, scope, starSlot),
-    builds: query.selection.kind !== 'star' && !isPathSelection(query),
+    builds: query.selection.kind !== 'star' && (!isPathSelection(query) || scope.compilation.computed.size > 0),
   }
 }
 

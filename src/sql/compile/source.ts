@@ -66,9 +66,18 @@ function compileSource(source: FromSource, scope: NameScope, containerSlot: numb
     return { bind, slot }
   }
   const evaluate = compileCollection(collection, scope, containerSlot)
+  const isItem = isWholeItem(source, scope, containerSlot)
   const slot = alias === undefined ? scope.allocate() : scope.define(alias)
+  if (isItem) scope.compilation.itemSlots.add(slot)
   const bindValue = bindTo(slot, iterates)
   return { bind: (frame, next) => bindValue(frame, evaluate(frame), next), slot }
+}
+
+/** Whether the source is the item itself under another name. */
+function isWholeItem({ collection, iterates }: FromSource, scope: NameScope, containerSlot?: number): boolean {
+  if (iterates || collection.kind !== 'path' || collection.expression.kind !== 'identifier') return false
+  const slot = containerSlot ?? scope.find(collection.expression.name)
+  return slot !== undefined && scope.compilation.itemSlots.has(slot)
 }
 
 function compileCollection(collection: FromCollection, scope: NameScope, containerSlot: number | undefined): Evaluator {

@@ -11,21 +11,29 @@ import type { KeyBound } from '../../document/ordered-key.ts'
 import { isSamePath } from '../../query/choose-index.ts'
 import type { Demand, Demands } from '../../query/demands.ts'
 import { indexBoundsMax } from '../../query/demands.ts'
+import type { ComputedDefinition } from '../../query/statement.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { BinaryOperator, Expression, Query } from '../syntax/ast.ts'
 import type { SqlValue } from '../values/value.ts'
 
 type Parameters = ReadonlyMap<string, SqlValue>
 
-export function demandsOf(query: Query, parameters: Parameters): Demands {
+/** The name of the item in the query, and its properties that no index has: the computed ones. */
+interface Root {
+  readonly alias: string
+  readonly computed: ReadonlySet<string>
+}
+
+export function demandsOf(query: Query, parameters: Parameters, computed: readonly ComputedDefinition[] = []): Demands {
   const alias = containerAlias(query)
   if (alias === undefined) return { demands: [], order: [], isWholeFilter: query.where === undefined }
+  const root = { alias, computed: new Set(computed.map(({ name }) => name)) }
   const terms = termsOf(query.where)
-  const found = terms.map(term => demandOf(term, alias, parameters))
+  const found = terms.map(term => demandOf(term, root, parameters))
   const demands = merge(found.filter(demand => demand !== undefined))
   return {
     demands,
-    order: orderOf(query, alias),
+    order: orderOf(query, root),
     isWholeFilter: found.every(demand => demand !== undefined) && query.sources.length === 1,
   }
 }
@@ -42,49 +50,49 @@ function termsOf(where: Expression | undefined): readonly Expression[] {
   return where.kind === 'logical' && where.operator === 'AND' ? where.operands : [where]
 }
 
-function demandOf(term: Expression, alias: string, parameters: Parameters): Demand | undefined {
+function demandOf(term: Expression, root: Root, parameters: Parameters): Demand | undefined {
   switch (term.kind) {
     case 'binary':
-      return comparison(term.operator, term.left, term.right, alias, parameters)
+      return comparison(term.operator, term.left, term.right, root, parameters)
     case 'between': {
       const min = constantOf(term.low, parameters)
       const max = constantOf(term.high, parameters)
-      const path = pathOf(term.operand, alias)
+      const path = pathOf(term.operand, root)
       if (term.not || path === undefined || !isRangeEnd(min) || !isRangeEnd(max) || typeof min !== typeof max)
         return undefined
       return { path, bounds: [{ min, minInclusive: true, max, maxInclusive: true }] }
     }
     case 'in': {
-      const path = pathOf(term.operand, alias)
+      const path = pathOf(term.operand, root)
       if (term.not || path === undefined || term.items.length > indexBoundsMax) return undefined
       const values = term.items.map(item => constantOf(item, parameters))
       if (values.some(value => value === undefined)) return undefined
       return { path, bounds: values.map(equals => ({ equals })) }
     }
     case 'call':
-      return term.isUserDefined ? undefined : calls[term.name.toUpperCase()]?.(term.arguments, alias, parameters)
+      return term.isUserDefined ? undefined : calls[term.name.toUpperCase()]?.(term.arguments, root, parameters)
     default:
       return undefined
   }
 }
 
-type CallDemand = (values: readonly Expression[], alias: string, parameters: Parameters) => Demand | undefined
+type CallDemand = (values: readonly Expression[], root: Root, parameters: Parameters) => Demand | undefined
 
 const calls: Readonly<Record<string, CallDemand>> = {
-  STARTSWITH: ([subject, prefix, ignoresCase], alias, parameters) => {
-    const path = pathOf(subject, alias)
+  STARTSWITH: ([subject, prefix, ignoresCase], root, parameters) => {
+    const path = pathOf(subject, root)
     const startsWith = constantOf(prefix, parameters)
     const isExactCase = ignoresCase === undefined || constantOf(ignoresCase, parameters) === false
     return path !== undefined && typeof startsWith === 'string' && isExactCase
       ? { path, bounds: [{ startsWith }] }
       : undefined
   },
-  IS_DEFINED: ([subject], alias) => {
-    const path = pathOf(subject, alias)
+  IS_DEFINED: ([subject], root) => {
+    const path = pathOf(subject, root)
     return path === undefined ? undefined : { path, bounds: [{ defined: true }] }
   },
-  ARRAY_CONTAINS: ([subject, element, isPartial], alias, parameters) => {
-    const path = pathOf(subject, alias)
+  ARRAY_CONTAINS: ([subject, element, isPartial], root, parameters) => {
+    const path = pathOf(subject, root)
     const equals = constantOf(element, parameters)
     return path === undefined || equals === undefined || isPartial !== undefined
       ? undefined
@@ -104,11 +112,11 @@ function comparison(
   operator: BinaryOperator,
   left: Expression,
   right: Expression,
-  alias: string,
+  root: Root,
   parameters: Parameters,
 ): Demand | undefined {
-  const leftPath = pathOf(left, alias)
-  const path = leftPath ?? pathOf(right, alias)
+  const leftPath = pathOf(left, root)
+  const path = leftPath ?? pathOf(right, root)
   const value = constantOf(leftPath === undefined ? left : right, parameters)
   const read = leftPath === undefined ? flipped[operator] : operator
   if (path === undefined || value === undefined || read === undefined) return undefined
@@ -124,7 +132,7 @@ function isRangeEnd(value: SqlValue): value is string | number {
 }
 
 /** `c.a.b` and `c["a"].b` as a list of names. The item itself is not a path. */
-function pathOf(expression: Expression | undefined, alias: string): IndexPath | undefined {
+function pathOf(expression: Expression | undefined, { alias, computed }: Root): IndexPath | undefined {
   const names: string[] = []
   let node = expression
   while (node?.kind === 'member' || node?.kind === 'index') {
@@ -133,7 +141,8 @@ function pathOf(expression: Expression | undefined, alias: string): IndexPath | 
     else return undefined
     node = node.object
   }
-  return node?.kind === 'identifier' && node.name === alias && names.length > 0 ? names : undefined
+  if (node?.kind !== 'identifier' || node.name !== alias || names.length === 0) return undefined
+  return computed.has(names[0]!) ? undefined : names
 }
 
 function constantOf(expression: Expression | undefined, parameters: Parameters): SqlValue {
@@ -167,10 +176,10 @@ function joined(left: Demand, right: Demand): Demand | undefined {
   return typeof low.min === typeof high.max ? { path: left.path, bounds: [{ ...low, ...high }] } : undefined
 }
 
-function orderOf({ orderBy }: Query, alias: string): Demands['order'] {
+function orderOf({ orderBy }: Query, root: Root): Demands['order'] {
   if (orderBy === undefined || orderBy.isRank) return []
   const order = orderBy.items.map(({ expression, direction }) => ({
-    path: pathOf(expression, alias),
+    path: pathOf(expression, root),
     isDescending: direction === 'DESC',
   }))
   return order.every(({ path }) => path !== undefined) ? (order as Demands['order']) : []
