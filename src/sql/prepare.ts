@@ -1,7 +1,8 @@
 /**
  * The entry to the SQL folder: makes a prepared query from a text, and values from a request's parameters.
  *
- * A prepared query depends only on its text and on the container's computed properties. Parameters, moment and items come with each run (run.ts).
+ * A prepared query depends only on its text and on the container's computed properties. Parameters, moment
+ * and items come with each run (run.ts).
  */
 
 import { RequestError } from '../base/error.ts'

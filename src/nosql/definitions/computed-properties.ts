@@ -115,10 +115,9 @@ function malformedQuery(text: string, at: number, diagnostics: QueryError['diagn
   const errors = diagnostics.map(({ code, message }) => {
     return { severity: 'Error', code: Number(String(code).replace('SC', '')), message }
   })
-  return new RequestError(
-    'malformed',
-    `Computed property at index (${at}) has a malformed query: '${text}' Error details: '${JSON.stringify({ errors })}'`,
-  )
+  const details = JSON.stringify({ errors })
+  const what = `Computed property at index (${at}) has a malformed query: '${text}'`
+  return new RequestError('malformed', `${what} Error details: '${details}'`)
 }
 
 /** The top-level property of an index path, if it begins with one. */

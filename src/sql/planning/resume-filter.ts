@@ -1,9 +1,9 @@
 /**
  * Finds what stays the same when a client resumes an ORDER BY over several partitions.
  *
- * The plan's rewritten query has a placeholder in its filter (`query-plan.ts`). Clients write `true` there at
- * first. To resume, they write a condition on the ORDER BY values, such as `c.n >= 3`, and send the token that
- * they got for the first text. A position in sort key order is valid whatever the condition says.
+ * The plan's rewritten query has a placeholder in its filter (`query-plan.ts`). Clients write `true` there
+ * at first. To resume, they write a condition on the ORDER BY values, such as `c.n >= 3`, and send the token
+ * that they got for the first text. A position in sort key order is valid whatever the condition says.
  */
 
 import { namesOf } from '../syntax/alias.ts'

@@ -1,4 +1,4 @@
-/** What the pages of queries and of the feed of items carry, and how the official client goes on from them. */
+/** What pages of queries and of the feed of items carry, and how the official client goes on from them. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
