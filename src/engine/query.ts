@@ -236,7 +236,8 @@ async function planAndMake(
   const { index, paths } = made.isCounted ? counted! : chosen
   if (index !== undefined) keeper.noteUse(container, index.definition.number)
   const wished = paths.length === 0 ? await noteScan(store, keeper, container, query, made) : []
-  const isIndexPosition = made.next !== undefined && index !== undefined && !made.isCounted
+  const isIndexPosition =
+    made.next !== undefined && index !== undefined && !made.isCounted && program.order === 'source'
   const tied = isIndexPosition ? { ...made.next!, index: digestOf(index) } : made.next
   const next = tied !== undefined && idOrder !== undefined ? { ...tied, isById: true as const } : tied
   return { ...made, next, indexUse: { used: paths, wished } }

@@ -30,7 +30,7 @@ export interface PagePosition extends SortKeyPosition {
    * may come before them.
    */
   readonly within?: readonly (readonly [sequence: number, rows: number])[]
-  /** Digest of the index definition that this position belongs to. Absent for key order. */
+  /** Source order: a digest of the index definition that this position belongs to. Absent for key order. */
   readonly index?: string
   /** In source order: the order of ids was chosen (`choose-id-order.ts`). */
   readonly isById?: true

@@ -44,6 +44,7 @@ export class Ledger {
     return this.#isEnforced ? this.#budgetOf(container).spareRu(this.#rateOf(container)) : Number.POSITIVE_INFINITY
   }
 
+  /** Books what the purger used. Never refuses. */
   spend(container: ContainerRecord, chargeRu: number): void {
     if (this.#isEnforced) this.#budgetOf(container).spend(chargeRu)
   }

@@ -190,9 +190,9 @@ export class SqliteCatalog implements Participant {
       definition: JSON.stringify(record.definition),
     })
     if (before.logSeconds === null && record.logSeconds !== null) this.#log.begin(record.number)
-    const set = (now: ContainerRecord, name: string) => {
-      if (now.id !== name) {
-        containers.delete(name)
+    const set = (now: ContainerRecord, idBefore: string) => {
+      if (now.id !== idBefore) {
+        containers.delete(idBefore)
         containers.set(now.id, open)
       }
       open.record = now
@@ -237,7 +237,11 @@ export class SqliteCatalog implements Participant {
     const number = (last ?? 0) + 1
     const stored = fromIndex(draft)
     this.#db
-      .prepare('INSERT INTO indexes VALUES (?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0)')
+      .prepare(
+        `INSERT INTO indexes (container, number, components, is_declared, is_ready, has_cut_keys, has_gaps,
+           has_several_keys, built_to, uniqueness, options)
+         VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)`,
+      )
       .run(container.number, number, stored.components, isDeclared ? 1 : 0, isReady ? 1 : 0, uniqueness, stored.options)
     const definition = { number, components, uniqueness, ...(options !== undefined && { options }) }
     const index = { definition, isDeclared, isReady, hasCutKeys: false, hasGaps: false, hasSeveralKeys: false }

@@ -26,10 +26,11 @@ import { EntrySorter, type SortedEntries } from './sorted-entries.ts'
 const indexRangeRowsMax = 100_000
 const indexRangeBytesMax = 16 * MiB
 
+/** Rows that are read and encoded between two turns of the event loop: a few milliseconds. */
+const sortRows = 500
+
 export interface IndexSlice {
   readonly items: (ScannedItem & { readonly indexKey: Uint8Array })[]
-  readonly bytes: number
-  readonly isFull: boolean
   readonly last: IndexPosition | undefined
 }
 
@@ -68,6 +69,7 @@ export class ContainerEntries {
   readonly #unbuilt: StatementSync
   readonly #present: StatementSync
   readonly #clear: StatementSync
+  /** What each `watch` has collected so far. */
   readonly #watching = new Set<Set<number>>()
 
   constructor(db: DatabaseSync, container: number, keysOf: KeyMaker) {
@@ -128,7 +130,10 @@ export class ContainerEntries {
     return true
   }
 
-  /** Makes entries for items behind `builtTo`. Returns how far it came; undefined: there are no more. */
+  /**
+   * Makes entries for the next items. `builtTo` is the sequence of the last item that has entries. Returns the
+   * new `builtTo`; undefined: there are no more items.
+   */
   build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
     const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
     for (const row of rows) this.#enterItem(definition, row, findings)
@@ -150,14 +155,17 @@ export class ContainerEntries {
     for (const key of made!.keys) this.#insert.run(number, key, sequence)
   }
 
-  /** Collects the items that are written from now on, until `stop` is called. */
+  /**
+   * Collects the items that are written from now on, until `stop` is called. `sorted-build.ts` needs it: what
+   * it sorted before such a write is old.
+   */
   watch(): { readonly touched: ReadonlySet<number>; readonly stop: () => void } {
     const touched = new Set<number>()
     this.#watching.add(touched)
     return { touched, stop: () => this.#watching.delete(touched) }
   }
 
-  /** Inserts sorted entries, except those of some items. Returns which of these it met. */
+  /** Inserts sorted entries, except those of some items. Returns the excepted items that it skipped. */
   enterSorted(
     number: number,
     { keys, ends, sequences }: SortedEntries,
@@ -165,13 +173,13 @@ export class ContainerEntries {
     to: number,
     except: ReadonlySet<number>,
   ): number[] {
-    const met: number[] = []
+    const skipped: number[] = []
     for (let at = from; at < to; at++) {
       const sequence = sequences[at]!
-      if (except.has(sequence)) met.push(sequence)
+      if (except.has(sequence)) skipped.push(sequence)
       else this.#insert.run(number, keys.subarray(at === 0 ? 0 : ends[at - 1], ends[at]), sequence)
     }
-    return met
+    return skipped
   }
 
   /** Sorts the entries of a range of items behind `builtTo`. Writes nothing. */
@@ -225,7 +233,7 @@ export class ContainerEntries {
     rowsMax: number,
     indexes: readonly IndexRecord[],
   ): IndexSlice {
-    const several =
+    const indexWithSeveralKeys =
       range.isDistinct === true ? indexes.find(({ definition }) => definition.number === range.index) : undefined
     const { index, isReverse, within } = range
     const statement = isReverse ? this.#scan.reverse : this.#scan.forward
@@ -247,23 +255,24 @@ export class ContainerEntries {
         rowsMax: rowsMax - looked,
       }) as Iterable<Entry>
       for (const { indexKey, sequence, epk, pk, id, version, ts, deadline, body } of rows) {
-        const isTurn =
-          several === undefined || body === null || this.#isFirst(several.definition, indexKey, pk, body, range)
-        if (body !== null && isTurn) {
-          if (items.length > 0 && bytes + body.length > page.bytesMax)
-            return { items, bytes, isFull: true, last: lastPosition(items) }
+        const isFirstEntry =
+          indexWithSeveralKeys === undefined ||
+          body === null ||
+          this.#isFirst(indexWithSeveralKeys.definition, indexKey, pk, body, range)
+        if (body !== null && isFirstEntry) {
+          if (items.length > 0 && bytes + body.length > page.bytesMax) return { items, last: lastPosition(items) }
           items.push({ indexKey, sequence, key: { epk, pk, id }, version, ts, deadline, body })
           bytes += body.length
         }
         looked++
         const last = { key: indexKey, sequence }
-        if (items.length === page.itemsMax) return { items, bytes, isFull: true, last }
-        if (looked === rowsMax) return { items, bytes, isFull: false, last }
+        if (items.length === page.itemsMax || looked === rowsMax) return { items, last }
       }
     }
-    return { items, bytes, isFull: false, last: undefined }
+    return { items, last: undefined }
   }
 
+  /** Whether an item has no other entry earlier in the range. */
   #isFirst(definition: IndexDefinition, key: Uint8Array, pk: string, body: Body, range: IndexRange): boolean {
     const [made] = this.#keys([definition], pk, body)
     const { keys, isReverse } = range
@@ -300,9 +309,6 @@ export class ContainerEntries {
 }
 
 const noKeys: readonly Uint8Array[] = []
-
-/** Rows that are read and encoded between two turns of the event loop: a few milliseconds. */
-const sortRows = 500
 
 function includes(keys: readonly Uint8Array[], key: Uint8Array): boolean {
   return keys.some(other => Buffer.compare(other, key) === 0)

@@ -2,17 +2,19 @@
 
 import { CapacityError, MayflyError } from '../../base/error.ts'
 
-/** Extended result codes: https://www.sqlite.org/rescode.html */
+/** Primary result codes: https://www.sqlite.org/rescode.html */
 const code = { busy: 5, ioerr: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26, readOnly: 8 } as const
 
 const retryAfterMs = 1000
 
-export function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
+/** SQLite's errors carry extended codes. The primary code is the low byte. */
+function primaryCode(error: unknown): number | undefined {
+  const hasCode = error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+  return hasCode ? (error.errcode as number) & 0xff : undefined
 }
 
 export function isBusy(error: unknown): boolean {
-  return ((sqliteCode(error) ?? 0) & 0xff) === code.busy
+  return primaryCode(error) === code.busy
 }
 
 /**
@@ -20,14 +22,14 @@ export function isBusy(error: unknown): boolean {
  * kernel may have dropped the pages, and a second fsync would succeed without having written them.
  */
 export function isFatal(error: unknown): boolean {
-  const primary = (sqliteCode(error) ?? 0) & 0xff
+  const primary = primaryCode(error)
   return primary === code.ioerr || primary === code.corrupt || primary === code.notADatabase
 }
 
 export function translate(error: unknown): Error {
   if (error instanceof MayflyError) return error
-  const result = sqliteCode(error)
-  if (result === undefined) return error instanceof Error ? error : new Error(String(error))
+  const primary = primaryCode(error)
+  if (primary === undefined) return error instanceof Error ? error : new Error(String(error))
   const words: Partial<Record<number, string>> = {
     [code.full]: 'The disk is full. Nothing was written.',
     [code.readOnly]: 'The data directory is read-only. Nothing was written.',
@@ -37,6 +39,6 @@ export function translate(error: unknown): Error {
     [code.notADatabase]: 'The data file is not a Mayfly file.',
     [code.cantOpen]: 'The data file cannot be opened.',
   }
-  const sentence = words[result & 0xff] ?? 'The store failed.'
+  const sentence = words[primary] ?? 'The store failed.'
   return new CapacityError('unavailable', sentence, retryAfterMs, { cause: error })
 }

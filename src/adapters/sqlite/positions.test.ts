@@ -15,7 +15,7 @@ test('the log begins from the beginning behind a position of another kind', () =
 })
 
 test('what is no position is refused', () => {
-  for (const text of ['', 'x', '-1', '1.5', 'b', 'NaN', 'b!']) {
+  for (const text of ['', 'x', '-1', '1.5', 'b', 'NaN', 'b!', 'bzzzzzzzzzzzz']) {
     assert.throws(() => changeNumber(text), { kind: 'malformed' }, text)
     assert.throws(() => logNumber(text), { kind: 'malformed' }, text)
   }

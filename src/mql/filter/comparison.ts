@@ -15,7 +15,7 @@ import { doubleAt, int32At, textAt } from '../../document/bson/view.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { Comparison } from './filter.ts'
 
-/** Whether an operator accepts this result of a comparison. No comparison with NaN is true. */
+/** Whether an operator accepts this result of a comparison. */
 const accepts: Readonly<Record<Comparison, (order: number) => boolean>> = {
   eq: order => order === 0,
   lt: order => order < 0,

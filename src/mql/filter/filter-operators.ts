@@ -1,17 +1,11 @@
 /** The operators of conditions: the operand each accepts, and MongoDB's error text for any other. */
 
-import {
-  exactInteger,
-  isNaNValue,
-  isNumeric,
-  isZeroValue,
-  toDouble,
-  truncatedInteger,
-} from '../../document/bson/number.ts'
-import { bsonType, isNumberType, typeNamed, typeNumbered } from '../../document/bson/types.ts'
+import { exactInteger, isNaNValue, isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
+import { bsonType, typeNamed, typeNumbered } from '../../document/bson/types.ts'
 import type { BsonDocument, NumericValue, Value } from '../../document/bson/value.ts'
 import { badValue, failedToParse, MongoError, typeMismatch } from '../errors/mongo-error.ts'
 import { printElement, printValue } from '../errors/print.ts'
+import { isTrue } from '../expressions/core/define-operator.ts'
 import {
   type Comparison,
   type Condition,
@@ -265,7 +259,7 @@ const parsers: Readonly<Record<string, ConditionParser>> = {
   $in: listed,
   $nin: operand => ({ kind: 'not', of: listed(operand) }),
   $not: not,
-  $exists: ({ value }) => (isTruthy(value) ? { kind: 'exists' } : { kind: 'not', of: { kind: 'exists' } }),
+  $exists: ({ value }) => (isTrue(value) ? { kind: 'exists' } : { kind: 'not', of: { kind: 'exists' } }),
   $type: type,
   $mod: mod,
   $size: size,
@@ -283,9 +277,3 @@ const parsers: Readonly<Record<string, ConditionParser>> = {
 }
 
 export const conditionOperators: readonly string[] = Object.keys(parsers)
-
-export function isTruthy(value: Value): boolean {
-  if (value.type === bsonType.bool) return value.value
-  if (isNumberType(value.type)) return !isZeroValue(value as NumericValue)
-  return value.type !== bsonType.null && value.type !== bsonType.undefined
-}

@@ -16,6 +16,7 @@ import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { type Position, readShape, type Shape } from '../../document/geometry.ts'
 import { badValue } from '../errors/mongo-error.ts'
 import { printElement, printValue } from '../errors/print.ts'
+import { earthRadius } from './geo-distance.ts'
 
 export type GeoCondition =
   | { readonly kind: 'geoWithin'; readonly region: Region }
@@ -34,9 +35,6 @@ export interface NearCondition {
 export type Region =
   | { readonly kind: 'shape'; readonly shape: Shape }
   | { readonly kind: 'circle'; readonly center: Position; readonly radius: number; readonly isSphere: boolean }
-
-/** Metres. */
-const earthRadius = 6_378_100
 
 export const geoOperators: ReadonlySet<string> = new Set([
   '$geoWithin',

@@ -6,7 +6,7 @@ import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonDocument, NumericValue, Value } from '../../document/bson/value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { printValue } from '../errors/print.ts'
-import { isTruthy } from '../filter/filter-operators.ts'
+import { isTrue } from '../expressions/core/define-operator.ts'
 import { compileElemMatch, type MatchOptions } from '../filter/match.ts'
 import { refusePath } from '../paths/sort-order.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
@@ -101,7 +101,7 @@ class ProjectionReader {
 
   #readField(path: readonly string[], value: Value): void {
     if (path.at(-1) === '$') this.#readPositional(path.slice(0, -1), value)
-    else if (isNumeric(value) || value.type === bsonType.bool) this.#readFlag(path, isTruthy(value))
+    else if (isNumeric(value) || value.type === bsonType.bool) this.#readFlag(path, isTrue(value))
     else if (value.type === bsonType.document) this.#readDocument(path, value)
     else this.#readComputed(path, value)
   }
@@ -131,7 +131,7 @@ class ProjectionReader {
       throw new MongoError(31276, 'Cannot specify more than one positional projection per query.')
     }
     this.#positional = path.join('.')
-    if (!isTruthy(value)) throw new MongoError(31395, 'positional projection cannot be used with exclusion')
+    if (!isTrue(value)) throw new MongoError(31395, 'positional projection cannot be used with exclusion')
     this.#setMode(true, path)
     const rest = path.slice(1).reduceRight<ProjectionNode | undefined>((node, name) => {
       return { fields: new Map([[name, { kind: 'positional', node }]]), computed: [] }

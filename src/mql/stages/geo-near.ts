@@ -4,18 +4,15 @@ import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, double, type Value, valueAt } from '../../document/bson/value.ts'
-import { edgesOf, intersects, type Position, positionsOf, type Shape } from '../../document/geometry.ts'
 import { isTrue, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import type { Compiler } from '../expressions/core/scope.ts'
+import { distanceTo, earthRadius } from '../filter/geo-distance.ts'
 import { type NearCondition, parseGeo, shapeOf } from '../filter/parse-geo.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { withPath } from './nested-field.ts'
 import { Sorter } from './sort.ts'
 import { documentBytes, forEachDocument, inBatches, type Stage, type StageCompiler } from './stage.ts'
-
-/** MongoDB's earth radius in metres. */
-const earthRadius = 6_378_100
 
 const options: ReadonlySet<string> = new Set([
   'near',
@@ -107,38 +104,6 @@ function keyOf(key: Value | undefined, geoPath: string | undefined): string {
   return key.value === '' ? refuse(2, "$geoNear parameter 'key' cannot be the empty string") : key.value
 }
 
-function radians(degrees: number): number {
-  return (degrees * Math.PI) / 180
-}
-
-/** Distance in radians on the sphere (haversine), or in the units of the plane. */
-function distance(from: Position, to: Position, isSphere: boolean): number {
-  if (!isSphere) return Math.hypot(to[0] - from[0], to[1] - from[1])
-  const [latitude, otherLatitude] = [radians(from[1]), radians(to[1])]
-  const north = Math.sin((otherLatitude - latitude) / 2)
-  const east = Math.sin((radians(to[0]) - radians(from[0])) / 2)
-  const chord = north * north + east * east * Math.cos(latitude) * Math.cos(otherLatitude)
-  return 2 * Math.asin(Math.min(1, Math.sqrt(chord)))
-}
-
-function distanceTo(shape: Shape, { center, isSphere }: NearCondition): number {
-  const [point] = shape.points
-  if (point !== undefined && shape.points.length === 1) return distance(center, point, isSphere)
-  if (intersects(shape, { points: [center], lines: [], polygons: [] })) return 0
-  const candidates = [...positionsOf(shape), ...edgesOf(shape).map(edge => nearestOn(edge, center))]
-  return candidates.reduce((least, each) => Math.min(least, distance(center, each, isSphere)), Number.POSITIVE_INFINITY)
-}
-
-/** The point of an edge that is nearest to a position, on the plane tangent at that position. */
-function nearestOn([from, to]: readonly [Position, Position], position: Position): Position {
-  const shrink = Math.cos(radians(position[1]))
-  const [dx, dy] = [(to[0] - from[0]) * shrink, to[1] - from[1]]
-  const length = dx * dx + dy * dy
-  const along = length === 0 ? 0 : ((position[0] - from[0]) * shrink * dx + (position[1] - from[1]) * dy) / length
-  const share = Math.max(0, Math.min(1, along))
-  return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share]
-}
-
 interface NearestLocation {
   readonly distance: number
   readonly location: Value
@@ -147,14 +112,14 @@ interface NearestLocation {
 /** Finds the nearest of the locations that a document has at a path. */
 function nearestLocationFinder(
   key: string,
-  condition: NearCondition,
+  { center, isSphere }: NearCondition,
 ): (document: Uint8Array) => NearestLocation | undefined {
   let nearest: NearestLocation | undefined
   const look: ElementTest = (bytes, type, start) => {
     if (type !== bsonType.document && type !== bsonType.array) return false
     const location = valueAt(bytes, type, start)
     const shape = shapeOf(location)
-    const found = shape === undefined ? Number.POSITIVE_INFINITY : distanceTo(shape, condition)
+    const found = shape === undefined ? Number.POSITIVE_INFINITY : distanceTo(shape, center, isSphere)
     if (found < (nearest?.distance ?? Number.POSITIVE_INFINITY)) nearest = { distance: found, location }
     return false
   }

@@ -1,4 +1,4 @@
-/** `$group`, and the stages built on it: `$sortByCount` and `$bucket`. */
+/** `$group` and `$sortByCount`, and the parts that `$bucket` shares with them. */
 
 import { isNumeric } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
@@ -52,6 +52,7 @@ export class Groups {
 
   #begin(identity: string, id: Value): Group {
     const kept = keptValue(id)
+    // `n` of `$topN` and its like may use the group's `_id`.
     this.#context.at(id.type === bsonType.document ? id : nothing)
     const accumulators = this.#statements.map(statement => statement.begin(this.#context))
     this.#memory.add(groupBytes + identity.length + kept.bytes)
@@ -93,7 +94,7 @@ async function* grouped(input: Stream, { name, id, statements }: Grouping, { slo
 
 /** Compiles `_id`. A document without an operator lists fields, and may not contain inclusion flags. */
 function compileId(spec: Value, expressions: Compiler): Evaluate {
-  if (spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') !== true) {
+  if (spec.type === bsonType.document && !isOperator(spec)) {
     for (const [, value] of spec.fields) {
       if (isNumeric(value) || value.type === bsonType.bool) {
         refuse(17390, '$group does not support inclusion-style expressions')
@@ -133,7 +134,11 @@ function refuseRepetition(statements: readonly AccumulatorStatement[]): void {
 /** Whether the spec is a field path or a document with an operator. */
 export function isExpressionSpec(spec: Value): boolean {
   if (spec.type === bsonType.string) return spec.value.startsWith('$') && spec.value.length > 1
-  return spec.type === bsonType.document && spec.fields[0]?.[0].startsWith('$') === true
+  return spec.type === bsonType.document && isOperator(spec)
+}
+
+function isOperator({ fields }: BsonDocument): boolean {
+  return fields[0]?.[0].startsWith('$') === true
 }
 
 /** `{ $sum: 1 }`: the default output of a bucket. */
