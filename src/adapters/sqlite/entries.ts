@@ -131,8 +131,8 @@ export class ContainerEntries {
   }
 
   /**
-   * Makes entries for the next items. `builtTo` is the sequence of the last item that has entries. Returns the
-   * new `builtTo`; undefined: there are no more items.
+   * Makes entries for the next items. `builtTo` is the sequence of the last item that has entries. Returns
+   * the new `builtTo`; undefined: there are no more items.
    */
   build(definition: IndexDefinition, builtTo: number, rowsMax: number, findings: IndexFindings): number | undefined {
     const rows = this.#unbuilt.all(builtTo, rowsMax) as unknown as UnbuiltRow[]
