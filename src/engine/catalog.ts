@@ -14,8 +14,11 @@ import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { ruPerSecond } from '../units/ledger.ts'
 import { systemDatabase } from './system-items.ts'
 
-/** The service's documented limit for one physical partition. */
-const partitionThroughputMax = 10_000
+/** What one physical partition serves at most, as the service documents it. */
+const partitionRuMax = 10_000
+
+/** A new container with manual throughput gets a partition for each of these, as the service documents it. */
+const newPartitionRuMax = 6_000
 
 const defaultThroughput: Throughput = { kind: 'manual', ruPerSecond: throughputDefault }
 
@@ -91,7 +94,7 @@ export class Catalog {
       definition,
       throughput,
       rid: newResourceNumber(),
-      partitionCount: this.#partitions ?? partitionsFor(throughput),
+      partitionCount: this.#partitions ?? partitionsFor(throughput ?? database.throughput, throughput !== null),
       encoding,
       policy: newPolicy(defaultTtl),
       logSeconds,
@@ -134,7 +137,8 @@ export class Catalog {
   }
 }
 
-function partitionsFor(throughput: Throughput | null): number {
-  const rate = ruPerSecond(throughput) ?? 0
-  return Math.min(partitionsMax, Math.max(1, Math.ceil(rate / partitionThroughputMax)))
+/** How many partitions a new container gets. `isOwn`: the throughput is not shared with others. */
+function partitionsFor(throughput: Throughput | null, isOwn: boolean): number {
+  const eachRu = isOwn && throughput?.kind === 'manual' ? newPartitionRuMax : partitionRuMax
+  return Math.min(partitionsMax, Math.max(1, Math.ceil((ruPerSecond(throughput) ?? 0) / eachRu)))
 }

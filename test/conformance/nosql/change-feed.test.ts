@@ -125,7 +125,7 @@ test('Feed ranges together cover the whole container', async () => {
   await fill(container, 40)
   const seen: string[] = []
   const ranges = await container.getFeedRanges()
-  assert.equal(ranges.length, 3)
+  assert.equal(ranges.length, 5)
   for (const range of ranges) {
     seen.push(...(await drain(read(container, ChangeFeedStartFrom.Beginning(range)))).changes.map(({ id }) => id))
   }

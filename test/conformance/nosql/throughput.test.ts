@@ -110,15 +110,26 @@ function assertWholeSpace(ranges: readonly { id: string; minInclusive: string; m
   }
 }
 
-for (const [throughput, count] of [
-  [400, 1],
-  [10_000, 1],
-  [10_100, 2],
-  [20_000, 2],
-  [30_100, 4],
+for (const [kind, rate, count] of [
+  ['manual', 400, 1],
+  ['manual', 6000, 1],
+  ['manual', 6100, 2],
+  ['manual', 10_000, 2],
+  ['manual', 25_100, 5],
+  ['autoscale', 10_000, 1],
+  ['autoscale', 11_000, 2],
+  ['shared', 10_000, 1],
+  ['shared', 10_100, 2],
+  ['shared autoscale', 30_000, 3],
 ] as const) {
-  test(`${throughput} RU/s are ${count} partition key ranges without gaps`, async () => {
-    const ranges = await rangesOf(await server.newContainer({ throughput }))
+  test(`${rate} RU/s (${kind}) are ${count} partition key ranges without gaps`, async () => {
+    const throughput = kind.includes('autoscale') ? { maxThroughput: rate } : { throughput: rate }
+    const isShared = kind.startsWith('shared')
+    const database = { id: `${kind} ${rate}`, ...(isShared && throughput) }
+    const made = await server.client.databases.create(database)
+    const definition = { id: 'items', partitionKey: '/pk', ...(!isShared && throughput) }
+    const { container } = await made.database.containers.create(definition)
+    const ranges = await rangesOf(container)
     assert.equal(ranges.length, count)
     assertWholeSpace(ranges as never)
   })
