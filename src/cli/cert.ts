@@ -1,16 +1,15 @@
-/** mayfly cert: prints the certificate that clients must trust for https. Makes it if there is none. */
+/** mayfly cert: prints the authority that clients must trust for https. Makes it if there is none. */
 
-import { mkdir, writeFile } from 'node:fs/promises'
-import { certificateSource } from '../server/certificate.ts'
+import { writeFile } from 'node:fs/promises'
+import { certificateSource } from '../server/tls/certificate.ts'
 
 export async function cert({ data, out }: { data: string; out?: string }): Promise<void> {
-  await mkdir(data, { recursive: true, mode: 0o700 })
-  const certificate = await certificateSource(data)()
+  const { authority } = await certificateSource(data)()
   if (out === undefined) {
-    process.stdout.write(certificate.cert)
+    process.stdout.write(authority)
     return
   }
-  await writeFile(out, certificate.cert)
+  await writeFile(out, authority)
   process.stderr.write(
     [
       `Wrote ${out}. To trust it:`,

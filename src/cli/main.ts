@@ -81,7 +81,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 
   program
     .command('cert')
-    .description('print the certificate that clients must trust for https')
+    .description('print the authority that clients must trust for https')
     .option('--data <directory>', 'data directory of the server', process.env.MAYFLY_DATA ?? serverFlags.data.default)
     .option('--out <file>', 'write to this file instead of standard output')
     .action(async flags => (await import('./cert.ts')).cert(flags))

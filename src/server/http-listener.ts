@@ -1,19 +1,24 @@
 /**
- * Serves http and https on one port: the first byte of a connection tells them apart.
+ * Serves http and https, HTTP/1 and HTTP/2, on one port: the first bytes of a connection tell them apart.
  *
- * A TLS connection starts with the byte 22 (a handshake record). No HTTP method does. Plain connections begin
- * in the fast lane. They move to node:http with their first request that is not plain. The certificate is
- * made, and node:https loaded, when the first TLS connection arrives: servers without TLS start faster.
+ * A TLS connection starts with the byte 22 (a handshake record). No HTTP method does. In its handshake the
+ * client asks for HTTP/1.1 or HTTP/2. Without TLS, HTTP/2 starts with the word PRI, which is no method.
+ *
+ * Plain HTTP/1 connections begin in the fast lane. They move to node:http with their first request that is
+ * not plain. TLS and HTTP/2 are loaded, and the certificate is made, when the first connection needs them:
+ * other servers start faster.
  */
 
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Certificate } from './certificate.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
+import type { Http2Sessions } from './http/http2-sessions.ts'
 import { headerBytesMax } from './http/request-parser.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
+import type { Certificate } from './tls/certificate.ts'
+import { type Decrypt, makeDecrypt } from './tls/decrypt.ts'
 
 /** A connection whose request has not arrived whole by then is closed. */
 const requestTimeoutMs = 30_000
@@ -30,6 +35,9 @@ export interface HttpListenerOptions {
 
 const tlsHandshake = 0x16
 
+/** How a connection begins whose client knows that the server speaks HTTP/2: `PRI * HTTP/2.0`. */
+const prefaceStart = Buffer.from('PRI ')
+
 const limits = {
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
@@ -37,22 +45,64 @@ const limits = {
   keepAliveTimeout: keepAliveMs,
 }
 
+const http2Limits = { headerBytesMax, requestMsMax: requestTimeoutMs, idleMsMax: keepAliveMs }
+
 export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
   const { host, port, handler, certificate, log, holdsProcess } = options
   const fastLane = new FastLane({ ...options.fastLane, handOver: socket => plain.emit('connection', socket) })
   const plain = createHttpServer(limits, handler)
-  let secure: Promise<Server> | undefined
-  const secureServer = () => {
-    secure ??= Promise.all([certificate(), import('node:https')]).then(([{ key, cert }, https]) =>
-      prepare(https.createServer({ ...limits, key, cert }, handler)),
-    )
-    return secure
-  }
   prepare(plain)
+  plain.on('request', ({ socket }) => {
+    const accepted = acceptedOf.get(socket)
+    if (accepted !== undefined) silent.delete(accepted)
+  })
+
+  let securing: Promise<Decrypt> | undefined
+  const secure = () => {
+    securing ??= makeDecrypt(certificate, { handshakeMsMax: headersTimeoutMs })
+    // The next connection tries again: somebody may have mended the cause.
+    securing.catch(() => {
+      securing = undefined
+    })
+    return securing
+  }
+  let sessions: Http2Sessions | undefined
+  const loadHttp2 = async () => {
+    const { Http2Sessions } = await import('./http/http2-sessions.ts')
+    sessions ??= new Http2Sessions({ ...options.fastLane, handler, ...http2Limits })
+    return sessions
+  }
 
   const sockets = new Set<Socket>()
-  /** Connections that have not sent anything yet. */
+  /** Connections without a request so far. A stopping server closes them. */
   const silent = new Set<Socket>()
+  /** The accepted socket of a decrypted one. */
+  const acceptedOf = new WeakMap<Socket, Socket>()
+
+  async function serveHttp2(socket: Socket, accepted: Socket): Promise<void> {
+    const http2 = sessions ?? (await loadHttp2())
+    silent.delete(accepted)
+    if (!accepted.destroyed) http2.serve(socket)
+  }
+
+  async function serveTls(accepted: Socket): Promise<void> {
+    const decrypt = await secure()
+    if (accepted.destroyed) return
+    decrypt(accepted, decrypted => {
+      if (decrypted.alpnProtocol === 'h2') {
+        serveHttp2(decrypted, accepted).catch(giveUp(accepted))
+      } else {
+        acceptedOf.set(decrypted, accepted)
+        plain.emit('connection', decrypted)
+      }
+    })
+  }
+
+  const giveUp = (socket: Socket) => (error: unknown) => {
+    log.error({ error }, 'a connection with TLS or HTTP/2 could not be served')
+    socket.destroy()
+  }
+
   const gate = createNetServer({ noDelay: true, allowHalfOpen: true }, socket => {
     sockets.add(socket)
     if (!holdsProcess) socket.unref()
@@ -65,28 +115,26 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     const onTimeout = () => socket.destroy()
     socket.setTimeout(headersTimeoutMs, onTimeout)
     socket.once('end', onTimeout)
-    socket.once('data', first => {
+    let first: Buffer | undefined
+    const onData = (chunk: Buffer) => {
+      first = first === undefined ? chunk : Buffer.concat([first, chunk])
+      const protocol = protocolOf(first)
+      if (protocol === undefined) return
+      socket.off('data', onData)
       socket.off('end', onTimeout)
-      silent.delete(socket)
       socket.off('timeout', onTimeout)
       socket.setTimeout(0)
-      if (first[0] !== tlsHandshake) {
+      if (protocol === 'http/1') {
+        silent.delete(socket)
         fastLane.serve(socket, first)
         return
       }
       socket.pause()
       socket.unshift(first)
-      secureServer().then(
-        server => {
-          server.emit('connection', socket)
-          socket.resume()
-        },
-        error => {
-          log.error({ error }, 'the certificate for https could not be made')
-          socket.destroy()
-        },
-      )
-    })
+      const served = protocol === 'tls' ? serveTls(socket) : serveHttp2(socket, socket)
+      served.catch(giveUp(socket))
+    }
+    socket.on('data', onData)
   })
   await new Promise<void>((resolve, reject) => {
     gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--port' })))
@@ -99,13 +147,11 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
       // Idle connections close at once. The others close when their request is answered.
-      const servers = secure === undefined ? [plain] : [plain, await secure]
       fastLane.close()
+      sessions?.close()
       for (const socket of silent) socket.destroy()
-      for (const server of servers) server.close()
-      const idle = machine.setInterval(() => {
-        for (const server of servers) server.closeIdleConnections()
-      }, 20)
+      plain.close()
+      const idle = machine.setInterval(() => plain.closeIdleConnections(), 20)
       const limit = machine.setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, drainMsMax)
@@ -116,11 +162,21 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
   }
 }
 
+/** The protocol that the first bytes of a connection show; undefined if they are too few. */
+function protocolOf(first: Buffer): 'tls' | 'http/2' | 'http/1' | undefined {
+  if (first[0] === tlsHandshake) return 'tls'
+  for (let at = 0; at < prefaceStart.length; at++) {
+    if (at === first.length) return undefined
+    if (first[at] !== prefaceStart[at]) return 'http/1'
+  }
+  return 'http/2'
+}
+
 /**
- * The http servers never listen themselves. The event starts their timeouts for slow connections. Bytes that
- * are not HTTP get an answer that looks like every other error.
+ * The http server never listens itself. The event starts its timeouts for slow connections. Bytes that are
+ * not HTTP get an answer that looks like every other error.
  */
-function prepare<T extends Server>(server: T): T {
+function prepare(server: Server): void {
   server.emit('listening')
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
@@ -134,5 +190,4 @@ function prepare<T extends Server>(server: T): T {
         `close\r\n\r\n${body}`,
     )
   })
-  return server
 }

@@ -10,9 +10,9 @@ import type { TLSSocket } from 'node:tls'
 import { machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { MongoServer } from '../mongo/server.ts'
-import type { Certificate } from './certificate.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
 import { readCopies } from './sockets/shared-read-buffer.ts'
+import type { Certificate } from './tls/certificate.ts'
 
 export interface MongoListenerOptions {
   readonly host: string
@@ -41,9 +41,13 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   }
   let securing: Promise<(socket: Socket) => TLSSocket> | undefined
   const secure = () => {
-    securing ??= Promise.all([certificate(), import('node:tls')]).then(([{ key, cert }, tls]) => {
-      const secureContext = tls.createSecureContext({ key, cert })
+    securing ??= Promise.all([certificate(), import('node:tls')]).then(([{ key, chain }, tls]) => {
+      const secureContext = tls.createSecureContext({ key, cert: chain })
       return socket => new tls.TLSSocket(socket, { isServer: true, secureContext })
+    })
+    // The next connection tries again: somebody may have mended the cause.
+    securing.catch(() => {
+      securing = undefined
     })
     return securing
   }

@@ -14,7 +14,6 @@ import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
-import { certificateSource } from './certificate.ts'
 import { type Config, wellKnownKey } from './config.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
@@ -22,6 +21,7 @@ import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { QueryThread } from './query-thread/query-thread.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
+import { certificateSource } from './tls/certificate.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
@@ -98,7 +98,7 @@ export async function startServer(
     isWellKnownKey: key === wellKnownKey,
     storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
-    certificate: async () => (await certificate()).cert,
+    certificate: async () => (await certificate()).authority,
   })
 
   const loadMongo = async () => {

@@ -1,11 +1,10 @@
-/** Serves requests with node:http: collects the body and writes the answer. */
+/** Serves requests with node:http. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { RequestError } from '../../base/error.ts'
-import { requestBytesMax } from '../../base/limits.ts'
 import type { Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
+import { collectBody, noBody } from './collect-body.ts'
 
 export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
@@ -55,36 +54,6 @@ function namesAndValues(lines: string): string[] {
     if (colon !== -1) list.push(line.slice(0, colon), line.slice(colon + 2))
   }
   return list
-}
-
-const noBody = Buffer.alloc(0)
-
-/**
- * Waits for the whole body. Most bodies arrive in one chunk, which is used as it is. (`for await` costs 8 us
- * more.)
- *
- * A body that is too large is refused at once. The rest of it is read and dropped: if the connection were
- * closed while the client still sends, the client would not see the answer.
- */
-function collectBody(req: IncomingMessage, done: (body: Buffer) => void, fail: (error: unknown) => void): void {
-  let first: Buffer | undefined
-  let more: Buffer[] | undefined
-  let bytes = 0
-  req.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > requestBytesMax) {
-      if (bytes - chunk.length <= requestBytesMax) fail(new RequestError('too_large', 'Request size is too large'))
-      first = more = undefined
-    } else if (first === undefined) {
-      first = chunk
-    } else {
-      more ??= [first]
-      more.push(chunk)
-    }
-  })
-  req.on('end', () => {
-    if (bytes <= requestBytesMax) done(more !== undefined ? Buffer.concat(more, bytes) : (first ?? noBody))
-  })
 }
 
 /** The address that the client used. The account document sends the client back to the same address. */

@@ -1,0 +1,131 @@
+/**
+ * Serves HTTP/2 connections, encrypted or not. They carry the same requests as HTTP/1, many at a time.
+ *
+ * The limits are those of HTTP/1 where both have them: bytes of headers and body, time for a whole request,
+ * idle time. A request whose headers are too large is reset, not answered: node:http2 leaves no choice.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import { machine } from '../../base/clock.ts'
+import type { Reply } from '../../nosql/http/transport.ts'
+import type { NosqlServer } from '../../nosql/server.ts'
+import { collectBody, noBody } from './collect-body.ts'
+
+/** Requests at a time on one connection. SDKs open another connection if they need more. */
+export const concurrentStreamsMax = 100
+
+/** Memory that node:http2 may use for one connection, mostly answers that the client does not take. */
+const sessionMegabytesMax = 64
+
+export interface Http2Options {
+  readonly nosql: NosqlServer
+  /** Whether a path belongs to the protocol. */
+  readonly isProtocolPath: (url: string) => boolean
+  /** Answers requests for all other paths. */
+  readonly handler: (req: IncomingMessage, res: ServerResponse) => void
+  readonly headerBytesMax: number
+  readonly requestMsMax: number
+  readonly idleMsMax: number
+}
+
+export class Http2Sessions {
+  readonly #options: Http2Options
+  readonly #server: Http2Server
+  readonly #sessions = new Set<ServerHttp2Session>()
+
+  constructor(options: Http2Options) {
+    this.#options = options
+    const settings = { maxHeaderListSize: options.headerBytesMax, maxConcurrentStreams: concurrentStreamsMax }
+    this.#server = createServer({ settings, maxSessionMemory: sessionMegabytesMax }, (req, res) =>
+      this.#answer(req, res),
+    )
+    this.#server.on('session', session => this.#watch(session))
+  }
+
+  /** Takes over a connection, with its unread bytes put back. */
+  serve(socket: Socket): void {
+    // A client that will send nothing more is of no use to HTTP/2, not even to read.
+    socket.allowHalfOpen = false
+    this.#server.emit('connection', socket)
+  }
+
+  /** Tells clients to send nothing more (GOAWAY). Connections close when their requests are answered. */
+  close(): void {
+    for (const session of this.#sessions) session.close()
+  }
+
+  /** Closes a connection that had no request for a while. */
+  #watch(session: ServerHttp2Session): void {
+    const { idleMsMax } = this.#options
+    const waitForRequest = () => machine.setTimeout(() => session.close(), idleMsMax).unref()
+    let idle: NodeJS.Timeout | undefined = waitForRequest()
+    let streams = 0
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      streams++
+      machine.clearTimeout(idle)
+      stream.once('close', () => {
+        streams--
+        if (streams === 0 && !session.closed) idle = waitForRequest()
+      })
+    })
+    this.#sessions.add(session)
+    session.once('close', () => {
+      machine.clearTimeout(idle)
+      this.#sessions.delete(session)
+    })
+  }
+
+  #answer(req: Http2ServerRequest, res: Http2ServerResponse): void {
+    const { nosql, isProtocolPath, handler, requestMsMax } = this.#options
+    const { stream, headers, method } = req
+    const url = req.url ?? '/'
+    headers.host ??= req.authority
+    if (!stream.endAfterHeaders) {
+      const limit = machine.setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestMsMax).unref()
+      stream.once('end', () => machine.clearTimeout(limit))
+      stream.once('close', () => machine.clearTimeout(limit))
+    }
+    if (!isProtocolPath(url)) {
+      // The interfaces are alike, as far as these handlers use them.
+      handler(req as unknown as IncomingMessage, res as unknown as ServerResponse)
+      return
+    }
+    const reply = replyTo(stream, method)
+    const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
+    const handle = (body: Buffer) => {
+      // A reset ends the body as well, perhaps in the middle.
+      if (!stream.aborted) nosql.handle({ method, url, headers, origin, body }, reply)
+    }
+    if (method === 'GET' || method === 'DELETE' || method === 'HEAD') handle(noBody)
+    else collectBody(req, handle, error => nosql.refuse({ method, url }, reply, error))
+  }
+}
+
+function replyTo(stream: ServerHttp2Stream, method: string): Reply {
+  return ({ status, headers, body, bodyBytes }) => {
+    if (stream.closed || stream.destroyed) return
+    const isEmpty = bodyBytes === 0 || method === 'HEAD'
+    stream.respond({ ':status': status, ...fieldsOf(headers) }, { endStream: isEmpty })
+    if (!isEmpty) stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+  }
+}
+
+/** Header names are in lower case in HTTP/2. */
+function fieldsOf(lines: string): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const line of lines.split('\r\n')) {
+    const colon = line.indexOf(': ')
+    if (colon !== -1) fields[line.slice(0, colon).toLowerCase()] = line.slice(colon + 2)
+  }
+  return fields
+}
