@@ -5,6 +5,7 @@
  *   one partition key and ids    point reads
  *   a small partition            all its items: reading them costs no more than choosing
  *   an index that fits           a part of the index, in its order
+ *   an order or bounds of ids    a part of the partition, in the order in which it is kept
  *   otherwise                    all items of the range; if an index would have avoided that, it is reported
  *
  * Rows in source order must come from the same source on every page, so the position names it.
