@@ -2,12 +2,7 @@
  * Checks the master-key signature of a request and the age of its date.
  *
  *   authorization = encodeURIComponent("type=master&ver=1.0&sig=" + base64(HMAC-SHA256(key, payload)))
- *   payload       = verb
- *  resource type
- *  resource link
- *  date
- *
- *    (lower case, except the link)
+ *   payload       = verb \n resource type \n resource link \n date \n \n   (lower case, except the link)
  *
  * The signature covers neither body nor headers, so a request can be replayed within the skew, as in the
  * service. TLS is the defence.
