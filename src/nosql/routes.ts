@@ -97,6 +97,17 @@ const resources: Readonly<Record<string, Resource>> = {
   },
 }
 
+/** Resource types of the service that are not here, as the beginning of a sentence. */
+const missingFeatures: Readonly<Record<string, string>> = {
+  attachments: 'Attachments are',
+  media: 'Attachments are',
+  schemas: 'The schemas of the analytical store are',
+  snapshots: 'Snapshots are',
+  authpolicyelements: 'Role assignments of Microsoft Entra ID are',
+  roledefinitions: 'Role definitions of Microsoft Entra ID are',
+  roleassignments: 'Role assignments of Microsoft Entra ID are',
+}
+
 /** The feed of items, or the change feed if the request has an A-IM header. */
 function getItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return isChangeFeed(request) ? changeFeed(request) : listItems(request)
@@ -112,6 +123,8 @@ export function findHandler(method: string, path: readonly string[]): RouteHandl
   const resource = Object.hasOwn(resources, type) ? resources[type]! : undefined
   const depth = Math.ceil(path.length / 2) - 1
   if (resource === undefined || (depth >= 0 && !isWithin(path, resource.within, depth))) {
+    const feature = Object.hasOwn(missingFeatures, type) ? missingFeatures[type] : undefined
+    if (feature !== undefined) throw new RequestError('unsupported', `${feature} not available in Mayfly.`)
     throw new RequestError('not_found', 'The requested resource does not exist: no such path.')
   }
   const methods = path.length % 2 === 0 && path.length > 0 ? resource.one : resource.feed

@@ -11,6 +11,7 @@ import { type Address, resolveAddress } from './access/resource-address.ts'
 import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
 import { publicError } from './http/error-map.ts'
 import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
+import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpRequest, Reply } from './http/transport.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
@@ -59,6 +60,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
           resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])),
           address => {
             const grant = authorize(authorizer, key, http, address)
+            checkPriority(http.headers)
             const { headers, origin, body } = http
             const request: NosqlRequest = { service, headers, origin, path: address.path, body, grant }
             const handler = findHandler(http.method, address.path)

@@ -52,6 +52,12 @@ export class Authorizer {
       this.check({ verb, type, link: otherLink }, authorization, date)
       return
     }
+    if (entraToken.test(authorization)) {
+      refuse(
+        'Microsoft Entra ID is not available in Mayfly. Use the account key, or a resource token, instead of an ' +
+          'Entra token.',
+      )
+    }
     refuse(
       `The input authorization token can't serve the request. The wrong key is being used or the expected ` +
         'payload is not built as per the protocol. For more info: https://aka.ms/cosmosdb-tsg-unauthorized. ' +
@@ -103,6 +109,9 @@ function checkAge(dateMs: number): void {
 function refuse(text: string): never {
   throw new RequestError('unauthenticated', text)
 }
+
+/** The SDKs send `type=aad`. */
+const entraToken = /^(type(=|%3d)aad|bearer )/i
 
 /** The spellings that SDKs use. Any other spelling is decoded first. */
 const tokenPrefixes = [

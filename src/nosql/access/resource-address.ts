@@ -7,6 +7,7 @@
  * wins, except for items: an item's own `_rid` is never the id of another one in practice.
  */
 
+import { RequestError } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -33,10 +34,20 @@ export interface Address {
 export function resolveAddress(engine: Engine, url: string, partitionKey?: string): MaybePromise<Address> {
   const path = parsePath(url)
   if (path[0] === 'offers') return { path, signedLink: (path[1] ?? '').toLowerCase() }
+  if (path[0] !== 'dbs' && path[0]?.startsWith('addresses')) refuseDirectMode()
   const isOperation = path[4] === 'operations'
   if (!isOperation && !hasRid(path)) return { path, signedLink: nameLink(url, path) }
   const signed = isOperation ? signedAsContainer(path.slice(0, 4)) : signedLinks(path, nameLink(url, path))
   return andThen(namesOf(engine, path, partitionKey), names => ({ path: names, ...signed }))
+}
+
+/** Before the signature, which a client of direct mode makes in another way. */
+function refuseDirectMode(): never {
+  throw new RequestError(
+    'unsupported',
+    'Direct mode is not available in Mayfly. Set the connection mode of the client to Gateway (.NET: ' +
+      'ConnectionMode.Gateway, Java: gatewayMode()).',
+  )
 }
 
 type Signed = Omit<Address, 'path'>

@@ -96,7 +96,7 @@ describe('a created container', () => {
     )
   })
 
-  test('ignores unknown and system properties', () => {
+  test('ignores system properties, and null', () => {
     const sentBack = {
       _rid: 'x',
       _self: 'y',
@@ -104,13 +104,27 @@ describe('a created container', () => {
       _ts: 1,
       _docs: 'docs/',
       _sprocs: 'sprocs/',
-      surprise: { deep: [1] },
+      surprise: null,
     }
     assert.equal(JSON.stringify(create(sentBack)), defaults)
   })
 
-  test('treats names that JavaScript objects inherit as unknown properties', () => {
-    const body = JSON.parse('{"id":"c","partitionKey":{"paths":["/pk"]},"__proto__":{"defaultTtl":5},"constructor":1}')
+  for (const [property, text] of [
+    ['surprise', 'The container property "surprise" is unknown.'],
+    ['defaultTTL', 'The container property "defaultTTL" is unknown.'],
+    ['constructor', 'The container property "constructor" is unknown.'],
+    ['globalSecondaryIndexDefinition', 'Global secondary indexes are not available'],
+    ['materializedViewDefinition', 'Materialized views are not available'],
+  ] as const) {
+    test(`has no ${property}`, () => {
+      const change = { [property]: { deep: [1] } }
+      refuses(() => create(change), text)
+      refuses(() => replaceContainerDefinition(create({}), { id: 'c', ...pk, ...change }, context), text)
+    })
+  }
+
+  test('is not changed by a __proto__ in the body', () => {
+    const body = JSON.parse('{"id":"c","partitionKey":{"paths":["/pk"]},"__proto__":{"defaultTtl":5}}')
     assert.equal(JSON.stringify(parseContainerDefinition(body, context)), defaults)
   })
 

@@ -3,8 +3,8 @@
  *
  * The result is plain JSON with its fields in the order of the service's answers. The resource that a client
  * sees is this object followed by the system properties. Fields that were not given and have no default are
- * absent. Unknown properties, and system properties that a client sends back (`_rid`, `_etag`, ...), are
- * ignored, as in the service.
+ * absent. System properties that a client sends back (`_rid`, `_etag`, ...) are ignored. Unknown properties
+ * are refused: the service ignores them, and then nobody notices a wrong spelling.
  *
  * A replace is like a create: the new definition is complete, and fields that it leaves out return to their
  * defaults. But some parts must not change.
@@ -130,6 +130,43 @@ function checkReplacement(current: ContainerDefinition, next: ContainerDefinitio
   )
 }
 
+const knownProperties: ReadonlySet<string> = new Set([
+  'id',
+  'indexingPolicy',
+  'partitionKey',
+  'defaultTtl',
+  'ttlPropertyPath',
+  'uniqueKeyPolicy',
+  'conflictResolutionPolicy',
+  'geospatialConfig',
+  'analyticalStorageTtl',
+  'changeFeedPolicy',
+  'computedProperties',
+  'vectorEmbeddingPolicy',
+  'fullTextPolicy',
+  'clientEncryptionPolicy',
+  // Part of an answer that asks for it; clients send it back.
+  'statistics',
+])
+
+/** Parts of the service that are not here. */
+const missingFeatures: Readonly<Record<string, string>> = {
+  globalSecondaryIndexDefinition: 'Global secondary indexes',
+  materializedViewDefinition: 'Materialized views',
+  materializedViews: 'Materialized views',
+  dataMaskingPolicy: 'Data masking policies',
+}
+
+/** A null counts as absent: SDKs write it for what their user left out. */
+function checkProperties(body: JsonObject): void {
+  for (const name of Object.keys(body)) {
+    if (knownProperties.has(name) || name.startsWith('_') || body[name] === null) continue
+    const feature = Object.hasOwn(missingFeatures, name) ? missingFeatures[name] : undefined
+    if (feature !== undefined) malformed(`${feature} are not available in Mayfly. Remove '${name}' from the container.`)
+    malformed(`The container property ${showValue(name)} is unknown. Remove it, or correct its spelling.`)
+  }
+}
+
 interface DecidedFields {
   id: string
   partitionKey: PartitionKeyPolicy
@@ -138,6 +175,7 @@ interface DecidedFields {
 
 function completeDefinition(body: JsonObject, decided: DecidedFields): ContainerDefinition {
   const { id, partitionKey, analyticalStorageTtl } = decided
+  checkProperties(body)
   const indexingPolicy = parseIndexingPolicy(fieldOf(body, 'indexingPolicy'))
   const defaultTtl = parseDefaultTtl(fieldOf(body, 'defaultTtl'))
   if (defaultTtl !== undefined && indexingPolicy.indexingMode === 'none') {

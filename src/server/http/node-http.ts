@@ -11,12 +11,24 @@ export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res:
     const { method = 'GET', headers } = req
     const url = pathOf(req.url ?? '/')
     const reply = replyTo(res)
-    const answer = (body: Buffer) => nosql.handle({ method, url, headers, origin: originOf(req), body }, reply)
+    const answer = (body: Buffer) => {
+      if (isAuthorizedTwice(req)) nosql.refuse({ method, url }, reply, new RequestError('malformed', twiceText))
+      else nosql.handle({ method, url, headers, origin: originOf(req), body }, reply)
+    }
     inTurn(req, res, () => {
       if (method === 'GET' || method === 'DELETE' || method === 'HEAD') answer(noBody)
       else collectBody(req, answer, error => nosql.refuse({ method, url }, reply, error))
     })
   }
+}
+
+const twiceText = 'The request has several Authorization headers. Send one.'
+
+/** Node keeps only the first one, and a proxy may have looked at another. */
+function isAuthorizedTwice({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'authorization') count++
+  return count > 1
 }
 
 /** The latest answer of each connection. */

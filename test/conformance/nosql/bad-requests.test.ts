@@ -143,7 +143,7 @@ for (const path of [
   '/docs',
   '/colls/a/dbs/b',
   '/dbs/a/docs/b',
-  '/dbs/a/colls/b/docs/c/attachments',
+  '/dbs/a/colls/b/docs/c/nothings',
   '/dbs/a/colls/b/colls/c',
   '/__proto__',
   '/constructor/x',

@@ -122,8 +122,15 @@ for (const [name, [given, returned]] of Object.entries(policies)) {
   })
 }
 
-test('Fields that Azure does not know are ignored', async () => {
-  const resource = await roundTrip({ colour: 'green', constructor: 1 })
+test('Fields that nobody knows are ignored if they are null, and refused otherwise', async () => {
+  const database = await server.newDatabase()
+  for (const field of ['colour', 'constructor']) {
+    const body = { id: 'items', partitionKey: { paths: ['/pk'] }, [field]: 'green' }
+    const { status, text } = await server.send({ method: 'POST', path: `/dbs/${database.id}/colls`, body })
+    assert.equal(status, 400)
+    assert.ok(text.includes(field), text)
+  }
+  const resource = await roundTrip({ colour: null, constructor: null })
   assert.equal('colour' in resource, false)
   assert.equal(Object.hasOwn(resource, 'constructor'), false)
 })
