@@ -1,8 +1,8 @@
 /**
  * Checks the headers that give a request a priority or a throughput bucket.
  *
- * Every request here has the same priority, and a container's throughput is one bucket. So valid values change
- * nothing, as in an account that has not configured them. Invalid values are refused.
+ * Every request here has the same priority, and a container's throughput is one bucket. So valid values
+ * change nothing, as in an account that has not configured them. Invalid values are refused.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'

@@ -1,4 +1,4 @@
-/** Parts of the service that are not here say so, and so do values and properties that would have no effect. */
+/** What is not here says so, and settings that would have no effect are refused. */
 
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
@@ -41,7 +41,7 @@ test('The path of a feature that is missing names the feature', async () => {
   assertServiceError(await server.send({ path: '/nonsense' }), 404, 0)
 })
 
-test('Definitions of indexes and views that would never be filled are refused, and so are unknown properties', async () => {
+test('Indexes and views that would never be filled, and unknown properties, are refused', async () => {
   const database = await server.newDatabase()
   const path = `/dbs/${database.id}/colls`
   const definition = { id: 'view', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } }
