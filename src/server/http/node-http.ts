@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { RequestError } from '../../base/error.ts'
 import type { Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { collectBody, noBody } from './collect-body.ts'
