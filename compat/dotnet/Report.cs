@@ -1,0 +1,50 @@
+using System.Text.Json;
+using Microsoft.Azure.Cosmos;
+
+/// <summary>
+/// Runs one step of the story and prints its outcome as a JSON line. A step that fails does not end the story.
+/// </summary>
+static class Report
+{
+    public static async Task Step(string name, Func<Task> run)
+    {
+        try
+        {
+            await run();
+            Print(new { step = name, ok = true });
+        }
+        catch (CosmosException error)
+        {
+            Print(new { step = name, ok = false, why = $"{(int)error.StatusCode}: {error.ResponseBody}" });
+        }
+        catch (Exception error)
+        {
+            Print(new { step = name, ok = false, why = $"{error.GetType().Name}: {error.Message}" });
+        }
+    }
+
+    /// <summary>The client has no call for this step.</summary>
+    public static void Absent(string name, string why) => Print(new { step = name, absent = why });
+
+    public static void Equal<T>(T actual, T expected)
+    {
+        if (JsonSerializer.Serialize(actual) == JsonSerializer.Serialize(expected)) return;
+        throw new Exception($"{JsonSerializer.Serialize(actual)} instead of {JsonSerializer.Serialize(expected)}");
+    }
+
+    /// <summary>The status that the service refuses a call with.</summary>
+    public static async Task<int> Refusal(Func<Task> call)
+    {
+        try
+        {
+            await call();
+            return 0;
+        }
+        catch (CosmosException error)
+        {
+            return (int)error.StatusCode;
+        }
+    }
+
+    static void Print(object outcome) => Console.WriteLine(JsonSerializer.Serialize(outcome));
+}
