@@ -9,6 +9,12 @@ import { RequestError } from '../base/error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { readAccount } from './handlers/account.ts'
 import { changeFeed, isChangeFeed } from './handlers/change-feed.ts'
+import {
+  listEncryptionKeys,
+  postEncryptionKey,
+  readEncryptionKey,
+  replaceEncryptionKey,
+} from './handlers/client-encryption-keys.ts'
 import { listConflicts, queryConflicts, readConflict } from './handlers/conflicts.ts'
 import {
   deleteContainer,
@@ -85,6 +91,11 @@ const resources: Readonly<Record<string, Resource>> = {
     one: { GET: readConflict, DELETE: readConflict },
   },
   operations: { within: container, one: { POST: postOperation } },
+  clientencryptionkeys: {
+    within: database,
+    feed: { GET: listEncryptionKeys, POST: postEncryptionKey },
+    one: { GET: readEncryptionKey, PUT: replaceEncryptionKey },
+  },
   users: {
     within: database,
     feed: { GET: listUsers, POST: postUser },

@@ -16,6 +16,7 @@ import { isScriptKind } from '../definitions/script-definition.ts'
 import { namedPartitionKey, viewOf } from '../http/container-view.ts'
 import { parsePath } from '../http/request.ts'
 import { databaseRid, sequenceOfRid } from '../http/resource-id.ts'
+import { openEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import { openScripts } from '../scripts/script-store.ts'
 import type { SystemResources } from '../scripts/system-resources.ts'
 import { openPermissions, openUsers, type User } from '../scripts/user-store.ts'
@@ -100,6 +101,11 @@ async function namesOf(
   if (database === undefined) return names
   names[1] = database.id
   if (ownerName === undefined) return names
+  if (ownerType === 'clientencryptionkeys') {
+    const key = await findResource(await openEncryptionKeys(engine, database), ownerName, ownerRidChars)
+    names[3] = key?.id ?? ownerName
+    return names
+  }
   if (ownerType === 'users') {
     const user = await findResource(await openUsers(engine, database), ownerName, ownerRidChars)
     if (user === undefined) return names

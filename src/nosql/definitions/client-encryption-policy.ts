@@ -1,8 +1,8 @@
 /**
  * The client encryption policy: which top-level properties clients encrypt before they send them.
  *
- * It is only kept for clients, which read it back. The caller checks whether the named keys exist. The texts
- * are those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
+ * It is only kept for clients, which read it back. The keys that it names must exist. The other texts are
+ * those of the .NET SDK, which checks the same rules before sending (ClientEncryptionPolicy.cs).
  */
 
 import { parsePartitionKeyPath } from '../../document/partition-key.ts'
@@ -18,10 +18,10 @@ export interface ClientEncryptionPath {
   path: string
   clientEncryptionKeyId: string
   encryptionType: 'Deterministic' | 'Randomized'
-  encryptionAlgorithm: typeof algorithm
+  encryptionAlgorithm: typeof encryptionAlgorithm
 }
 
-const algorithm = 'AEAD_AES_256_CBC_HMAC_SHA256'
+export const encryptionAlgorithm = 'AEAD_AES_256_CBC_HMAC_SHA256'
 
 export function parseClientEncryptionPolicy(
   input: unknown,
@@ -54,9 +54,23 @@ function readPath(entry: JsonObject, where: string): ClientEncryptionPath {
   if (encryptionType !== 'Deterministic' && encryptionType !== 'Randomized') {
     malformed("EncryptionType should be either 'Deterministic' or 'Randomized'.")
   }
-  const encryptionAlgorithm = textAt('encryptionAlgorithm')
-  if (encryptionAlgorithm !== algorithm) malformed(`EncryptionAlgorithm should be '${algorithm}'.`)
+  if (textAt('encryptionAlgorithm') !== encryptionAlgorithm) {
+    malformed(`EncryptionAlgorithm should be '${encryptionAlgorithm}'.`)
+  }
   return { path, clientEncryptionKeyId, encryptionType, encryptionAlgorithm }
+}
+
+/** Throws unless every key of the policy exists. */
+export async function checkEncryptionKeys(
+  { includedPaths }: ClientEncryptionPolicy,
+  hasKey: (id: string) => Promise<boolean>,
+): Promise<void> {
+  for (const { clientEncryptionKeyId } of includedPaths) {
+    // The service's text (azure-cosmos-dotnet-v3, CosmosContainerTests).
+    if (!(await hasKey(clientEncryptionKeyId))) {
+      malformed(`ClientEncryptionKey with id '[${clientEncryptionKeyId}]' does not exist.`)
+    }
+  }
 }
 
 /** Ids and partition keys must be encrypted deterministically, or items could not be found. */

@@ -3,6 +3,7 @@
 import { RequestError } from '../../base/error.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
+import { checkEncryptionKeys } from '../definitions/client-encryption-policy.ts'
 import {
   type ContainerDefinition,
   logSeconds,
@@ -18,6 +19,7 @@ import { outcomeError } from '../http/outcome-error.ts'
 import { hasFlag, headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf, versionOfEtag } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { openEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import { deleteScripts } from '../scripts/script-store.ts'
 import { requestedThroughput } from './databases.ts'
 import { queryDefinitions } from './query.ts'
@@ -64,6 +66,10 @@ export async function postContainer(request: NosqlRequest): Promise<NosqlRespons
   const { engine } = request.service
   const database = await requireOwner(request)
   const definition = parseContainerDefinition(jsonBody(request), definitionContext(request))
+  if (definition.clientEncryptionPolicy !== undefined) {
+    const keys = await openEncryptionKeys(engine, database)
+    await checkEncryptionKeys(definition.clientEncryptionPolicy, async id => (await keys.find(id)) !== undefined)
+  }
   const container = await engine.catalog.createContainer(database, {
     id: definition.id,
     definition,

@@ -12,6 +12,7 @@ import { outcomeError } from '../http/outcome-error.ts'
 import { headerOf, isQuery, jsonBody, type NosqlRequest } from '../http/request.ts'
 import { databaseRid, etagOf } from '../http/resource-id.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { deleteEncryptionKeys } from '../scripts/encryption-key-store.ts'
 import { deleteScripts } from '../scripts/script-store.ts'
 import { deleteUsers } from '../scripts/user-store.ts'
 import { queryDefinitions } from './query.ts'
@@ -60,6 +61,7 @@ export async function deleteDatabase(request: NosqlRequest): Promise<NosqlRespon
   if (!(await engine.catalog.deleteDatabase(database))) throw outcomeError('missing')
   for (const container of containers) await deleteScripts(engine, viewOf(container))
   await deleteUsers(engine, database)
+  await deleteEncryptionKeys(engine, database)
   return { status: 204, chargeRu: catalogWriteRu }
 }
 
