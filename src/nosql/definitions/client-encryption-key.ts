@@ -1,7 +1,7 @@
 /**
- * A client encryption key: a data key that the client has wrapped with a key of its own. Here it is only kept.
+ * A client encryption key: a data key that the client has wrapped with a key of its own.
  *
- * Clients encrypt and decrypt. Nothing here can unwrap the data key.
+ * It is only kept here. Clients encrypt and decrypt; nothing here can unwrap the data key.
  */
 
 import { encryptionAlgorithm } from './client-encryption-policy.ts'

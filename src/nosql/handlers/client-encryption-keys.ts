@@ -1,4 +1,4 @@
-/** /clientencryptionkeys: the keys with which clients encrypt properties. As in the service, none is deleted. */
+/** /clientencryptionkeys: the keys with which clients encrypt properties. As in the service, keys stay. */
 
 import { catalogReadRu, catalogWriteRu } from '../../units/cost.ts'
 import { parseClientEncryptionKey } from '../definitions/client-encryption-key.ts'
