@@ -84,7 +84,7 @@ test('a user without rights, synchronous_commit = off and a read-only database a
 test('a server that is too old, an encoding other than UTF8 and a standby are refused', () => {
   const good = {
     ...{ version: 150_000, version_text: '15.0', encoding: 'UTF8' },
-    ...{ is_standby: false, is_read_only: 'off', commits: 'on' },
+    ...{ is_standby: false, read_only: 'off', commits: 'on' },
   }
   assert.equal(objectionTo(good), undefined)
   assert.match(objectionTo({ ...good, version: 130_022, version_text: '13.22' })!, /13\.22 is too old: Mayfly needs 14/)

@@ -94,7 +94,7 @@ class PostgresStore implements Store {
     const views = new PostgresViews(connections, moments)
     this.#views = views
     this.#items = new Items({ connections, moments, views, isCluster })
-    const writing = { connections, catalog, moments, keysOf, calls: new CallNumbers(gateway), isCluster }
+    const writing = { connections, catalog, moments, keysOf, callNumbers: new CallNumbers(gateway), isCluster }
     const groups = new GroupWriter(writing)
     const transactions = new Transactions(writing)
     this.#writes = new WriteQueues({ connections, groups, transactions, isCluster, onFatal })

@@ -86,7 +86,7 @@ export class Purge {
 
   async census(container: ContainerRecord): Promise<Census> {
     const { rows, version, writes, earliestInherited, earliestOwn } = required(
-      await this.#connections.read<Census>(censusStatement, [container.number]),
+      await this.#connections.ask<Census>(censusStatement, [container.number]),
       container,
     )
     return { rows, version, writes, earliestInherited, earliestOwn }

@@ -23,7 +23,7 @@ import { noFindings } from '../index-findings.ts'
 import { Connections, type PostgresSession, snapshot } from './connection/connections.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { type ItemRow, scannedItem } from './reading/items.ts'
-import { type EntryRow, storedEntry } from './reading/log.ts'
+import { type LogRow, storedEntry } from './reading/log.ts'
 import { entriesOf } from './rows/entry-keys.ts'
 import { bucketCount, bucketOf, keyColumns } from './rows/keys.ts'
 import { fromIndexDraft } from './rows/records.ts'
@@ -134,7 +134,7 @@ class PostgresSource implements TransferSource {
       text: `SELECT * FROM mayfly.log WHERE container = $1 AND (bucket, number) > ($2::int, $3::bigint)
         ORDER BY bucket, number LIMIT $4`,
     }
-    const rows = await this.connections.readLong<EntryRow>(statement, [
+    const rows = await this.connections.readLong<LogRow>(statement, [
       container.number,
       bucket,
       after?.number ?? 0,

@@ -20,7 +20,7 @@ import type { ContainerRecord, DatabaseRecord, IndexRecord } from '../../../stor
 import { type ContainerRow, type IndexRow, toContainer, toDatabase, toIndex } from '../../catalog-rows.ts'
 import { type Connections, snapshot } from '../connection/connections.ts'
 import { indexText } from '../rows/records.ts'
-import { postgresSignOnMs } from '../sql/schema.ts'
+import { isPresentSql, postgresSignOnMs } from '../sql/schema.ts'
 
 /** How long a gateway trusts its copy. With several gateways, catalog changes take that much longer. */
 const postgresLeaseMs = 50
@@ -40,12 +40,9 @@ export interface CatalogContents {
   readonly indexes: ReadonlyMap<number, KnownIndexes>
 }
 
-/** A gateway that has not signed on for three periods is gone. */
-const present = `seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`
-
 const versionStatement = {
   name: 'catalog',
-  text: `SELECT version, (SELECT count(*)::int FROM mayfly.gateways WHERE ${present}) AS gateways
+  text: `SELECT version, (SELECT count(*)::int FROM mayfly.gateways WHERE ${isPresentSql}) AS gateways
     FROM mayfly.catalog WHERE one = 1`,
 }
 
@@ -57,10 +54,10 @@ const signOnStatement = {
 
 const othersStatement = {
   name: 'others',
-  text: `SELECT count(*)::int AS others FROM mayfly.gateways WHERE id <> $1 AND ${present}`,
+  text: `SELECT count(*)::int AS others FROM mayfly.gateways WHERE id <> $1 AND ${isPresentSql}`,
 }
 
-const unknown: KnownIndexes = { version: -1, indexes: [] }
+const noIndexesKnown: KnownIndexes = { version: -1, indexes: [] }
 
 export class CatalogCopy {
   readonly #connections: Connections
@@ -100,7 +97,7 @@ export class CatalogCopy {
 
   /** From the copy, which may be old: the function that writes checks it. */
   indexesOf(container: number): KnownIndexes {
-    return this.#contents.indexes.get(container) ?? unknown
+    return this.#contents.indexes.get(container) ?? noIndexesKnown
   }
 
   async refresh(): Promise<void> {
@@ -113,7 +110,7 @@ export class CatalogCopy {
     this.#endLease()
     let others = 1
     try {
-      const [row] = await this.#connections.read<{ others: number }>(othersStatement, [this.#gateway])
+      const [row] = await this.#connections.ask<{ others: number }>(othersStatement, [this.#gateway])
       others = row!.others
     } catch {
       // The change has happened; assume that there are others.
@@ -123,7 +120,7 @@ export class CatalogCopy {
   }
 
   signOff(): Promise<unknown> {
-    return this.#connections.read({ name: 'sign_off', text: 'DELETE FROM mayfly.gateways WHERE id = $1' }, [
+    return this.#connections.ask({ name: 'sign_off', text: 'DELETE FROM mayfly.gateways WHERE id = $1' }, [
       this.#gateway,
     ])
   }
@@ -131,11 +128,11 @@ export class CatalogCopy {
   async #checked(): Promise<CatalogContents> {
     const startMs = machine.monotonicMs()
     if (startMs > this.#signOnMs + postgresSignOnMs) {
-      await this.#connections.read(signOnStatement, [this.#gateway])
+      await this.#connections.ask(signOnStatement, [this.#gateway])
       this.#signOnMs = startMs
     }
     const askedMs = machine.monotonicMs()
-    const [row] = await this.#connections.read<{ version: number; gateways: number }>(versionStatement, [])
+    const [row] = await this.#connections.ask<{ version: number; gateways: number }>(versionStatement, [])
     this.#gateways = Math.max(1, row!.gateways)
     const contents = row!.version === this.#contents.version ? this.#contents : await this.#load()
     // Answers may overtake each other.
@@ -179,8 +176,9 @@ export class CatalogCopy {
       for (const row of containerRows.rows as (ContainerRow & { indexes_version: number })[]) {
         const owner = byNumber.get(row.database)!
         const own = ofContainer.get(row.number) ?? []
-        const { indexes_version, ...lasting } = row
-        const text = JSON.stringify([lasting, owner.text, own.map(indexText)])
+        // A record stays the same object if only `indexes_version` changes: it is not part of it.
+        const { indexes_version, ...columns } = row
+        const text = JSON.stringify([columns, owner.text, own.map(indexText)])
         const record = keep(text, () => toContainer(row, owner.record, own.map(toIndex)))
         const siblings = containers.get(row.database) ?? new Map<string, ContainerRecord>()
         containers.set(row.database, siblings.set(record.id, record))

@@ -89,7 +89,7 @@ export class Connections implements AsyncDisposable {
       connectionTimeoutMillis: connectMsOf(url),
       statement_timeout: postgresStatementMsMax,
       idle_in_transaction_session_timeout: postgresIdleTransactionMsMax,
-      // A server that does not even answer that a statement was too slow is not there.
+      // The server should have cancelled the statement by now; if it is silent, it is gone.
       query_timeout: postgresStatementMsMax + postgresConnectMsMax,
       options: settings,
       types: {
@@ -103,8 +103,8 @@ export class Connections implements AsyncDisposable {
     return new Connections(() => new pg.Client(config), new pg.Pool(poolConfig))
   }
 
-  /** Runs one statement on a shared connection; it may be repeated. */
-  async read<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
+  /** Runs one statement, not always a read, on a shared connection; it may be repeated. */
+  async ask<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     const attempts = new Attempts()
     for (;;) {
       try {

@@ -16,8 +16,9 @@ const code = {
   undefinedTable: '42P01',
   undefinedFunction: '42883',
   uniqueViolation: '23505',
-  untranslatableText: '22021',
-  indexRowTooLarge: '54000',
+  characterNotInRepertoire: '22021',
+  /** Of an index row, here. */
+  programLimitExceeded: '54000',
   readOnly: '25006',
   internal: 'XX000',
 } as const
@@ -103,13 +104,13 @@ export function translate(error: unknown): Error {
     case code.readOnly:
       return new CapacityError('unavailable', 'PostgreSQL accepts no writes here.', retryAfterMs, cause)
     case code.uniqueViolation:
-      return new CapacityError('unavailable', 'A number drawn at random was taken already.', 0, cause)
+      return new CapacityError('unavailable', 'A random resource id was taken already. Try again.', 0, cause)
     case code.undefinedTable:
     case code.undefinedFunction:
       return new CapacityError('unavailable', 'The tables of Mayfly are gone from PostgreSQL.', retryAfterMs, cause)
-    case code.untranslatableText:
+    case code.characterNotInRepertoire:
       return new RequestError('malformed', 'PostgreSQL cannot store a NUL character there.', cause)
-    case code.indexRowTooLarge:
+    case code.programLimitExceeded:
       return new RequestError('too_large', 'The partition key and the id are too long together.', cause)
     default:
       return error instanceof Error ? error : new Error(String(error))
@@ -117,12 +118,12 @@ export function translate(error: unknown): Error {
 }
 
 /**
- * The SQLSTATE that the function raises when it refuses a call; no code of PostgreSQL begins with MF. The
+ * The SQLSTATE that `mayfly.write` raises when it refuses a call; no code of PostgreSQL begins with MF. The
  * detail says why: `writing/write-answer.ts` parses it.
  */
 export const refusedState = 'MF001'
 
-/** The row that exists as long as the container does. */
+/** The first row; without one the container is gone. */
 export function required<Row>(rows: readonly Row[], container: ContainerRecord): Row {
   const [first] = rows
   if (first === undefined) throw gone(container)

@@ -48,7 +48,7 @@ export class Moments {
 
   take(): Promise<EpochSeconds> {
     return this.inOrder(
-      async () => (await this.#connections.read<{ moment: EpochSeconds }>(nowStatement, []))[0]!.moment,
+      async () => (await this.#connections.ask<{ moment: EpochSeconds }>(nowStatement, []))[0]!.moment,
       moment => moment,
     )
   }
@@ -82,7 +82,7 @@ export class Moments {
   async #move(to: EpochSeconds): Promise<void> {
     try {
       // Not from the pool: all of its connections may be held by work that waits for this tick.
-      const [row] = await this.#connections.read<{ moment: EpochSeconds }>(tickStatement, [to])
+      const [row] = await this.#connections.ask<{ moment: EpochSeconds }>(tickStatement, [to])
       if (row!.moment > this.#known) this.#known = row!.moment
     } finally {
       if (this.#tick?.to === to) this.#tick = undefined

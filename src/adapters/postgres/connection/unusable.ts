@@ -13,14 +13,14 @@ interface Facts {
   version_text: string
   encoding: string
   is_standby: boolean
-  is_read_only: string
+  read_only: string
   commits: string
 }
 
 const factsText = `
   SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS version_text,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby,
-    current_setting('default_transaction_read_only') AS is_read_only, current_setting('synchronous_commit') AS commits`
+    current_setting('default_transaction_read_only') AS read_only, current_setting('synchronous_commit') AS commits`
 
 export async function requireUsable(session: PostgresSession): Promise<void> {
   const [facts] = (await session.query(factsText)).rows as [Facts]
@@ -37,7 +37,7 @@ export function objectionTo(facts: Facts): string | undefined {
     return `The database is encoded in ${facts.encoding}. Make one in UTF8: ${command}.`
   }
   if (facts.is_standby) return 'This PostgreSQL is a standby and takes no writes. Give the address of the primary.'
-  if (facts.is_read_only === 'on') return 'The database takes no writes (default_transaction_read_only = on).'
+  if (facts.read_only === 'on') return 'The database takes no writes (default_transaction_read_only = on).'
   // P2: a write that is acknowledged survives a crash.
   if (facts.commits === 'off') {
     const sentence = 'PostgreSQL acknowledges writes before they are on disk (synchronous_commit = off).'

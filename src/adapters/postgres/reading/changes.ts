@@ -12,15 +12,17 @@ import type { ChangePosition, ChangeRange, ChangesAnswer, PageSize, ScanRange } 
 import type { Connections, PostgresSession, SqlStatement } from '../connection/connections.ts'
 import { required } from '../connection/errors.ts'
 import { bucketCount, bucketOf, pkColumn } from '../rows/keys.ts'
-import { parsePosition, printPosition } from '../rows/positions.ts'
+import { bucketVersions, printPosition } from '../rows/positions.ts'
 import { changeOrder, isAlive } from '../sql/predicates.ts'
 import { type ItemRow, isCut, itemColumns, newestSql, type PageRow, pageSql, scannedItem, thresholds } from './items.ts'
 import type { PostgresViews } from './views.ts'
 
 /**
- * Rows of the buckets `$3` that are new behind `$2`, which has a version for each bucket. Buckets without
- * new writes are skipped. The versions are not unnested: a cluster refuses a LIMIT for each row of that.
- * `shown_at` is the time of the change, but never decreases within a bucket, even if the server's clock did.
+ * Rows of some buckets that are new behind a position. Its values, and those that `rows` may use, are
+ * `newsValues`. Buckets without new writes are skipped. `shown_at` is the time of the change, but never
+ * decreases within a bucket, even if the server's clock did.
+ *
+ * Not `unnest($2)`: Citus refuses LATERAL with LIMIT over it.
  */
 export function newsSql(rows: string, number: string): string {
   return `
@@ -31,13 +33,33 @@ export function newsSql(rows: string, number: string): string {
     ORDER BY shown_at, i.bucket, i.${number} LIMIT $7`
 }
 
+/** `$1` to `$8` of a statement with `newsSql`. `from` has a version for each bucket. */
+export function newsValues(
+  container: ContainerRecord,
+  from: readonly number[],
+  within: ScanRange,
+  page: PageSize,
+): unknown[] {
+  return [
+    container.number,
+    from,
+    bucketsWithin(container, within),
+    within.min,
+    within.maxExclusive,
+    within.pk === undefined ? null : pkColumn(within.pk),
+    page.itemsMax,
+    page.bytesMax,
+  ]
+}
+
 const changesStatement = {
   name: 'changes',
   text: pageSql(
     newsSql(
-      `SELECT i.bucket, i.at, i.${itemColumns} FROM mayfly.items i
+      `SELECT i.bucket, i.at, ${itemColumns} FROM mayfly.items i
        WHERE i.container = $1 AND i.bucket = n.bucket
-         AND ${changeOrder('i.')} = $1::bigint * 64 + n.bucket AND i.version > ($2::bigint[])[n.bucket + 1]
+         AND ${changeOrder('i.container', 'i.bucket')} = ${changeOrder('$1', 'n.bucket')}
+         AND i.version > ($2::bigint[])[n.bucket + 1]
          AND i.epk >= $4 AND i.epk < $5 AND ($6::bytea IS NULL OR i.pk = $6) AND ${isAlive('i', '$9', '$10')}`,
       'version',
     ),
@@ -61,27 +83,16 @@ export class Changes {
   }
 
   read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<ChangesAnswer> {
-    const from = parsePosition(after)
+    const from = bucketVersions(after)
     return this.#views.from(container, within.at, async at => {
-      const buckets = bucketsOf(container, within)
-      const values = [
-        container.number,
-        from,
-        buckets,
-        within.min,
-        within.maxExclusive,
-        within.pk === undefined ? null : pkColumn(within.pk),
-        page.itemsMax,
-        page.bytesMax,
-        ...thresholds(at),
-      ]
+      const values = [...newsValues(container, from, within, page), ...thresholds(at)]
       const { rows, newest } = await this.#connections.reading(session =>
         readNews<ChangeRow>(session, container, changesStatement, values),
       )
       const isEnd = !isCut(rows, page)
       const reached = [...from]
       for (const { bucket, version } of rows) reached[bucket] = version
-      if (isEnd) advance(reached, newest, buckets)
+      if (isEnd) advance(reached, newest, bucketsWithin(container, within))
       return {
         moment: at.moment,
         policy: at.policy,
@@ -94,37 +105,38 @@ export class Changes {
   }
 
   async now(container: ContainerRecord): Promise<ChangePosition> {
-    const rows = await this.#connections.read<NewestRow>(nowStatement, [container.number])
+    const rows = await this.#connections.ask<BucketVersion>(nowStatement, [container.number])
     return printPosition(versionsOf(rows, container))
   }
 
   async since(container: ContainerRecord, moment: EpochSeconds): Promise<ChangePosition> {
     const values = [container.number, moment]
-    const rows = await this.#connections.readLong<{ bucket: number; version: number }>(sinceStatement, values)
+    const rows = await this.#connections.readLong<BucketVersion>(sinceStatement, values)
     const versions = new Array<number>(bucketCount).fill(0)
     for (const { bucket, version } of rows) versions[bucket] = version
     return printPosition(versions)
   }
 }
 
-interface NewestRow {
+interface BucketVersion {
   bucket: number
   version: number
 }
 
-function versionsOf(rows: readonly NewestRow[], container: ContainerRecord): number[] {
+function versionsOf(rows: readonly BucketVersion[], container: ContainerRecord): number[] {
   required(rows, container)
   return rows.toSorted((a, b) => a.bucket - b.bucket).map(({ version }) => version)
 }
 
-export function bucketsOf({ partitionKey }: ContainerRecord, { min, maxExclusive }: ScanRange): number[] {
+export function bucketsWithin({ partitionKey }: ContainerRecord, { min, maxExclusive }: ScanRange): number[] {
   const lowest = bucketOf(partitionKey, min)
   return Array.from({ length: bucketOf(partitionKey, maxExclusive) - lowest + 1 }, (_, index) => lowest + index)
 }
 
 /**
- * Reads the newest version of each bucket, then the new rows. The second statement sees everything that was
- * committed before the first. So if no row is left, reading may continue behind the newest versions.
+ * Reads the newest version of each bucket, then the new rows: a session runs its statements in the order in
+ * which they are sent. The second one sees everything that was committed before the first. So if no row is
+ * left, reading may continue behind the newest versions.
  */
 export async function readNews<Row>(
   session: PostgresSession,

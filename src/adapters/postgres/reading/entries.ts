@@ -31,7 +31,7 @@ function scanSql(from: string, direction: 'ASC' | 'DESC'): string {
   const isBefore = direction === 'ASC' ? '<' : '>'
   return pageSql(
     `SELECT e.key AS index_key, x.* FROM mayfly.entries e CROSS JOIN LATERAL (
-       SELECT i.${itemColumns} FROM mayfly.items i
+       SELECT ${itemColumns} FROM mayfly.items i
        WHERE i.container = e.container AND i.bucket = e.bucket AND i.epk = e.epk AND i.pk = e.pk AND i.id = e.id
          AND i.sequence = e.sequence AND ${isAlive('i', '$11', '$12')} LIMIT 1) x
      WHERE e.container = $1 AND e.number = $2 AND ${from}
@@ -93,7 +93,7 @@ export class Entries {
           : scanParts(session, { container, range, at }, parts, page),
       ),
     )
-    const ready = await this.#connections.read(readyStatement, [container.number, range.index])
+    const ready = await this.#connections.ask(readyStatement, [container.number, range.index])
     if (ready.length > 0) return answer
     throw new CapacityError('unavailable', 'The index that served this was dropped meanwhile. Ask again.', 0)
   }

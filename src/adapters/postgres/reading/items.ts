@@ -35,7 +35,7 @@ export interface ItemRow extends StoredRow {
   id: Buffer
 }
 
-export const itemColumns = 'epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+export const itemColumns = 'i.epk, i.pk, i.long_pk, i.id, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
 
 /** A row of a page, and how many rows there would be without the limit of bytes. */
 export type PageRow<Row> = Row & { found: number }
@@ -98,11 +98,12 @@ const inspectStatement = {
 const sequenceStatement = {
   name: 'read_by_sequence',
   text: `
-    SELECT i.${itemColumns} FROM mayfly.items i
-    WHERE i.container = $1 AND i.bucket = ANY ($2::int[]) AND ${changeOrder('i.')} = ANY ($3::bigint[])
+    SELECT ${itemColumns} FROM mayfly.items i
+    WHERE i.container = $1 AND i.bucket = ANY ($2::int[])
+      AND ${changeOrder('i.container', 'i.bucket')} = ANY ($3::bigint[])
       AND i.version = $4 AND i.sequence = $4 AND ${isAlive('i', '$5', '$6')}
     UNION ALL
-    SELECT i.${itemColumns} FROM mayfly.items i
+    SELECT ${itemColumns} FROM mayfly.items i
     WHERE i.container = $1 AND i.bucket = ANY ($2::int[]) AND i.sequence = $4 AND i.version <> i.sequence
       AND ${isAlive('i', '$5', '$6')}`,
 }
@@ -111,7 +112,7 @@ const allBuckets = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
 function scanSql(from: string): string {
   return pageSql(
-    `SELECT i.bucket, i.${itemColumns} FROM mayfly.items i
+    `SELECT i.bucket, ${itemColumns} FROM mayfly.items i
      WHERE i.container = $1 AND ${from} AND i.epk < $7 AND ($8::bytea IS NULL OR i.pk = $8)
        AND ${isAlive('i', '$11', '$12')}
      ORDER BY i.bucket, i.epk, i.pk, i.id LIMIT $9`,
@@ -134,7 +135,7 @@ const scanBucketStatement = {
 const reverseScanStatement = {
   name: 'scan_reverse',
   text: pageSql(
-    `SELECT i.${itemColumns} FROM mayfly.items i
+    `SELECT ${itemColumns} FROM mayfly.items i
      WHERE i.container = $1 AND i.bucket = $2 AND i.epk = $3 AND i.pk = $4 AND i.id < $5
        AND ${isAlive('i', '$8', '$9')}
      ORDER BY i.id DESC LIMIT $6`,
@@ -182,7 +183,7 @@ export class Items {
   async inspect(container: ContainerRecord, key: ItemKey): Promise<Omit<StoredItem, 'body'> | undefined> {
     const { epk, pk, id } = keyColumns(key)
     const values = [container.number, bucketOf(container.partitionKey, key.epk), epk, pk, id]
-    const rows = await this.#connections.read<{
+    const rows = await this.#connections.ask<{
       [Column in keyof Omit<StoredItem, 'body'>]: StoredItem[Column] | null
     }>(inspectStatement, values)
     const { sequence, version, ts, deadline } = required(rows, container)

@@ -1,9 +1,9 @@
 /**
  * Reads the log of a container: every version, delete and death, in the order of each bucket.
  *
- * Entries that are older than the container wants are invisible at once, and removed by sweeps. When a log is
- * switched on again it has a new epoch, and knows nothing of before. A bucket with another epoch than the
- * container has logged nothing since.
+ * Entries that are older than the container wants are invisible at once, and removed by sweeps. A log that is
+ * switched on again starts a new epoch, without older entries. A bucket whose epoch is not the container's
+ * has logged nothing in this epoch.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'
@@ -11,16 +11,19 @@ import { RequestError } from '../../../base/error.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
 import type { ChangeRange, LogAnswer, LogEntry, PageSize } from '../../../store/reading.ts'
 import type { Connections } from '../connection/connections.ts'
-import { bucketCount, keyFromColumns, pkColumn } from '../rows/keys.ts'
-import { parsePosition, printPosition } from '../rows/positions.ts'
-import { advance, bucketsOf, newestOf, newsSql, readNews } from './changes.ts'
+import { bucketCount, keyFromColumns } from '../rows/keys.ts'
+import { bucketVersions, printPosition } from '../rows/positions.ts'
+import { advance, bucketsWithin, newestOf, newsSql, newsValues, readNews } from './changes.ts'
 import { isCut, pageSql } from './items.ts'
 import type { PostgresViews } from './views.ts'
 
 /**
- * Whether a bucket has forgotten entries behind the position. `$4` is the container's epoch, `$5` the second
- * up to which its log is forgotten. Asked after the page was read: so entries that were removed before that
- * are noticed.
+ * How many buckets have forgotten entries behind the position. `$4` is the container's epoch, `$5` the second
+ * up to which its log is forgotten. A bucket has forgotten, whichever is more:
+ *
+ *   in the container's epoch   the entries that sweeps removed
+ *   in another epoch           everything up to its last write
+ *   in any epoch               the entries that are too old, removed or not
  */
 const forgottenStatement = {
   name: 'log_forgotten',
@@ -49,7 +52,7 @@ const logStatement = {
   ),
 }
 
-export interface EntryRow {
+export interface LogRow {
   bucket: number
   number: number
   kind: LogEntry['kind']
@@ -77,46 +80,39 @@ export class PostgresChangeLog {
   }
 
   async read(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): Promise<LogAnswer> {
-    const reached = parsePosition(after)
+    const reached = bucketVersions(after)
     using view = await this.#views.take(container)
     const { moment, policy, logSeconds, logEpoch } = view
     if (logSeconds === null) throw new RequestError('malformed', `The container ${container.id} keeps no log.`)
-    const buckets = bucketsOf(container, within)
-    const behind = [container.number, reached, buckets]
-    const values = [
-      ...behind,
-      within.min,
-      within.maxExclusive,
-      within.pk === undefined ? null : pkColumn(within.pk),
-      page.itemsMax,
-      page.bytesMax,
-    ]
+    const buckets = bucketsWithin(container, within)
+    const values = newsValues(container, reached, within, page)
+    // A session runs its statements in the order in which they are sent: the page first. So entries that were
+    // removed before it was read are noticed.
     const [{ rows, newest }, forgotten] = await this.#connections.reading(session =>
       Promise.all([
-        readNews<EntryRow>(session, container, logStatement, values),
-        session.query({ ...forgottenStatement, values: [...behind, logEpoch, moment - logSeconds] }),
+        readNews<LogRow>(session, container, logStatement, values),
+        session.query({
+          ...forgottenStatement,
+          values: [container.number, reached, buckets, logEpoch, moment - logSeconds],
+        }),
       ]),
     )
     const answer = { moment, policy, version: newestOf(newest, rows) }
     if (forgotten.rows[0].buckets > 0)
       return { ...answer, entries: [], position: after, isEnd: false, isForgotten: true }
-    const entries = rows.map(row => entryOf(row, reached))
+    const entries: LogEntry[] = []
+    for (const row of rows) {
+      // The position of an entry: its number in its own bucket, and in the others the last entry before it.
+      reached[row.bucket] = row.number
+      entries.push({ ...storedEntry(row), position: printPosition(reached) })
+    }
     const isEnd = !isCut(rows, page)
     if (isEnd) advance(reached, newest, buckets)
     return { ...answer, entries, position: printPosition(reached), isEnd, isForgotten: false }
   }
 }
 
-/**
- * The position of an entry: its number in its own bucket, and in the others the last entry before it on the
- * page.
- */
-function entryOf(row: EntryRow, reached: number[]): LogEntry {
-  reached[row.bucket] = row.number
-  return { ...storedEntry(row), position: printPosition(reached) }
-}
-
-export function storedEntry(row: EntryRow): Omit<LogEntry, 'position'> {
+export function storedEntry(row: LogRow): Omit<LogEntry, 'position'> {
   const { kind, version, sequence, ts, previous_version } = row
   const previousBody = row.previous_body ?? row.previous_bytes
   return {

@@ -13,8 +13,8 @@ import type { BodyColumns } from '../rows/records.ts'
 import { inheritedAfter, isAlive, ownAfter } from '../sql/predicates.ts'
 
 /**
- * Point reads that share a statement. More make several groups: PostgreSQL and the gateway then work in
- * parallel.
+ * Point reads that share a statement. If more arrive, they are sent in several groups: PostgreSQL and the
+ * gateway then work in parallel.
  */
 const postgresReadsGroupedMax = 16
 
@@ -79,8 +79,8 @@ const readManyStatement = {
  * The same in a cluster; with the statement above, Citus would copy clock and policies to the worker each
  * time.
  */
-const readThereStatement = {
-  name: 'read_there',
+const readOnWorkerStatement = {
+  name: 'read_on_worker',
   text: 'SELECT * FROM mayfly.read($1, $2, $3, $4, $5, $6, $7) WHERE newest IS NOT NULL',
 }
 
@@ -117,7 +117,7 @@ export class PointReads {
     const { container, bucket, columns } = place
     const values = [container, bucket, columns.epk, columns.pk, columns.id, inherited, own]
     // A shared connection runs one read after the other, which is slow if each waits for a worker.
-    if (this.#isCluster) return (await this.#connections.readLong<ReadRow>(readThereStatement, values))[0]
+    if (this.#isCluster) return (await this.#connections.readLong<ReadRow>(readOnWorkerStatement, values))[0]
     return (await this.#ask<ReadRow>(readStatement, values))[0]
   }
 
@@ -155,7 +155,7 @@ export class PointReads {
   async #ask<Row>(statement: SqlStatement, values: unknown[]): Promise<Row[]> {
     this.#underWay++
     try {
-      return await this.#connections.read<Row>(statement, values)
+      return await this.#connections.ask<Row>(statement, values)
     } finally {
       this.#underWay--
     }

@@ -76,7 +76,7 @@ export class PostgresViews {
   }
 
   async #read(container: ContainerRecord): Promise<ContainerViewpoint> {
-    const [row] = await this.#connections.read<ViewRow>(statement, [container.number])
+    const [row] = await this.#connections.ask<ViewRow>(statement, [container.number])
     if (row === undefined) throw gone(container)
     return {
       moment: row.moment,

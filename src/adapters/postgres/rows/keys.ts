@@ -1,9 +1,9 @@
 /**
  * How the key of an item is laid out in PostgreSQL: its bucket, and columns that an index can hold.
  *
- * A container has 64 buckets, by the first six bits of the hash. Everything that one write touches has the
- * bucket as a column, so that a cluster can distribute by it. The bucket never decreases when the effective
- * partition key increases: (bucket, key) sorts as the key does.
+ * A container has 64 buckets, by the first six bits of the hash that vary; kind Range uses bucket 0.
+ * Everything that one write touches has the bucket as a column, so that a cluster can distribute by it. The
+ * bucket never decreases when the effective partition key increases: (bucket, key) sorts as the key does.
  *
  * Ids and partition keys are stored as bytes: text in PostgreSQL cannot contain NUL, and bytes need no
  * collation.
@@ -13,9 +13,13 @@ import { createHash } from 'node:crypto'
 import type { PartitionKeyDefinition } from '../../../document/partition-key.ts'
 import type { ItemKey } from '../../../store/item.ts'
 
+/** It can never change: versions and the index of the change order are stored with it. */
 export const bucketCount = 64
 const bucketBits = 6
-/** Neighbouring buckets that share a call. With more, more writes share it; with fewer, fewer wait for it. */
+/**
+ * Neighbouring buckets that share a call. A larger stripe shares more commits; a smaller one waits less for
+ * locks.
+ */
 const stripeBuckets = 16
 
 /**
@@ -40,7 +44,12 @@ export function firstOfStripe(bucket: number): number {
   return bucket - (bucket % stripeBuckets)
 }
 
-/** The key begins with the hash as an ordered number: a mark, eight bits, then seven bits per byte. */
+/**
+ * The key begins with the 32-bit hash, written as a double in the ordered form of
+ * `document/effective-partition-key.ts`: a mark, eight bits, then seven bits per byte, whose last bit says
+ * whether more follow. The sign bit is flipped. The first 29 bits of the double are enough to find the first
+ * six of the hash.
+ */
 function version1Bucket(epk: string): number {
   const mark = 0x05
   const first = byteAt(epk, 0)
@@ -51,7 +60,8 @@ function version1Bucket(epk: string): number {
     high |= (group >>> 1) << shift
     if ((group & 1) === 0) break
   }
-  if (high >= 0) return 0
+  const isNegative = high >= 0
+  if (isNegative) return 0
   float.setInt32(0, high ^ 0x80000000)
   const bucket = Math.floor(float.getFloat64(0) / 2 ** (32 - bucketBits))
   return Math.min(bucket, bucketCount - 1)

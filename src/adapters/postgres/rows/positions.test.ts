@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parsePosition, printPosition } from './positions.ts'
+import { bucketVersions, printPosition } from './positions.ts'
 
 test('a position comes back as it was, and a plain number stands in every bucket', () => {
   const versions = Array.from({ length: 64 }, (_, bucket) => (bucket % 3 === 0 ? 0 : bucket ** 8))
-  assert.deepEqual(parsePosition(printPosition(versions)), versions)
-  assert.deepEqual(parsePosition('0'), new Array(64).fill(0))
-  assert.deepEqual(parsePosition('17'), new Array(64).fill(17))
+  assert.deepEqual(bucketVersions(printPosition(versions)), versions)
+  assert.deepEqual(bucketVersions('0'), new Array(64).fill(0))
+  assert.deepEqual(bucketVersions('17'), new Array(64).fill(17))
 })
 
 test('what is no position is refused', () => {
@@ -22,6 +22,6 @@ test('what is no position is refused', () => {
     `b-1${'.'.repeat(63)}`,
     '9'.repeat(17),
   ]) {
-    assert.throws(() => parsePosition(text), { kind: 'malformed' }, text)
+    assert.throws(() => bucketVersions(text), { kind: 'malformed' }, text)
   }
 })

@@ -57,13 +57,13 @@ BEGIN
 END $$;
 
 -- Whether a call took effect: the versions in its receipt, or NULL. The lock waits for a call that is under way.
-CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, batch_ bigint, OUT versions bigint[])
+CREATE FUNCTION mayfly.written(c_ int, b int, gateway_ uuid, call_number bigint, OUT versions bigint[])
   LANGUAGE plpgsql AS $$
 DECLARE bucket_ mayfly.counters%ROWTYPE;
 BEGIN
   ${takeBucket(isCluster)}
   SELECT l.versions INTO versions FROM mayfly.lanes l
-    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = batch_;
+    WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = call_number;
 END $$;
 
 ${writeFunction(isCluster)}
@@ -100,7 +100,7 @@ BEGIN
   WHILE version < high LOOP
     middle := (version + high) / 2;
     SELECT i.ts INTO found_ts FROM mayfly.items i WHERE i.container = c_ AND i.bucket = b
-      AND ${changeOrder('i.')} = c_::bigint * 64 + b AND i.version > middle
+      AND ${changeOrder('i.container', 'i.bucket')} = ${changeOrder('c_', 'b')} AND i.version > middle
       ORDER BY i.version LIMIT 1;
     IF found_ts < at THEN version := middle + 1; ELSE high := middle; END IF;
   END LOOP;

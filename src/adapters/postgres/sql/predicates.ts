@@ -1,5 +1,7 @@
 /** SQL conditions that several statements share: who is alive, and the order of changes. */
 
+import { bucketCount } from '../rows/keys.ts'
+
 /** The two thresholds of `ttl/living.ts`; `c` is the row of the container. */
 export function inheritedAfter(moment: string): string {
   return `CASE WHEN c.default_ttl > 0 THEN greatest(c.inherited_dead_at, ${moment} - c.default_ttl)
@@ -20,6 +22,6 @@ export function isAlive(row: string, inherited: string, own: string): string {
  * that index: when a statement was planned over empty tables, PostgreSQL thought this index as cheap as the
  * one of the key.
  */
-export function changeOrder(row: string): string {
-  return `${row}container::bigint * 64 + ${row}bucket`
+export function changeOrder(container: string, bucket: string): string {
+  return `${container}::bigint * ${bucketCount} + ${bucket}`
 }

@@ -10,9 +10,9 @@
  *              is old.
  *   counters   one row for each bucket: the number of its last write, and its rows. Locking this row locks
  *              the bucket.
- *   lanes      the last group that a gateway wrote in a bucket, and its answers. A gateway that lost its
- *              connection looks here whether the commit happened. Groups of several buckets stand at 64 plus
- *              the first bucket of their stripe.
+ *   lanes      the receipts of calls: what a gateway wrote last in a slot (`bucket`), the number of that call
+ *              (`batch`), and its answers. A gateway that lost its connection looks here whether the commit
+ *              happened (`writing/call-numbers.ts`). The table is not about lanes, the queues of a gateway.
  *   log        what happened to items, in the order of the bucket, where a container keeps a log.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
  *              changes of different buckets have no order, and `at` shows them about in the order of time.
@@ -137,7 +137,7 @@ export const migrations: readonly string[] = [
   ALTER TABLE mayfly.indexes ADD uniqueness text NOT NULL DEFAULT 'none', ADD options text,
     ADD has_several_keys boolean NOT NULL DEFAULT false;
   ALTER TABLE mayfly.items ALTER body DROP NOT NULL, ADD bytes bytea;
-  CREATE INDEX items_changed ON mayfly.items ((${changeOrder('')}), version);
+  CREATE INDEX items_changed ON mayfly.items ((${changeOrder('container', 'bucket')}), version);
 
   DROP TABLE mayfly.lanes;
   CREATE TABLE mayfly.lanes (
@@ -260,11 +260,11 @@ export async function isHalfMoved(session: PostgresSession): Promise<boolean> {
   return (await session.query(there)).rows.length > 0
 }
 
+/** A gateway that has not signed on for three periods is gone. */
+export const isPresentSql = `seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`
+
 /** Gateways that signed on lately. */
 export async function othersSignedOn(session: PostgresSession): Promise<number> {
-  const { rows } = await session.query(
-    `SELECT count(*)::int AS n FROM mayfly.gateways
-     WHERE seen > clock_timestamp() - ${3 * postgresSignOnMs} * interval '1 millisecond'`,
-  )
+  const { rows } = await session.query(`SELECT count(*)::int AS n FROM mayfly.gateways WHERE ${isPresentSql}`)
   return rows[0].n
 }

@@ -10,9 +10,9 @@
  *
  * No client holds a lock during a round trip. The counters of the buckets are locked first, so the numbers of
  * writes are in commit order. Then comes the clock lock: writers share it until they commit, a tick or a
- * change of a policy takes it alone. So no write commits after the moment at which it was judged, and an item
- * that one gateway saw dead is not replaced by another's write from the second before. Every statement after
- * the locks sees what was committed before them.
+ * change of a policy takes it alone. So the clock cannot tick between the judgement of a write and its
+ * commit, and an item that one gateway saw dead is not replaced by another's write from the second before.
+ * Every statement after the locks sees what was committed before them.
  *
  * A later write of the group sees what an earlier one left. The function returns its answers and a verdict:
  * `done`, or why nothing was written: `gone` (the container is), `stale` (it has other indexes), `moved` (the
@@ -69,7 +69,8 @@ const judge = `
     IF is_retry THEN
       SELECT 'done', l.ts, l.default_ttl, l.inherited_dead_at, l.own_dead_at, l.outcomes, l.sequences, l.versions
         INTO verdict, moment, default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions
-        FROM mayfly.lanes l WHERE l.container = c_ AND l.bucket = lane AND l.gateway = gateway_ AND l.batch = batch_;
+        FROM mayfly.lanes l
+        WHERE l.container = c_ AND l.bucket = slot AND l.gateway = gateway_ AND l.batch = call_number;
       IF FOUND THEN ${countNothing} RETURN; END IF;
     END IF;
     SELECT CASE WHEN c.indexes_version <> indexes_ THEN 'stale'
@@ -111,7 +112,7 @@ const partsHere = `
     done := done + counts[part];
     is_written := is_written OR lsn_ > counted_lsn - counts[part];
   END LOOP;
-  IF is_written THEN ${leaveReceipt('write', 'lane')} END IF;`
+  IF is_written THEN ${leaveReceipt('write', 'slot')} END IF;`
 
 /** No argument may be volatile, or Citus would not send the call to the worker. */
 const partOnWorker = `
@@ -126,7 +127,7 @@ const partOnWorker = `
     END LOOP;
   END IF;
   SELECT w.outcomes, w.sequences, w.versions INTO outcomes, sequences, versions
-    FROM mayfly.write_rows(c_, b, gateway_, batch_, is_atomic, indexes_, counted_lsn, counted_rows, lsn_,
+    FROM mayfly.write_rows(c_, b, gateway_, call_number, is_atomic, indexes_, counted_lsn, counted_rows, lsn_,
     rows_, log_epoch_, log_forgotten_, is_logged, container_epoch,
     moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after,
     kinds, epks, pks, long_pks, ids, if_versions, ttls, untils, bodies, sequence_form, forms, bytes_,
@@ -143,7 +144,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION mayfly.write(
-  c_ int, buckets int[], counts int[], creations int[], lane int, gateway_ uuid, batch_ bigint,
+  c_ int, buckets int[], counts int[], creations int[], slot int, gateway_ uuid, call_number bigint,
   is_retry boolean, is_atomic boolean, is_patient boolean, indexes_ bigint,
   expected_lsn bigint, expected_now bigint, expected_version bigint,
   kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[],

@@ -95,7 +95,7 @@ const isTaken = (isCluster: boolean) => {
 /**
  * Finds the row at the key, judges the write, and does it. The outcome is decided by the rule of
  * `adapters/verdict.ts`, which is the source of this CASE: created, replaced, deleted, exists, missing,
- * changed (h) and conflict (x), each by a letter that `write-call.ts` knows.
+ * changed (h) and conflict (x), each by a letter that `writing/write-answer.ts` knows.
  */
 const lookAndWrite = (isCluster: boolean) => `
     SELECT i.ctid, i.sequence, i.version, ${alive('i')} INTO here, here_sequence, here_version, lives
@@ -188,15 +188,15 @@ export const rowSteps = (isCluster: boolean, first: string, last: string) => `FO
   END IF;`
 
 /** Leaves the receipt of the call: its number and its answers. `me` is the function with the variables. */
-export const leaveReceipt = (me: string, lane: string) => `
-  UPDATE mayfly.lanes l SET batch = batch_, ts = moment, default_ttl = ${me}.default_ttl,
+export const leaveReceipt = (me: string, slot: string) => `
+  UPDATE mayfly.lanes l SET batch = call_number, ts = moment, default_ttl = ${me}.default_ttl,
       inherited_dead_at = ${me}.inherited_dead_at, own_dead_at = ${me}.own_dead_at, outcomes = ${me}.outcomes,
       sequences = ${me}.sequences, versions = ${me}.versions
-    WHERE l.container = c_ AND l.bucket = ${lane} AND l.gateway = gateway_ AND l.batch < batch_;
+    WHERE l.container = c_ AND l.bucket = ${slot} AND l.gateway = gateway_ AND l.batch < call_number;
   IF NOT FOUND THEN
     INSERT INTO mayfly.lanes (container, bucket, gateway, batch, ts,
         default_ttl, inherited_dead_at, own_dead_at, outcomes, sequences, versions)
-      VALUES (c_, ${lane}, gateway_, batch_, moment,
+      VALUES (c_, ${slot}, gateway_, call_number, moment,
         ${me}.default_ttl, ${me}.inherited_dead_at, ${me}.own_dead_at, ${me}.outcomes, ${me}.sequences, ${me}.versions)
       ON CONFLICT DO NOTHING;
     -- A lost call may still arrive after its retry, or after it was fenced off.
@@ -205,7 +205,7 @@ export const leaveReceipt = (me: string, lane: string) => `
 
 export const writeRowsFunction = `
 CREATE FUNCTION mayfly.write_rows(
-  c_ int, b int, gateway_ uuid, batch_ bigint, is_atomic boolean, indexes_ bigint,
+  c_ int, b int, gateway_ uuid, call_number bigint, is_atomic boolean, indexes_ bigint,
   counted_lsn bigint, counted_rows bigint, lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint,
   is_logged boolean, container_epoch int,
   moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint,

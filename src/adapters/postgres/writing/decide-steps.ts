@@ -25,8 +25,7 @@ export interface FoundBucket {
   readonly lsn: number
   readonly moment: EpochSeconds
   readonly policy: TtlPolicy
-  /** Of the container's definition. */
-  readonly version: number
+  readonly definitionVersion: number
   readonly isLogged: boolean
   /** The rows of the steps' keys, alive or dead, by `nameOf`. */
   readonly items: ReadonlyMap<string, StoredItem>

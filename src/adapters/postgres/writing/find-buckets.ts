@@ -55,10 +55,10 @@ interface LookRow extends BodyColumns {
 const containerColumns = `k.now AS moment, c.default_ttl, c.inherited_dead_at, c.own_dead_at, c.version AS definition,
       c.log_seconds IS NOT NULL AS is_logged`
 
-const itemColumns = 'n.lsn, w.n::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
+const itemColumns = 'n.lsn, w.place::int AS place, i.sequence, i.version, i.ts, i.deadline, i.body, i.bytes'
 
 const itemsJoin = `
-    CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, n)
+    CROSS JOIN unnest($3::text[], $4::bytea[], $5::bytea[]) WITH ORDINALITY w(epk, pk, id, place)
     LEFT JOIN LATERAL (
       SELECT * FROM mayfly.items x
       WHERE x.container = $1 AND x.bucket = $2 AND x.epk = w.epk AND x.pk = w.pk AND x.id = w.id LIMIT 1
@@ -165,7 +165,7 @@ function foundBucket(
     lsn: rows[0]!.lsn,
     moment: circumstances.moment,
     policy: toPolicy(circumstances),
-    version: circumstances.definition,
+    definitionVersion: circumstances.definition,
     isLogged: circumstances.is_logged,
     items,
   }

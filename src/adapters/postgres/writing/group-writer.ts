@@ -54,7 +54,7 @@ interface GroupWriterParts {
   readonly catalog: PostgresCatalog
   readonly moments: Moments
   readonly keysOf: KeyMaker
-  readonly calls: CallNumbers
+  readonly callNumbers: CallNumbers
 }
 
 export class GroupWriter {
@@ -62,20 +62,20 @@ export class GroupWriter {
   readonly #catalog: PostgresCatalog
   readonly #moments: Moments
   readonly #keysOf: KeyMaker
-  readonly #calls: CallNumbers
+  readonly #callNumbers: CallNumbers
 
-  constructor({ connections, catalog, moments, keysOf, calls }: GroupWriterParts) {
+  constructor({ connections, catalog, moments, keysOf, callNumbers }: GroupWriterParts) {
     this.#connections = connections
     this.#catalog = catalog
     this.#moments = moments
     this.#keysOf = keysOf
-    this.#calls = calls
+    this.#callNumbers = callNumbers
   }
 
   /** The writes are sorted by bucket. The connection is given back. */
   async write(target: GroupTarget, writes: readonly PlacedWrite[], firstSession: PoolClient): Promise<GroupResult> {
     const { container, slot } = target
-    const callNumber = this.#calls.next()
+    const callNumber = this.#callNumbers.next()
     let session: PoolClient | undefined = firstSession
     // A call was lost: nobody knows whether it took effect. From then on only its receipt can tell.
     let wasLost = false
@@ -105,7 +105,9 @@ export class GroupWriter {
         if (!target.isPatient && !wasLost && (isConflict(error) || isLocked(error))) return { kind: 'blocked' }
         const mayRetry = isLost(error) || isConflict(error) || (wasLost && error instanceof CapacityError)
         if (mayRetry && (await attempts.another())) continue
-        if (wasLost) this.#calls.giveUp({ container: container.number, slot, callNumber, moment: this.#moments.own })
+        if (wasLost) {
+          this.#callNumbers.giveUp({ container: container.number, slot, callNumber, moment: this.#moments.own })
+        }
         if (!mayRetry) throw error
         throw wasLost ? uncertain(error) : translate(error)
       }
@@ -126,11 +128,11 @@ export class GroupWriter {
       await pipelined(session, () => noteFindings(session, number, findings))
       return { kind: 'learned' }
     }
-    const fence = this.#calls.fence(session, number, parts[0]!.bucket)
+    const fence = this.#callNumbers.fence(session, number, parts[0]!.bucket)
     if (fence !== undefined) await fence
     const tick = this.#moments.tick()
     if (tick !== undefined) await tick
-    const { gateway } = this.#calls
+    const { gateway } = this.#callNumbers
     const call = { ...target, container: number, parts, gateway, isAtomic: false, indexesVersion }
     return parseAnswer((await session.query(writeQuery(call))).rows[0].answer)
   }

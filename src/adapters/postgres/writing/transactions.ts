@@ -44,7 +44,7 @@ interface TransactionParts {
   readonly moments: Moments
   readonly keysOf: KeyMaker
   readonly isCluster: boolean
-  readonly calls: CallNumbers
+  readonly callNumbers: CallNumbers
 }
 
 /** An attempt whose connection broke: it may have taken effect. */
@@ -70,8 +70,24 @@ type Attempt =
   | { readonly kind: 'answered'; readonly results: readonly TransactionResult[] }
   /** Something has changed since it was found: the steps must decide again. */
   | { readonly kind: 'moved' }
+  /** The keys of its writes taught something about an index. Only that was stored: the steps decide again. */
+  | { readonly kind: 'learned' }
   /** PostgreSQL refused a write of one transaction: each has to be run by itself. */
   | { readonly kind: 'separate' }
+
+/** What an attempt has to do, once the steps have decided. */
+type Plan =
+  /** Nothing is left to write. */
+  | { readonly kind: 'answered'; readonly results: readonly TransactionResult[] }
+  | { readonly kind: 'learn'; readonly findings: ReadonlyMap<number, IndexFindings> }
+  | WritePlan
+
+interface WritePlan {
+  readonly kind: 'write'
+  readonly results: readonly TransactionResult[]
+  readonly decided: readonly Decided[]
+  readonly calls: readonly WriteCall[]
+}
 
 const writtenStatement = { name: 'written', text: 'SELECT versions FROM mayfly.written($1, $2, $3, $4)' }
 
@@ -90,7 +106,9 @@ export class Transactions {
     }
   }
 
-  /** Writes whose stamps only a gateway can print. */
+  /**
+   * Single writes that PostgreSQL cannot stamp (`group-writer.ts`), each run as a transaction of one step.
+   */
   async write(container: ContainerRecord, writes: readonly PlacedWrite[]): Promise<WriteAnswer[]> {
     const transactions = writes.map(({ write }) => [{ container, key: write.key, decide: () => write }])
     return (await this.runTogether(transactions)).map(result => {
@@ -107,7 +125,7 @@ export class Transactions {
     const joint: Joint = {
       transactions,
       ...bucketsOf(transactions.flat()),
-      callNumber: this.#parts.calls.next(),
+      callNumber: this.#parts.callNumbers.next(),
       lost: [],
     }
     const { lost } = joint
@@ -123,12 +141,15 @@ export class Transactions {
         session = undefined
         if (attempt.kind === 'separate') return await this.#runSeparately(transactions)
         if (attempt.kind === 'answered') return attempt.results
-        races++
+        if (attempt.kind === 'learned') await this.#parts.catalog.settle()
+        else races++
         await this.#parts.catalog.refresh()
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
         const mayRetry = isLost(error) || isConflict(error) || (lost.length > 0 && error instanceof CapacityError)
         if (!mayRetry) throw error
+        // Lost calls need no fence: each expects a number of the last write, and does nothing once somebody
+        // else wrote.
         if (!(await attempts.another())) throw lost.length > 0 ? uncertain(error) : translate(error)
       }
     }
@@ -140,12 +161,22 @@ export class Transactions {
     return results
   }
 
-  async #attempt(
+  async #attempt(session: PoolClient, joint: Joint, isLocking: boolean): Promise<Attempt> {
+    const plan = await this.#plan(session, joint, isLocking)
+    if (plan.kind === 'write') return this.#write(session, joint, plan, isLocking)
+    if (isLocking) await session.query('ROLLBACK')
+    if (plan.kind === 'answered') return plan
+    await pipelined(session, () => noteAllFindings(session, plan.findings))
+    return { kind: 'learned' }
+  }
+
+  /** Finds the buckets and lets the steps decide. With `isLocking` a transaction is begun. */
+  async #plan(
     session: PoolClient,
     { transactions, buckets, bucketOfStep, callNumber, lost }: Joint,
     isLocking: boolean,
-  ): Promise<Attempt> {
-    const { calls: callNumbers, moments, isCluster } = this.#parts
+  ): Promise<Plan> {
+    const { callNumbers, moments, isCluster } = this.#parts
     for (const { container, bucket } of buckets) {
       const fence = callNumbers.fence(session, container.number, bucket)
       if (fence !== undefined) await fence
@@ -156,26 +187,25 @@ export class Transactions {
     // Asked after the buckets were found: a lost call that takes effect even later was not seen in them, and
     // the function that writes will notice.
     const happened = lost.length === 0 ? undefined : await this.#happened(session, lost)
-    if (happened !== undefined) {
-      if (isLocking) await session.query('ROLLBACK')
-      return { kind: 'answered', results: happened }
-    }
+    if (happened !== undefined) return { kind: 'answered', results: happened }
     const foundOfStep = bucketOfStep.map(place => found[place]!)
     const { results, decided } = decideAll(transactions, foundOfStep)
-    if (decided.length === 0) {
-      if (isLocking) await session.query('ROLLBACK')
-      return { kind: 'answered', results }
-    }
+    if (decided.length === 0) return { kind: 'answered', results }
     const findings = new Map<number, IndexFindings>()
     const calls = found.map(bucket => this.#callFor(bucket, decided, callNumber, findings))
-    if (![...findings.values()].every(isNothing)) {
-      if (isLocking) await session.query('ROLLBACK')
-      await pipelined(session, () => noteAllFindings(session, findings))
-      await this.#parts.catalog.settle()
-      return { kind: 'moved' }
-    }
+    if (![...findings.values()].every(isNothing)) return { kind: 'learn', findings }
+    return { kind: 'write', results, decided, calls }
+  }
+
+  async #write(
+    session: PoolClient,
+    { transactions, buckets, lost }: Joint,
+    { results, decided, calls }: WritePlan,
+    isBegun: boolean,
+  ): Promise<Attempt> {
     try {
-      await this.#send(session, calls, isLocking)
+      await this.#send(session, calls, isBegun)
+      return { kind: 'answered', results }
     } catch (error) {
       if (isLost(error)) lost.push(lostAttempt(results, calls, decided))
       const refusal = refusalOf(error)
@@ -185,7 +215,6 @@ export class Transactions {
       if (transactions.length > 1) return { kind: 'separate' }
       return { kind: 'answered', results: [withConflict(refusal, decided, results[0]!)] }
     }
-    return { kind: 'answered', results }
   }
 
   /** The results of a lost attempt that took effect after all. */
@@ -220,13 +249,14 @@ export class Transactions {
       container: found.container,
       parts: [{ bucket: found.bucket, instructions }],
       slot: found.bucket,
-      gateway: this.#parts.calls.gateway,
+      gateway: this.#parts.callNumbers.gateway,
       callNumber,
+      // Never answered from a receipt: `#happened` asks for that, because the steps may decide otherwise now.
       isRetry: false,
       isAtomic: true,
       isPatient: true,
       indexesVersion: version,
-      expected: { lsn: found.lsn, moment: found.moment, version: found.version },
+      expected: { lsn: found.lsn, moment: found.moment, definitionVersion: found.definitionVersion },
     }
   }
 

@@ -40,7 +40,9 @@ export interface WriteCall {
   /** Of the indexes that the entries were made for. */
   readonly indexesVersion: number
   /** Expected state of the bucket and its container, where there is one part; undefined skips the check. */
-  readonly expected?: { readonly lsn: number; readonly moment: EpochSeconds; readonly version: number } | undefined
+  readonly expected?:
+    | { readonly lsn: number; readonly moment: EpochSeconds; readonly definitionVersion: number }
+    | undefined
 }
 
 const kinds: Record<ItemChange['kind'], string> = { create: 'c', replace: 'r', upsert: 'u', delete: 'd' }
@@ -84,7 +86,7 @@ export function writeQuery(call: WriteCall): SqlStatement & { values: unknown[] 
     call.indexesVersion,
     expected?.lsn ?? null,
     expected?.moment ?? null,
-    expected?.version ?? null,
+    expected?.definitionVersion ?? null,
     changes.map(({ kind }) => kinds[kind]).join(''),
     columns.map(({ epk }) => epk),
     columns.map(({ pk }) => pk),
