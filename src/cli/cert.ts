@@ -15,6 +15,7 @@ export async function cert({ data, out }: { data: string; out?: string }): Promi
       `Wrote ${out}. To trust it:`,
       `  Node     NODE_EXTRA_CA_CERTS=${out}`,
       `  Python   REQUESTS_CA_BUNDLE=${out}`,
+      `  Rust, Go SSL_CERT_FILE=${out} (on Linux)`,
       `  Java     keytool -importcert -noprompt -alias mayfly -file ${out} -cacerts -storepass changeit`,
       `  .NET     add it to the trusted root certificates of the user`,
       '',

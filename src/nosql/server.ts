@@ -14,6 +14,7 @@ import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service }
 import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
 import type { HttpRequest, Reply } from './http/transport.ts'
+import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
@@ -61,7 +62,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
           address => {
             const grant = authorize(authorizer, key, http, address)
             checkPriority(http.headers)
-            const { headers, origin, body } = http
+            const { headers, origin } = http
+            const body = isBinaryJson(http.body) ? binaryJsonToText(http.body) : http.body
             const request: NosqlRequest = { service, headers, origin, path: address.path, body, grant }
             const handler = findHandler(http.method, address.path)
             return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { crc32 } from 'node:zlib'
+import { binaryJson } from '../../../test/support/binary-json.ts'
 import { parseBinaryBatch, printBinaryResults } from './batch-binary.ts'
 
 /** Requests of the .NET SDK, as floci-az recorded them (CosmosHybridRowBatchCodecTest). */
@@ -37,6 +39,35 @@ test('Operations of every kind are parsed', () => {
   )
   assert.equal(operations[1]!.body?.text, '{"id":"one","tenant":"u1","kind":"replacement","count":99}')
   assert.deepEqual(operations[6]!.body?.parsed, { id: 'created', pk: 'p', value: 2 })
+})
+
+/** A batch of creates, with the bodies as they are. */
+function creates(...bodies: readonly Buffer[]): Buffer {
+  const segment = decode(captures.patch).subarray(0, 10)
+  const records = bodies.flatMap(body => {
+    const length =
+      body.length < 128
+        ? [body.length]
+        : [(body.length & 0x7f) | 0x80, ((body.length >> 7) & 0x7f) | 0x80, body.length >> 14]
+    const row = Buffer.concat([Buffer.from('817054e17f430000000002000000', 'hex'), Buffer.from(length), body])
+    const head = Buffer.alloc(8)
+    head.writeUInt32LE(row.length)
+    head.writeUInt32LE(crc32(row), 4)
+    return [Buffer.from('81f1d8ff7f', 'hex'), head, row]
+  })
+  return Buffer.concat([segment, ...records])
+}
+
+test('Items may be in binary JSON, within the limit of a request as text', () => {
+  const item = { id: 'é', pk: 'a', list: [1, 2.5, null] }
+  const [first, second] = parseBinaryBatch(creates(binaryJson(item), Buffer.from(JSON.stringify(item))))
+  assert.deepEqual(first!.body, second!.body)
+  // 64 KB, and 20 times the same string by its place.
+  const long = Buffer.concat([Buffer.of(0xc1, 0xff, 0xff), Buffer.alloc(65_535, 0x61)])
+  const repeated = Buffer.concat([Buffer.of(0x80, 0xe4, 0, 0, 0, 0), long, Buffer.alloc(40, Buffer.of(0xc3, 6))])
+  repeated.writeUInt32LE(repeated.length - 6, 2)
+  assert.equal(parseBinaryBatch(creates(repeated))[0]!.body!.text.length, 21 * 65_538 + 1)
+  assert.throws(() => parseBinaryBatch(creates(repeated, repeated)), { kind: 'too_large' })
 })
 
 test('A result equals that of the service, byte for byte', () => {

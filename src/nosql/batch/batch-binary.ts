@@ -14,8 +14,11 @@
 
 import { isUtf8 } from 'node:buffer'
 import { crc32 } from 'node:zlib'
+import { RequestError } from '../../base/error.ts'
+import { requestBytesMax } from '../../base/limits.ts'
 import { invalidInputText, malformed } from '../definitions/definition-input.ts'
 import type { ItemOperation } from '../items/item-operation.ts'
+import { binaryJsonToText, isBinaryJson } from '../json/binary-json.ts'
 import { decodeJson, parseJson } from '../json/parse-json.ts'
 import { type BatchOperation, checkCount } from './batch-request.ts'
 import type { BatchResult } from './batch-response.ts'
@@ -51,13 +54,18 @@ export function parseBinaryBatch(body: Buffer): BatchOperation[] {
   if (segment < headerBytes + 5) malformed(invalidInputText)
   reader.at = segment
   const operations: BatchOperation[] = []
+  let textLength = 0
   while (reader.at < body.length) {
     reader.schema(schemas.record)
     const length = reader.int32()
     const checksum = reader.int32() >>> 0
     const row = reader.bytes(length)
     if (crc32(row) !== checksum) malformed(invalidInputText)
-    operations.push(readOperation(new Reader(row)))
+    const operation = readOperation(new Reader(row))
+    // An item in binary JSON may be much larger as text.
+    textLength += operation.body?.text.length ?? 0
+    if (textLength > requestBytesMax) throw new RequestError('too_large', 'Request size is too large')
+    operations.push(operation)
   }
   checkCount(operations.length)
   return operations
@@ -93,7 +101,7 @@ function readOperation(reader: Reader): BatchOperation {
 
 function bodyOf(bytes: Buffer | undefined): BatchOperation['body'] {
   if (bytes === undefined) return undefined
-  const text = decodeJson(bytes)
+  const text = decodeJson(isBinaryJson(bytes) ? binaryJsonToText(bytes) : bytes)
   return { text, parsed: parseJson(text) }
 }
 
