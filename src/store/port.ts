@@ -132,7 +132,10 @@ export interface Store extends AsyncDisposable {
   buildIndex(container: ContainerRecord, index: number, rowsMax: number): Promise<boolean>
   dropIndex(container: ContainerRecord, index: number): Promise<ContainerRecord | undefined>
 
-  /** Removes dead items; `done` when none is left, except those that an open view still shows. */
+  /**
+   * Removes dead items, and entries that the log keeps no longer; `done` when none is left, except items that
+   * an open view still shows.
+   */
   sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }>
   /** Removes a part of the data of deleted containers; false when nothing is left. */
   reclaim(rowsMax: number): Promise<boolean>

@@ -139,6 +139,8 @@ export interface Census {
   readonly earliestInherited: number | null
   /** The earliest own deadline. */
   readonly earliestOwn: number | null
+  /** When the oldest entry of the log was made. */
+  readonly earliestLogged: number | null
 }
 
 export interface PageSize {

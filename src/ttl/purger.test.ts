@@ -316,6 +316,38 @@ describe('without enforced throughput', () => {
   })
 })
 
+describe('the log', () => {
+  test('is trimmed although nobody dies, once its oldest entry is too old, and nobody pays', async t => {
+    const bench = new Bench(t)
+    const throughput = { kind: 'manual', ruPerSecond: 4000 } as const
+    const container = await makeContainer(bench.store, null, { logSeconds: 60, throughput })
+    const ledger = bench.enforced()
+    bench.start({ ledger })
+    await putMany(bench.store, container, 250)
+    bench.clock.advance(59)
+    await bench.pass()
+    assert.equal(bench.order(), '')
+    bench.clock.advance(1)
+    bench.isBusy = true
+    await bench.pass()
+    assert.deepEqual([await bench.rows(container), bench.order()], [250, 'ccc'])
+    assert.equal((await bench.store.census(container)).earliestLogged, null)
+    assert.ok(bench.sweeps[1]!.atMs - bench.sweeps[0]!.atMs >= starvationMsMax, 'it waits for an idle moment')
+    bench.isBusy = false
+    await bench.pass()
+    assert.equal(bench.order(), 'ccc', 'an empty log is not swept')
+  })
+
+  test('is removed after it was switched off', async t => {
+    const bench = new Bench(t).start()
+    const container = await makeContainer(bench.store, null, { logSeconds: 600 })
+    await putMany(bench.store, container, 5)
+    await bench.store.updateContainer(container, () => ({ logSeconds: null }))
+    await bench.pass()
+    assert.equal((await bench.store.census(container)).earliestLogged, null)
+  })
+})
+
 describe('pausing', () => {
   test('keeps the purger from removing anything until it is resumed', async t => {
     const bench = new Bench(t).start()

@@ -22,7 +22,7 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
 import type { Ledger } from '../units/ledger.ts'
-import { hasDead } from './any-dead.ts'
+import { hasDead, hasOldEntries } from './any-dead.ts'
 import { livingAt } from './living.ts'
 
 /** How often the purger looks for work. */
@@ -109,7 +109,7 @@ export class Purger implements AsyncDisposable {
   }
 
   async #sweepInTurns(): Promise<void> {
-    let inLine = this.#inNewOrder(await this.#containersWithDead())
+    let inLine = this.#inNewOrder(await this.#containersToSweep())
     while (this.#mayGoOn && inLine.length > 0) {
       const again: ContainerRecord[] = []
       for (const container of inLine) {
@@ -120,7 +120,10 @@ export class Purger implements AsyncDisposable {
         try {
           const { removed, done } = await this.#sweep(container, rows)
           this.#ledger.spend(container, removed * deleteRu)
-          if (!done) again.push(container)
+          if (done) continue
+          again.push(container)
+          // Only log entries were removed, and nobody pays for them: the next ones wait for an idle moment.
+          if (this.#ledger.isEnforced && removed === 0) await this.#idle.moment()
         } catch (error) {
           this.#log.error({ error, container: container.id }, 'a sweep failed; its container waits for the next pass')
         }
@@ -154,12 +157,15 @@ export class Purger implements AsyncDisposable {
     return (await this.#store.findContainer(database.id, id))?.number !== number
   }
 
-  async #containersWithDead(): Promise<ContainerRecord[]> {
+  async #containersToSweep(): Promise<ContainerRecord[]> {
     const found: ContainerRecord[] = []
     for (const database of await this.#store.databases()) {
       for (const container of await this.#store.containers(database)) {
-        const living = livingAt(container.policy, await this.#store.moment())
-        if (hasDead(await this.#store.census(container), living)) found.push(container)
+        const now = await this.#store.moment()
+        const census = await this.#store.census(container)
+        const isDue =
+          hasDead(census, livingAt(container.policy, now)) || hasOldEntries(census, container.logSeconds, now)
+        if (isDue) found.push(container)
       }
     }
     return found

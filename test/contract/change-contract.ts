@@ -267,6 +267,50 @@ export function changeContract(name: string, prepare: () => Promise<Opener>): vo
         }
       }))
 
+    test('a log is trimmed by sweeps although nobody dies, and the census tells when it is due', () =>
+      within(async (store, clock) => {
+        const container = await loggedContainer(store, 60)
+        const earliest = async () => (await store.census(container)).earliestLogged
+        assert.equal(await earliest(), null)
+        for (let at = 0; at < 25; at++) await store.write(container, put('create', keyOf(`a${at}`)))
+        clock.advance(30)
+        const between = await store.logNow(container)
+        await store.write(container, put('create', keyOf('b')))
+        clock.advance(29)
+        assert.deepEqual(await store.sweep(container, 10), { removed: 0, done: true })
+        assert.equal(await earliest(), start)
+        clock.advance(1)
+        assert.deepEqual(await store.sweep(container, 10), { removed: 0, done: false })
+        assert.equal(await earliest(), start)
+        assert.equal((await readLog(store, container, between)).entries.length, 1)
+        while (!(await store.sweep(container, 10)).done);
+        assert.equal(await earliest(), start + 30)
+        assert.equal((await readLog(store, container, between)).entries.length, 1)
+        clock.advance(30)
+        assert.deepEqual(await store.sweep(container, 10), { removed: 0, done: true })
+        assert.equal(await earliest(), null)
+        assert.equal((await store.census(container)).rows, 26)
+      }))
+
+    test('a log that is switched off is removed, and a later log knows nothing of it', () =>
+      within(async (store, clock) => {
+        const container = await loggedContainer(store, 600)
+        const from = await store.logNow(container)
+        for (let at = 0; at < 25; at++) await store.write(container, put('create', keyOf(`a${at}`)))
+        await store.updateContainer(container, () => ({ logSeconds: null }))
+        clock.advance(1)
+        assert.deepEqual(await store.sweep(container, 10), { removed: 0, done: false })
+        assert.equal((await store.census(container)).earliestLogged, start)
+        while (!(await store.sweep(container, 10)).done);
+        assert.equal((await store.census(container)).earliestLogged, null)
+        await store.updateContainer(container, () => ({ logSeconds: 600 }))
+        const again = await store.logNow(container)
+        await store.write(container, put('create', keyOf('b')))
+        const page = { itemsMax: 10, bytesMax: 1000 }
+        assert.equal((await store.log(container, { within: everything, after: from }, page)).isForgotten, true)
+        assert.equal((await readLog(store, container, again)).entries.length, 1)
+      }))
+
     test('P13: forgetting entries of one partition key keeps those of the others', () =>
       within(async (store, clock) => {
         const container = await loggedContainer(store, 60, -1)

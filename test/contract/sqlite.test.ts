@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/port.ts'
+import { put } from '../support/item-write.ts'
 import { changeContract } from './change-contract.ts'
-import { makeContainer, type Opener, storeContract } from './store-contract.ts'
+import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
 import { verdictContract } from './verdict-contract.ts'
 
@@ -50,6 +52,31 @@ for (const [name, prepare] of [
   changeContract(name, prepare)
   verdictContract(name, prepare)
 }
+
+test('the log of a deleted container is removed with its rows, and no other', async () => {
+  const directory = await temporaryDirectory()
+  const store = opened(directory, new ManualClock(toEpochSeconds(1)))
+  const logged = async (id: string) =>
+    (await store.updateContainer(await makeContainer(store, null, id), () => ({ logSeconds: 60 })))!
+  const kept = await logged('kept')
+  const gone = await logged('gone')
+  for (let at = 0; at < 25; at++) {
+    for (const container of [kept, gone]) await store.write(container, put('create', keyOf(`i${at}`)))
+  }
+  await store.deleteContainer(gone)
+  let parts = 0
+  while (await store.reclaim(10)) parts++
+  assert.ok(parts > 4, 'a large log is removed in parts')
+  await store[Symbol.asyncDispose]()
+  const file = new DatabaseSync(join(directory, 'mayfly.db'))
+  const left = file.prepare('SELECT container, count(*) AS entries FROM log GROUP BY container').all()
+  file.close()
+  assert.deepEqual(
+    left.map(({ container, entries }) => [container, entries]),
+    [[kept.number, 25]],
+  )
+  await rm(directory, { recursive: true })
+})
 
 test('a directory is refused to a second store, even in this process, and is free again after closing', async () => {
   const directory = await temporaryDirectory()

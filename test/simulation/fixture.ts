@@ -27,7 +27,14 @@ export async function makeContainer(
     database = 'd',
     throughput = null,
     shared = null,
-  }: { id?: string; database?: string; throughput?: Throughput | null; shared?: Throughput | null } = {},
+    logSeconds = null,
+  }: {
+    id?: string
+    database?: string
+    throughput?: Throughput | null
+    shared?: Throughput | null
+    logSeconds?: number | null
+  } = {},
 ): Promise<ContainerRecord> {
   const owner =
     (await store.findDatabase(database)) ??
@@ -40,7 +47,7 @@ export async function makeContainer(
     partitionCount: 1,
     encoding: 'json',
     policy: newPolicy(defaultTtl),
-    logSeconds: null,
+    logSeconds,
     definition: {},
   })
   return container!

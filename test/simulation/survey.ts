@@ -78,6 +78,7 @@ async function checkCensus(
     rows: rows.length,
     earliestInherited: written.length === 0 ? null : Math.min(...written),
     earliestOwn: deadlines.length === 0 ? null : Math.min(...deadlines),
+    earliestLogged: null,
   })
   const after = (await store.moment()) + asked.after
   const upTo = after + asked.seconds

@@ -21,7 +21,9 @@ const censusStatement = {
       min((SELECT min(i.ts) FROM mayfly.items i
         WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NULL)) AS "earliestInherited",
       min((SELECT min(i.deadline) FROM mayfly.items i
-        WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL)) AS "earliestOwn"
+        WHERE i.container = n.container AND i.bucket = n.bucket AND i.deadline IS NOT NULL)) AS "earliestOwn",
+      min((SELECT min(g.ts) FROM mayfly.log g
+        WHERE g.container = n.container AND g.bucket = n.bucket)) AS "earliestLogged"
     FROM mayfly.counters n WHERE n.container = $1 GROUP BY n.container`,
 }
 
@@ -85,11 +87,8 @@ export class Purge {
   }
 
   async census(container: ContainerRecord): Promise<Census> {
-    const { rows, version, writes, earliestInherited, earliestOwn } = required(
-      await this.#connections.ask<Census>(censusStatement, [container.number]),
-      container,
-    )
-    return { rows, version, writes, earliestInherited, earliestOwn }
+    const rows = await this.#connections.ask<Census>(censusStatement, [container.number])
+    return required(rows, container)
   }
 
   async count(container: ContainerRecord, { lifespan, after, upTo }: Cohort): Promise<number> {

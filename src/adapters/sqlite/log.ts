@@ -3,7 +3,8 @@
  * it.
  *
  * All containers share one table, so its numbers are one order over all of them. Entries that are older than
- * the container wants are invisible at once, and removed by sweeps.
+ * the container wants are invisible at once, and removed by sweeps. So are all entries of a log that is
+ * switched off.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -33,7 +34,7 @@ export class SqliteChangeLog {
   readonly #read: StatementSync
   readonly #newest: StatementSync
   readonly #newestBefore: StatementSync
-  readonly #forget: StatementSync
+  readonly #removeOld: StatementSync
   readonly #forgotten: StatementSync
   readonly #raiseForgotten: StatementSync
 
@@ -48,10 +49,11 @@ export class SqliteChangeLog {
         AND epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
       ORDER BY number LIMIT :itemsMax`)
     this.#newest = db.prepare(`SELECT seq AS number FROM sqlite_sequence WHERE name = 'log'`)
-    this.#newestBefore = db.prepare('SELECT max(number) AS number FROM log WHERE container = ? AND ts <= ?')
-    this.#forget = db.prepare(`
+    this.#newestBefore = db.prepare(`
+      SELECT number FROM log WHERE container = ? AND ts <= ? ORDER BY ts DESC, number DESC LIMIT 1`)
+    this.#removeOld = db.prepare(`
       DELETE FROM log WHERE number IN
-        (SELECT number FROM log WHERE container = ? AND number <= ? ORDER BY number LIMIT ?)`)
+        (SELECT number FROM log WHERE container = ? AND ts <= ? ORDER BY ts, number LIMIT ?) RETURNING number`)
     this.#forgotten = db.prepare('SELECT log_forgotten AS number FROM containers WHERE number = ?')
     this.#raiseForgotten = db.prepare('UPDATE containers SET log_forgotten = max(log_forgotten, ?) WHERE number = ?')
   }
@@ -80,8 +82,8 @@ export class SqliteChangeLog {
 
   /** The last entry of the container that was made at or before this second. */
   newestAt(container: number, ts: number): number {
-    const { number } = this.#newestBefore.get(container, ts) as { number: number | null }
-    return Math.max(number ?? 0, this.#forgottenOf(container))
+    const row = this.#newestBefore.get(container, ts) as { number: number } | undefined
+    return Math.max(row?.number ?? 0, this.#forgottenOf(container))
   }
 
   read(
@@ -117,10 +119,11 @@ export class SqliteChangeLog {
   }
 
   /** Removes a part of the entries that are too old; must run inside the writer's transaction. */
-  forget(container: number, rememberedAfter: number, rowsMax: number): number {
-    const last = this.newestAt(container, rememberedAfter)
-    this.#raiseForgotten.run(last, container)
-    return Number(this.#forget.run(container, last, rowsMax).changes)
+  removeOld(container: number, rememberedAfter: number, rowsMax: number): number {
+    const removed = this.#removeOld.all(container, rememberedAfter, rowsMax) as { number: number }[]
+    // A removal of nothing writes nothing.
+    if (removed.length > 0) this.#raiseForgotten.run(Math.max(...removed.map(({ number }) => number)), container)
+    return removed.length
   }
 
   /** The container begins to keep a log; what happened before is not in it. */

@@ -402,9 +402,8 @@ class SqliteStore implements Store {
         this.#turns.join(items)
         items.forget(swept.removed, deaths)
       }
-      if (record.logSeconds === null) return swept
-      const forgotten = this.#log.forget(record.number, moment - record.logSeconds, rowsMax)
-      return { ...swept, done: swept.done && forgotten < rowsMax }
+      const entries = this.#log.removeOld(record.number, moment - (record.logSeconds ?? 0), rowsMax)
+      return { ...swept, done: swept.done && entries < rowsMax }
     })
   }
 

@@ -33,6 +33,7 @@ export class ContainerPurge {
   readonly #removeOne: StatementSync
   readonly #probe: Record<Lifespan, StatementSync>
   readonly #earliest: Record<Lifespan, StatementSync>
+  readonly #earliestLogged: StatementSync
   readonly #sliceEnd: Record<Lifespan, StatementSync>
   readonly #rest: Record<Lifespan, StatementSync>
   #first: Lifespan = 'inherited'
@@ -50,6 +51,7 @@ export class ContainerPurge {
     this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
     this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
+    this.#earliestLogged = db.prepare(`SELECT min(ts) AS at FROM log WHERE container = ${container}`)
     const slice = (lifespan: Lifespan, by: string) =>
       `FROM ${table} WHERE ${condition[lifespan]} AND (${by}, sequence) > (?, ?) AND ${by} <= ?`
     this.#sliceEnd = both(
@@ -100,9 +102,13 @@ export class ContainerPurge {
     return first.length
   }
 
-  earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn'> {
-    const at = (lifespan: Lifespan) => (this.#earliest[lifespan].get() as { at: number | null }).at
-    return { earliestInherited: at('inherited'), earliestOwn: at('own') }
+  earliest(): Pick<Census, 'earliestInherited' | 'earliestOwn' | 'earliestLogged'> {
+    const at = (statement: StatementSync) => (statement.get() as { at: number | null }).at
+    return {
+      earliestInherited: at(this.#earliest.inherited),
+      earliestOwn: at(this.#earliest.own),
+      earliestLogged: at(this.#earliestLogged),
+    }
   }
 
   /** Walks the index of the cohort in slices, and lets the event loop turn between two of them. */
@@ -123,19 +129,22 @@ export class ContainerPurge {
 }
 
 /**
- * Empties the tables of a deleted container, then drops them: dropping full ones would block the event loop.
+ * Removes the log of a deleted container and empties its tables, then drops them: dropping full ones would
+ * block the event loop.
  */
 export function reclaim(db: DatabaseSync, container: number, rowsMax: number): void {
-  const tables = [
-    [entryTable(container), 'number, key, sequence'],
-    [itemTable(container), 'sequence'],
+  const [entries, items] = [entryTable(container), itemTable(container)]
+  const parts = [
+    [entries, 'number, key, sequence', ''],
+    [items, 'sequence', ''],
+    ['log', 'number', `WHERE container = ${container}`],
   ]
-  for (const [table, key] of tables) {
+  for (const [table, key, where] of parts) {
     const removed = db
-      .prepare(`DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT ?)`)
+      .prepare(`DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} ${where} LIMIT ?)`)
       .run(rowsMax)
     if (Number(removed.changes) === rowsMax) return
   }
-  for (const [table] of tables) db.exec(`DROP TABLE ${table}`)
+  db.exec(`DROP TABLE ${entries}; DROP TABLE ${items}`)
   db.prepare('DELETE FROM doomed WHERE container = ?').run(container)
 }
