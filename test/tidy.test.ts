@@ -132,6 +132,13 @@ test('the name of an exported type means one thing', () => {
   )
 })
 
+test('property tests import fast-check where seed and path come from the environment', () => {
+  const importers = filesOf('{src,test,bench,tools}/**/*.ts').filter(path =>
+    /^import .*'fast-check'/m.test(textOf(path)),
+  )
+  assert.deepEqual(importers, ['test/support/property.ts'])
+})
+
 test('one file reads the time', () => {
   const clock = 'src/base/clock.ts'
   const reading = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])set(Timeout|Interval|Immediate)\(/

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { ManualClock, machine, SystemClock, toEpochSeconds } from './clock.ts'
 import { InvariantError, RequestError } from './error.ts'
 

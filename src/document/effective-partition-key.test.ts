@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { getEPKRangeForPrefixPartitionKey } from '../../node_modules/@azure/cosmos/dist/esm/client/ChangeFeed/changeFeedUtils.js'
 import { hashPartitionKey } from '../../node_modules/@azure/cosmos/dist/esm/utils/hashing/hash.js'
+import { fc } from '../../test/support/property.ts'
 import {
   effectivePartitionKey,
   effectivePartitionKeyPrefixRange,

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import sdkMurmurHash from '../../node_modules/@azure/cosmos/dist/esm/utils/hashing/murmurHash.js'
+import { fc } from '../../test/support/property.ts'
 import { InvariantError } from '../base/error.ts'
 import { type Hash128, murmurHash32, murmurHash128 } from './murmur-hash.ts'
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { extractPartitionKeys } from '../../node_modules/@azure/cosmos/dist/esm/extractPartitionKey.js'
+import { fc } from '../../test/support/property.ts'
 import { InvariantError } from '../base/error.ts'
 import {
   canonicalPartitionKey,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { Boundary, positionAfter, type SortKeyPosition, sortKeyBytesMax } from './boundary.ts'
 import { tieOf } from './sort-key.ts'
 import type { KeyedRow } from './top-rows.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { anyElement, type IndexComponent, type IndexPath } from '../document/index-definition.ts'
 import { indexKeys } from '../document/index-keys.ts'
 import type { KeyBound } from '../document/ordered-key.ts'

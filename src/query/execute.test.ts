@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { toEpochSeconds } from '../base/clock.ts'
 import { textOf } from '../document/body.ts'
 import type { StoredItem } from '../store/item.ts'

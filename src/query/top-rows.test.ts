@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
 import type { Program } from './program.ts'
 import { identityBytes } from './sort-key.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../test/support/property.ts'
 import { machine } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { itemSlot } from './compile/compiled.ts'

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import {
   keyNamed,
   makeContainer,
@@ -13,6 +12,7 @@ import {
   setDefault,
   start,
 } from '../../test/simulation/fixture.ts'
+import { fc } from '../../test/support/property.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import { type Explanation, explain, forecast, preview, ttlStatus } from './report.ts'
 

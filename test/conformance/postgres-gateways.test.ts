@@ -10,7 +10,7 @@ import { Running } from '../crash/server-process.ts'
 import { randomNumbers } from '../support/faulty-proxy.ts'
 import { startPostgres, type TestServer } from '../support/postgres.ts'
 
-const seed = Number(process.env.MAYFLY_FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.MAYFLY_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const random = randomNumbers(seed)
 const container = '/dbs/d/colls/c'
 const definition = { id: 'c', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } }

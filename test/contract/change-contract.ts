@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
 import type { ContainerRecord } from '../../src/store/catalog.ts'
@@ -13,6 +12,7 @@ import type { Store } from '../../src/store/port.ts'
 import type { ChangePosition, LogEntry, ScanRange } from '../../src/store/reading.ts'
 import { newPolicy } from '../../src/ttl/lifespan.ts'
 import { put } from '../support/item-write.ts'
+import { fc } from '../support/property.ts'
 import { keyOf, type Opener } from './store-contract.ts'
 
 const start = toEpochSeconds(1_000_000)

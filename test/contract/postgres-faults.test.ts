@@ -20,7 +20,7 @@ const server = await startPostgres()
 after(() => server[Symbol.asyncDispose]())
 
 const start = toEpochSeconds(1_000_000)
-const seed = Number(process.env.MAYFLY_FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(process.env.MAYFLY_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 /** A database with its stores and proxies; all are removed at the end of the test, however it ends. */
 async function world() {

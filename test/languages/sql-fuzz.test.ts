@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { machine } from '../../src/base/clock.ts'
 import { RequestError } from '../../src/base/error.ts'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
@@ -13,6 +12,7 @@ import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import { keywords, signs } from '../../src/sql/syntax/token.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
+import { fc } from '../support/property.ts'
 
 const items: readonly SqlValue[] = [
   { id: 'a', n: 1, s: 'text', list: [1, 'two', null, { x: 1 }], o: { p: { q: [true] } } },

@@ -8,11 +8,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
+import { fc } from '../support/property.ts'
 
 const items: readonly SqlValue[] = [
   { id: 0, a: 1, b: 'x', c: [1, 2], d: true },

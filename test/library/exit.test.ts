@@ -17,13 +17,25 @@ interface Ended {
   readonly stderr: string
 }
 
-/** The script must end before the limit, or it is killed and its code is not 0. */
+/** Limits for the work of a script, which is slow on a busy machine, and for its end after the last line. */
+const workMsMax = 120_000
+const endMsMax = 10_000
+const lastLine = 'the last line was reached\n'
+
+/** The script must end before the limits, or it is killed and its code is not 0. */
 function run(name: string, script: string): Promise<Ended> {
   const path = join(directory, `${name}.mjs`)
-  writeFileSync(path, script)
+  writeFileSync(path, `${script}\nprocess.stdout.write(${JSON.stringify(lastLine)})\n`)
   return new Promise(resolve => {
-    execFile(process.execPath, [path], { timeout: 10_000 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr })
+    let limit: NodeJS.Timeout | undefined
+    const child = execFile(process.execPath, [path], { timeout: workMsMax }, (error, stdout, stderr) => {
+      clearTimeout(limit)
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout: stdout.replace(lastLine, ''), stderr })
+    })
+    let printed = ''
+    child.stdout!.on('data', text => {
+      printed += text
+      if (printed.includes(lastLine)) limit ??= setTimeout(() => child.kill(), endMsMax)
     })
   })
 }

@@ -5,13 +5,13 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { anyElement, indexEntriesPerItemMax } from '../../src/document/index-definition.ts'
 import { indexKeys } from '../../src/document/index-keys.ts'
 import { indexKeyBytesMax } from '../../src/document/key-bytes.ts'
 import { adaptiveUnusedWritesMin, adaptiveWishesMax } from '../../src/engine/index-keeper.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
 import type { IndexRecord } from '../../src/store/catalog.ts'
+import { fc } from '../support/property.ts'
 import { ascending, type Components, descending, everything, type Item, QueryWorld, reference } from './fixture.ts'
 import { indexSets, partitionKeys, properties } from './random-query.ts'
 

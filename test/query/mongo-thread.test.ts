@@ -2,21 +2,21 @@
  * Queries of the Mongo side through the driver, in memory and on disk: what the query thread answers is what
  * the thread of the requests answers; long work goes there, short work does not, and its errors are the same.
  *
- * MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED and MAYFLY_QUERY_PATH as in metamorphic.test.ts.
+ * MAYFLY_QUERY_RUNS, MAYFLY_SEED and MAYFLY_PATH work as in metamorphic.test.ts.
  */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import fc from 'fast-check'
 import type { Db, Document } from 'mongodb'
 import { inlineRowsMax } from '../../src/engine/where-to-run.ts'
 import { QueryThread } from '../../src/server/query-thread/query-thread.ts'
 import { failure, startMongo } from '../conformance/mongo/support/fixture.ts'
+import { fc, isReplay } from '../support/property.ts'
 import { temporaryDirectory } from '../support/start-server.ts'
 import { documents, finds, pipelines, type RandomFind } from './random-mongo.ts'
 
-const { MAYFLY_QUERY_RUNS, MAYFLY_QUERY_SEED, MAYFLY_QUERY_PATH } = process.env
+const { MAYFLY_QUERY_RUNS } = process.env
 
 let remote = 0
 /** Happens once, after work was planned and before the thread looks at anything. */
@@ -101,8 +101,6 @@ const queriesPerWorld = 20
 const runs = MAYFLY_QUERY_RUNS === undefined ? 3 : Math.ceil(Number(MAYFLY_QUERY_RUNS) / queriesPerWorld)
 const settings = {
   numRuns: runs,
-  ...(MAYFLY_QUERY_SEED === undefined ? {} : { seed: Number(MAYFLY_QUERY_SEED) }),
-  ...(MAYFLY_QUERY_PATH === undefined ? {} : { path: MAYFLY_QUERY_PATH }),
 }
 
 test('the query thread finds what would have been found here', async () => {
@@ -132,7 +130,7 @@ test('the query thread finds what would have been found here', async () => {
     }
   })
   await fc.assert(property, settings)
-  if (MAYFLY_QUERY_PATH === undefined) assert.ok(remote - before > runs * 15, `${remote - before} pages`)
+  if (!isReplay) assert.ok(remote - before > runs * 15, `${remote - before} pages`)
 })
 
 /** `distinct` has no variables. */
@@ -155,7 +153,7 @@ test('the query thread gives the results of a pipeline that would have been give
     }
   })
   await fc.assert(property, settings)
-  if (MAYFLY_QUERY_PATH === undefined) assert.ok(remote - before > runs * 10, `${remote - before} pages`)
+  if (!isReplay) assert.ok(remote - before > runs * 10, `${remote - before} pages`)
 })
 
 test('documents that die between two batches are in no later one', async () => {

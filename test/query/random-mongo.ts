@@ -1,7 +1,7 @@
 /** Random documents, finds and pipelines of the Mongo side. */
 
-import fc from 'fast-check'
 import type { Document } from 'mongodb'
+import { fc } from '../support/property.ts'
 
 const scalar = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 9 }) },

@@ -3,9 +3,9 @@
  * remove its window, or ask for its rows together with their order keys.
  */
 
-import fc from 'fast-check'
 import { anyElement } from '../../src/document/index-definition.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
+import { fc } from '../support/property.ts'
 import { ascending, type Components, descending, type Item } from './fixture.ts'
 
 export interface Order {

@@ -9,11 +9,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { type EpochSeconds, toEpochSeconds } from '../../src/base/clock.ts'
 import type { TtlPolicy } from '../../src/store/policy.ts'
 import { changeDefault, newPolicy, ownDeadline } from '../../src/ttl/lifespan.ts'
 import { isAlive, livingAt } from '../../src/ttl/living.ts'
+import { fc } from '../support/property.ts'
 import { lifespan, Model } from './model.ts'
 
 type Event = { readonly put: number | undefined } | { readonly advance: number } | { readonly default: number | null }

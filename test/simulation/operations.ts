@@ -1,7 +1,7 @@
 /** The operations on a container, as plain data: fast-check makes, shrinks and prints them. */
 
-import fc from 'fast-check'
 import { ttlSecondsMax } from '../../src/ttl/lifespan.ts'
+import { fc } from '../support/property.ts'
 
 /**
  * The version that a conditional write names: the newest of the key (even if that item is dead), the oldest,

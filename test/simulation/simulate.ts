@@ -1,6 +1,6 @@
 /** Runs random histories over a store and reports what they met. Failures are shrunk and printed. */
 
-import fc from 'fast-check'
+import { fc } from '../support/property.ts'
 import { type Course, histories, type Operation } from './operations.ts'
 import type { Subject } from './subject.ts'
 import { World } from './world.ts'
@@ -8,13 +8,12 @@ import { World } from './world.ts'
 export interface Simulation {
   readonly runs: number
   readonly seed?: number | undefined
-  readonly path?: string | undefined
   readonly course?: Course
   readonly onHistory?: (history: readonly Operation[]) => void
 }
 
 export async function simulate(subject: () => Promise<Subject>, simulation: Simulation): Promise<Set<string>> {
-  const { runs, seed, path, course = { lengthMax: 60, reopenWeight: 30 }, onHistory } = simulation
+  const { runs, seed, course = { lengthMax: 60, reopenWeight: 30 }, onHistory } = simulation
   const met = new Set<string>()
   const property = fc.asyncProperty(histories(course), async history => {
     await using world = await World.make(await subject(), met)
@@ -25,7 +24,6 @@ export async function simulate(subject: () => Promise<Subject>, simulation: Simu
   await fc.assert(property, {
     numRuns: runs,
     ...(seed === undefined ? {} : { seed }),
-    ...(path === undefined ? {} : { path }),
   })
   return met
 }
@@ -38,12 +36,8 @@ export const toMeet: readonly string[] = [
   ...['a transaction', 'a refused transaction'],
 ]
 
-/** The settings from the environment: more histories, or one of them again. */
-export function asked(runs: number): Simulation {
-  const { MAYFLY_SIMULATION_RUNS, MAYFLY_SIMULATION_SEED, MAYFLY_SIMULATION_PATH } = process.env
-  return {
-    runs: MAYFLY_SIMULATION_RUNS === undefined ? runs : Number(MAYFLY_SIMULATION_RUNS),
-    seed: MAYFLY_SIMULATION_SEED === undefined ? undefined : Number(MAYFLY_SIMULATION_SEED),
-    path: MAYFLY_SIMULATION_PATH,
-  }
+/** The number of histories, or another one from the environment. */
+export function runsAsked(runs: number): number {
+  const { MAYFLY_SIMULATION_RUNS } = process.env
+  return MAYFLY_SIMULATION_RUNS === undefined ? runs : Number(MAYFLY_SIMULATION_RUNS)
 }

@@ -4,7 +4,7 @@
  *
  * A failure is shrunk and printed with its seed and path. To reproduce it:
  *
- *   MAYFLY_SIMULATION_SEED=… MAYFLY_SIMULATION_PATH=… node --test test/simulation/state-machine.test.ts
+ *   MAYFLY_SEED=… MAYFLY_PATH=… node --test test/simulation/state-machine.test.ts
  *
  * MAYFLY_SIMULATION_RUNS=100000 runs that many histories of each kind instead of the few that fit into `npm
  * test`.
@@ -12,17 +12,16 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asked, simulate, toMeet } from './simulate.ts'
+import { isReplay } from '../support/property.ts'
+import { runsAsked, simulate, toMeet } from './simulate.ts'
 import { sqliteInMemory, sqliteOnDisk } from './subject.ts'
 
 test('in memory, a swept container and one that is never swept give the same answers, by the rules', async () => {
-  const simulation = asked(1500)
-  const met = await simulate(sqliteInMemory, simulation)
-  if (simulation.path === undefined) assert.deepEqual([...met].sort(), [...toMeet].sort())
+  const met = await simulate(sqliteInMemory, { runs: runsAsked(1500) })
+  if (!isReplay) assert.deepEqual([...met].sort(), [...toMeet].sort())
 })
 
 test('on disk, so does one that is also closed, crashed and reopened with the clock set back', async () => {
-  const simulation = asked(250)
-  const met = await simulate(sqliteOnDisk, simulation)
-  if (simulation.path === undefined) assert.deepEqual([...met].sort(), [...toMeet, 'a crash'].sort())
+  const met = await simulate(sqliteOnDisk, { runs: runsAsked(250) })
+  if (!isReplay) assert.deepEqual([...met].sort(), [...toMeet, 'a crash'].sort())
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { listBody } from './list-body.ts'
 
 test('a short list stays text and a long one becomes bytes', () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { RequestError } from '../../base/error.ts'
 import { nestingDepthMax } from '../../base/limits.ts'
 import { FoundTexts, Names, scanObject, scanObjects } from './json-bytes.ts'

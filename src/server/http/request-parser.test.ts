@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { requestBytesMax } from '../../base/limits.ts'
 import { parsePlainRequest } from './request-parser.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { formatDateTime, parseDateTime, partsOf, ticksOf } from './date-time-value.ts'
 
 const ticks = fc.bigInt({ min: -621_355_968_000_000_000n, max: 2_534_023_007_999_999_999n })

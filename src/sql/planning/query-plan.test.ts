@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { RequestError } from '../../base/error.ts'
 import { rowOrder } from '../compile/row-sorter.ts'
 import { prepareQuery } from '../prepare.ts'

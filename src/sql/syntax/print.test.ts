@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import type { Expression, Query } from './ast.ts'
 import { Lexer } from './lexer.ts'
 import { parseQuery } from './parser.ts'

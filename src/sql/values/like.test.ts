@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { machine } from '../../base/clock.ts'
 import { compileLike } from './like.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '../../../test/support/property.ts'
 import { indexOf, lastIndexOf, searchProductMax, split } from './search.ts'
 
 /** Few letters, so that parts occur and overlap; padded beyond the size that the engine may search. */

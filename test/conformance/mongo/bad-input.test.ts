@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { BSONRegExp, Decimal128, type Document, Long, ObjectId, serialize, Timestamp, UUID } from 'bson'
-import fc from 'fast-check'
+import { fc } from '../../support/property.ts'
 import { startMongo } from './support/fixture.ts'
 import { opMsg, RawClient } from './support/raw-client.ts'
 

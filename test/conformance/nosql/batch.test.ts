@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Container, OperationInput } from '@azure/cosmos'
-import fc from 'fast-check'
+import { fc } from '../../support/property.ts'
 import { Witness } from '../../support/refusal.ts'
 import { signature } from '../../support/signed-request.ts'
 import { idsOf, pathOf, readFeed, startServer } from '../../support/start-server.ts'
