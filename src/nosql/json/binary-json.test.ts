@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import fc from 'fast-check'
 import { binaryJson } from '../../../test/support/binary-json.ts'
+import { fc } from '../../../test/support/property.ts'
 import { RequestError } from '../../base/error.ts'
 import { nestingDepthMax, requestBytesMax } from '../../base/limits.ts'
 import { binaryJsonToText, isBinaryJson } from './binary-json.ts'
