@@ -5,7 +5,7 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey } from '../store/item.ts'
 import type { Store } from '../store/port.ts'
-import { wholeRange } from '../store/reading.ts'
+import { type ScanRange, wholeRange } from '../store/reading.ts'
 import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { Purger } from '../ttl/purger.ts'
@@ -69,15 +69,16 @@ export class Reports {
     if (!hasDead(before, now)) return before.rows
     const { living } = await ttlStatus(this.#store, container)
     const { rows, version } = await this.#store.census(container)
-    return rows === before.rows && version === before.version ? living : this.#countOneByOne(container)
+    return rows === before.rows && version === before.version ? living : this.countWithin(container, wholeRange)
   }
 
-  async #countOneByOne(container: ContainerRecord): Promise<number> {
+  /** Counts the living items of a part of the container, one by one. */
+  async countWithin(container: ContainerRecord, range: ScanRange): Promise<number> {
     const size = { itemsMax: scanItemsMax, bytesMax: scanBytesMax }
     let count = 0
     let after: ItemKey | undefined
     do {
-      const page = await this.#store.scan(container, { ...wholeRange, after }, size)
+      const page = await this.#store.scan(container, { ...range, after }, size)
       count += page.items.length
       after = page.last
     } while (after !== undefined)

@@ -9,8 +9,11 @@ import type { NosqlResponse } from '../http/response.ts'
  */
 const accountId = 'mayfly'
 
+/** Clients look regions up by the service's names. This is the one that the emulator has. */
+const region = 'South Central US'
+
 export function readAccount({ origin }: NosqlRequest): NosqlResponse {
-  const locations = [{ name: 'Local', databaseAccountEndpoint: `${origin}/` }]
+  const locations = [{ name: region, databaseAccountEndpoint: `${origin}/` }]
   const body = JSON.stringify({
     _self: '',
     id: accountId,

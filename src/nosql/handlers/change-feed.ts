@@ -5,7 +5,7 @@
  *   Incremental Feed     living items, each in its latest version, in commit order; from the beginning, a
  *                        time, or now
  *   Full-Fidelity Feed   every version, delete and death within the container's retention; from now, or an
- *                        etag
+ *                        etag. Without a policy the log begins with the first reader
  *
  * A client continues with `If-None-Match: <etag>`; `*` is now. Clients send `If-Modified-Since` along with
  * every etag of a feed that began at a time; it counts only if there is no etag.
@@ -18,15 +18,17 @@ import { machine, toEpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
-import { partitionRangeIndex } from '../../document/effective-partition-key.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ScannedItem } from '../../store/item.ts'
 import type { ScanRange } from '../../store/reading.ts'
+import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { malformed } from '../definitions/definition-input.ts'
 import { type ContainerView, sessionHeader, viewOf } from '../http/container-view.ts'
 import { pageSize } from '../http/feed.ts'
 import { decodeFeedEtag, encodeFeedEtag, type FeedMode, type FeedPosition } from '../http/feed-etag.ts'
 import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
+import { outcomeError } from '../http/outcome-error.ts'
 import { headerOf, type NosqlRequest } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { printLatest, printLogEntry } from '../items/change-entry.ts'
@@ -57,7 +59,7 @@ export async function changeFeed(request: NosqlRequest): Promise<NosqlResponse> 
   // INFERRED: the service does not document this text.
   if (mode === undefined) malformed("The value specified for the header 'A-IM' is invalid.")
   const container = await requireContainer(request)
-  const view = viewOf(container)
+  const view = viewOf(mode === 'all' ? await withLog(request, container) : container)
   const feed: Feed = { request, view, mode, range: rangeOf(request, view) }
   const begin = await beginning(feed)
   const page = mode === 'latest' ? await latestVersions(feed, begin) : await allVersions(feed, begin)
@@ -68,10 +70,7 @@ async function beginning(feed: Feed): Promise<FeedPosition> {
   const { request, view, mode } = feed
   const { engine } = request.service
   const { record } = view
-  if (mode === 'all' && record.logSeconds === null) {
-    // INFERRED text. That it needs a retention is the service's rule.
-    malformed('The container has no change feed policy with a retention: all versions and deletes are not kept.')
-  }
+  if (mode === 'all' && record.logSeconds === null) throw outsideRetention()
   const etag = headerOf(request, 'if-none-match')
   if (etag === '*') return { position: await (mode === 'latest' ? engine.changesNow(record) : engine.logNow(record)) }
   if (etag !== undefined) return decodeFeedEtag(mode, etag)
@@ -79,6 +78,24 @@ async function beginning(feed: Feed): Promise<FeedPosition> {
   const since = parseSince(headerOf(request, 'if-modified-since'))
   if (since === undefined) return { position: '0' }
   return { position: await engine.changesSince(record, toEpochSeconds(since)), since }
+}
+
+/** How long a log is kept that a reader began. INFERRED: the shortest continuous backup of the service. */
+const unaskedLogSeconds = 7 * 86_400
+
+/**
+ * In the service this mode needs no policy of the container, only continuous backup of the account. Here the
+ * log of a container without a policy begins with its first reader, who must start now.
+ */
+async function withLog(request: NosqlRequest, container: ContainerRecord): Promise<ContainerRecord> {
+  const isNew = container.logSeconds === null && headerOf(request, 'if-none-match') === '*'
+  if (!isNew || (container.definition as ContainerDefinition).changeFeedPolicy !== undefined) return container
+  const { catalog } = request.service.engine
+  const logging = await catalog.changeContainer(container, current => ({
+    logSeconds: current.logSeconds ?? unaskedLogSeconds,
+  }))
+  if (logging === undefined) throw outcomeError('ownerMissing')
+  return logging
 }
 
 function parseSince(header: string | undefined): number | undefined {
@@ -146,7 +163,6 @@ function answer({ mode, view, range }: Feed, { documents, next, version, chargeR
     sessionHeader(view, version, range.min) +
     header('lsn', version) +
     header('x-ms-item-count', documents.length) +
-    header('x-ms-documentdb-partitionkeyrangeid', partitionRangeIndex(view.ranges, range.min)) +
     view.pathHeaders
   if (documents.length === 0) return { status: 304, chargeRu, headers }
   return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }

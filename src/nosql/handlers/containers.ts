@@ -98,7 +98,13 @@ export async function replaceContainer(request: NosqlRequest): Promise<NosqlResp
       input,
       definitionContext(request),
     )
-    return { definition, defaultTtl: definition.defaultTtl ?? null, logSeconds: logSeconds(definition) }
+    // A log that a reader began, without a policy, goes on.
+    const hasPolicy = [current.definition as ContainerDefinition, definition].some(each => each.changeFeedPolicy)
+    return {
+      definition,
+      defaultTtl: definition.defaultTtl ?? null,
+      logSeconds: hasPolicy ? logSeconds(definition) : current.logSeconds,
+    }
   })
   if (changed === undefined) throw outcomeError('missing')
   await request.service.engine.indexes.declare(changed)
@@ -139,7 +145,24 @@ async function answer(
     header('x-ms-content-path', databaseRid(container.database)) +
     header('x-ms-alt-content-path', encodeURI(`dbs/${container.database.id}`))
   if (hasFlag(request, 'x-ms-documentdb-populatequotainfo')) headers += await quotaHeaders(request, container)
-  return { status, body: JSON.stringify(containerResource(container)), chargeRu, headers }
+  const statistics = hasFlag(request, 'x-ms-documentdb-populatepartitionstatistics')
+    ? { statistics: await rangeStatistics(request, container) }
+    : {}
+  return { status, body: JSON.stringify({ ...containerResource(container), ...statistics }), chargeRu, headers }
+}
+
+/** What each range holds. The service samples sizes and partition keys; here they are not sampled. */
+async function rangeStatistics(request: NosqlRequest, container: ContainerRecord): Promise<object[]> {
+  const { reports } = request.service.engine
+  const { ranges } = viewOf(container)
+  const statistics: object[] = []
+  for (const [index, range] of ranges.entries()) {
+    const documentCount =
+      ranges.length === 1 ? await reports.countLiving(container) : await reports.countWithin(container, range)
+    const sampled = { sizeInKB: 0, sampledDistinctPartitionKeyCount: 0, partitionKeys: [] }
+    statistics.push({ id: String(index), ...sampled, documentCount })
+  }
+  return statistics
 }
 
 /** Sizes are in KB. The limits are those of a 10 GB container, which clients' tests expect. */

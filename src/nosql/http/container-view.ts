@@ -101,8 +101,11 @@ export function partitionKeyMismatch(): RequestError {
   )
 }
 
-/** Session token `<range>:-1#<version>`: the version that a session has seen in the range. */
+/**
+ * The range that answered, and the session token `<range>:-1#<version>`: the version that a session has seen
+ * in the range.
+ */
 export function sessionHeader(view: ContainerView, version: number, epk: string): string {
   const range = view.ranges.length === 1 ? 0 : partitionRangeIndex(view.ranges, epk)
-  return header('x-ms-session-token', `${range}:-1#${version}`)
+  return header('x-ms-session-token', `${range}:-1#${version}`) + header('x-ms-documentdb-partitionkeyrangeid', range)
 }

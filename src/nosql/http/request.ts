@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/engine.ts'
 import type { ScriptRunner } from '../../scripts/script-runner.ts'
 import type { UserDefinedFunctions } from '../../scripts/user-defined-functions.ts'
 import { decodeJson, parseJson } from '../json/parse-json.ts'
+import { outcomeError } from './outcome-error.ts'
 
 /** What the handlers share. */
 export interface Service {
@@ -49,11 +50,15 @@ export function parsePath(url: string): string[] {
 
 function decode(segment: string): string {
   if (!segment.includes('%')) return segment
+  let name: string
   try {
-    return decodeURIComponent(segment)
+    name = decodeURIComponent(segment)
   } catch (error) {
     throw new RequestError('malformed', 'The path is not encoded properly.', { cause: error })
   }
+  // An item may have a slash in its id, but no path finds it, as in the service.
+  if (name.includes('/')) throw outcomeError('missing')
+  return name
 }
 
 export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'

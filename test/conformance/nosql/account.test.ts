@@ -28,6 +28,8 @@ test('The account is not called localhost, which would make the SDK read it befo
   assert.notEqual(json.id, 'localhost')
   assert.equal(json.userConsistencyPolicy.defaultConsistencyLevel, 'Session')
   assert.equal(json.enableMultipleWriteLocations, false)
+  // INFERRED: the emulator's region. Clients look regions up by the service's names.
+  assert.deepEqual([json.writableLocations[0].name, json.readableLocations[0].name], Array(2).fill('South Central US'))
   assert.equal(typeof JSON.parse(json.queryEngineConfiguration).maxSqlQueryInputLength, 'number')
 })
 

@@ -203,3 +203,38 @@ test('A page of a feed stops at 4 MB', async () => {
   const continuation = first.headers['x-ms-continuation'] as string
   assert.equal((await server.send({ path, headers: { 'x-ms-continuation': continuation } })).json._count, 2)
 })
+
+test('Answers about items say which range they come from', async () => {
+  const container = await server.newContainer({ throughput: 30_000 })
+  const ranges = (await container.readPartitionKeyRanges().fetchAll()).resources
+  assert.ok(ranges.length > 1)
+  const seen = new Set<string>()
+  for (let pk = 0; pk < 20; pk++) {
+    const { headers } = await container.items.create({ id: '1', pk: String(pk) })
+    const id = String(headers['x-ms-documentdb-partitionkeyrangeid'])
+    assert.equal(String(headers['x-ms-session-token']).split(':')[0], id)
+    const read = await container.item('1', String(pk)).read()
+    assert.equal(read.headers['x-ms-documentdb-partitionkeyrangeid'], id)
+    seen.add(id)
+  }
+  assert.deepEqual([...seen].sort(), ranges.map(({ id }) => id).sort())
+})
+
+test('A read of a container can have statistics of its ranges', async () => {
+  const container = await server.newContainer({ throughput: 30_000, defaultTtl: -1 })
+  for (let pk = 0; pk < 10; pk++) await container.items.create({ id: '1', pk: String(pk), ttl: pk < 4 ? 5 : -1 })
+  await server.db.clock.advance('5s')
+  const headers = { 'x-ms-documentdb-populatepartitionstatistics': 'true' }
+  const { json } = await server.send({ path: pathOf(container), headers })
+  const ranges = (await container.readPartitionKeyRanges().fetchAll()).resources
+  const { statistics } = json as { statistics: { id: string; documentCount: number }[] }
+  assert.deepEqual(
+    statistics.map(({ id }) => id),
+    ranges.map(({ id }) => id),
+  )
+  assert.equal(
+    statistics.reduce((sum, { documentCount }) => sum + documentCount, 0),
+    6,
+  )
+  assert.equal((await server.send({ method: 'PUT', path: pathOf(container), body: json })).status, 200)
+})

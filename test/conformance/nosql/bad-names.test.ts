@@ -12,7 +12,6 @@ const witness = await Witness.make(server)
 const byteCount = (count: number) => 'x'.repeat(count)
 
 const goodItemIds: Readonly<Record<string, string>> = {
-  'a slash': 'a/b',
   'a question mark': 'a?b',
   'a hash': 'a#b',
   'a space at the end': 'a ',
@@ -47,6 +46,20 @@ for (const [name, id] of Object.entries(goodItemIds)) {
   })
 }
 
+test('An item may have an id with a slash, and no path finds it, as in the service', async () => {
+  const container = await server.newContainer()
+  const { headers, path } = { headers: { 'x-ms-documentdb-partitionkey': '["a"]' }, path: pathOf(container, 'docs') }
+  assert.equal((await server.send({ method: 'POST', path, headers, body: { id: 'a/b', pk: 'a' } })).status, 201)
+  const one = pathOf(container, 'docs', 'a/b')
+  assertServiceError(await server.send({ path: one, headers }), 404, 0)
+  assertServiceError(await server.send({ method: 'PUT', path: one, headers, body: { id: 'a/b', pk: 'a' } }), 404, 0)
+  assertServiceError(await server.send({ method: 'DELETE', path: one, headers }), 404, 0)
+  const { resources } = await container.items.query('SELECT VALUE c.id FROM c').fetchAll()
+  assert.deepEqual(resources, ['a/b'])
+  const { result } = await container.items.batch([{ operationType: 'Delete', id: 'a/b' }], 'a')
+  assert.equal(result![0]!.statusCode, 204)
+})
+
 const idTooLong =
   /^The input name '.*' is invalid\. Ensure to provide a unique non-empty string less than '1024' characters\.$/
 
@@ -72,8 +85,10 @@ for (const [name, [body, text]] of Object.entries(badItemBodies)) {
   })
 }
 
-test('A replace whose id differs from the path is refused', async () => {
-  await witness.assertRefused(witness.write('replace', { id: 'two', pk: 'a' }), { status: 400 })
+test('A replace with another partition key is refused, whatever its id', async () => {
+  for (const id of ['one', 'two']) {
+    await witness.assertRefused(witness.write('replace', { id, pk: 'other' }), { status: 400, substatus: 1001 })
+  }
 })
 
 const badResourceIds: Readonly<Record<string, [id: unknown, text: RegExp]>> = {

@@ -121,7 +121,7 @@ test('The feed of a part of a container reports only changes in that part', asyn
   assert.equal((await drain(whole)).changes.length, 8)
 })
 
-test('The feed cannot start before its retention, or in a container without one', async () => {
+test('The feed cannot start before its retention, or in a container that wants none', async () => {
   const container = await logged()
   await container.items.create({ id: '1', pk: 'a' })
   const retention = /You must read the change feed from within the retention period\./
@@ -132,7 +132,24 @@ test('The feed cannot start before its retention, or in a container without one'
     message: retention,
   })
   const silent = await server.newContainer()
-  await assert.rejects(read(silent, ChangeFeedStartFrom.Now()).readNext(), { code: 400 })
+  await assert.rejects(read(silent, ChangeFeedStartFrom.Beginning()).readNext(), { code: 400, message: retention })
+  const off = await server.newContainer({ changeFeedPolicy: { retentionDuration: 0 } as never })
+  await assert.rejects(read(off, ChangeFeedStartFrom.Now()).readNext(), { code: 400, message: retention })
+})
+
+test('Without a policy the feed begins with its first reader, and survives a replace of the container', async () => {
+  const container = await server.newContainer({ defaultTtl: -1 })
+  await container.items.create({ id: 'before', pk: 'a', v: 1 })
+  const iterator = read(container, ChangeFeedStartFrom.Now())
+  assert.deepEqual((await drain(iterator)).changes, [])
+  await container.items.create({ id: '1', pk: 'a', v: 1, ttl: 20 })
+  await container.item('before', 'a').delete()
+  const { resource } = await container.read()
+  assert.equal('changeFeedPolicy' in resource!, false)
+  await container.replace({ ...resource, defaultTtl: 100 } as never)
+  await server.db.clock.advance('20s')
+  await server.db.purge()
+  assert.deepEqual(told((await drain(iterator)).changes), ['create 1 1', 'delete before', 'expire 1'])
 })
 
 test('Changes older than the retention are forgotten, and a continuation from then is refused', async () => {
