@@ -33,14 +33,17 @@ export interface Address {
 
 /** `partitionKey` is the header of the request. An item with another key is not found by its id. */
 export function resolveAddress(engine: Engine, url: string, partitionKey?: string): MaybePromise<Address> {
+  // Nearly all paths begin with `/dbs`.
+  if (!url.startsWith('/dbs') && directModePath.test(url)) refuseDirectMode()
   const path = parsePath(url)
   if (path[0] === 'offers') return { path, signedLink: (path[1] ?? '').toLowerCase() }
-  if (path[0] !== 'dbs' && path[0]?.startsWith('addresses')) refuseDirectMode()
   const isOperation = path[4] === 'operations'
   if (!isOperation && !hasRid(path)) return { path, signedLink: nameLink(url, path) }
   const signed = isOperation ? signedAsContainer(path.slice(0, 4)) : signedLinks(path, nameLink(url, path))
   return andThen(namesOf(engine, path, partitionKey), names => ({ path: names, ...signed }))
 }
+
+const directModePath = /^\/*addresses\b/
 
 /** Before the signature, which a client of direct mode makes in another way. */
 function refuseDirectMode(): never {
