@@ -17,6 +17,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { machine } from '../../base/clock.ts'
+import { pageBytesMax } from '../../base/limits.ts'
 import type { Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { collectBody, noBody } from './collect-body.ts'
@@ -24,8 +25,11 @@ import { collectBody, noBody } from './collect-body.ts'
 /** Requests at a time on one connection. SDKs open another connection if they need more. */
 export const concurrentStreamsMax = 100
 
-/** Memory that node:http2 may use for one connection, mostly answers that the client does not take. */
-const sessionMegabytesMax = 64
+/**
+ * node:http2 refuses requests while a connection uses more memory, mostly answers on their way. So it must
+ * hold the largest pages on all streams. Answers that are not taken are dropped.
+ */
+const sessionMegabytesMax = (2 * concurrentStreamsMax * pageBytesMax) / 1e6
 
 export interface Http2Options {
   readonly nosql: NosqlServer
@@ -86,7 +90,7 @@ export class Http2Sessions {
   }
 
   #answer(req: Http2ServerRequest, res: Http2ServerResponse): void {
-    const { nosql, isProtocolPath, handler, requestMsMax } = this.#options
+    const { nosql, isProtocolPath, handler, requestMsMax, idleMsMax } = this.#options
     const { stream, headers, method } = req
     const url = req.url ?? '/'
     headers.host ??= req.authority
@@ -100,7 +104,7 @@ export class Http2Sessions {
       handler(req as unknown as IncomingMessage, res as unknown as ServerResponse)
       return
     }
-    const reply = replyTo(stream, method)
+    const reply = replyTo(stream, method, idleMsMax)
     const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
     const handle = (body: Buffer) => {
       // A reset ends the body as well, perhaps in the middle.
@@ -111,12 +115,15 @@ export class Http2Sessions {
   }
 }
 
-function replyTo(stream: ServerHttp2Stream, method: string): Reply {
+function replyTo(stream: ServerHttp2Stream, method: string, idleMsMax: number): Reply {
   return ({ status, headers, body, bodyBytes }) => {
     if (stream.closed || stream.destroyed) return
     const isEmpty = bodyBytes === 0 || method === 'HEAD'
     stream.respond({ ':status': status, ...fieldsOf(headers) }, { endStream: isEmpty })
-    if (!isEmpty) stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+    if (isEmpty) return
+    stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
+    // A client that does not take its answer must not keep it in our memory for ever.
+    stream.setTimeout(idleMsMax, () => stream.close(constants.NGHTTP2_CANCEL))
   }
 }
 

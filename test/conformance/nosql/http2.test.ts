@@ -188,6 +188,21 @@ test('A hundred requests at once on one connection are all answered, each with i
   }
 })
 
+test('More large answers than requests at a time go through one connection', async () => {
+  const container = await server.newContainer()
+  const session = open(server.db)
+  const path = pathOf(container, 'docs')
+  const body = { id: 'large', pk: 'a', text: 'x'.repeat(1_000_000) }
+  assert.equal((await send(session, { method: 'POST', path, headers: ofKey('a'), body })).status, 201)
+  const read = async () => {
+    const answer = await send(session, { path: pathOf(container, 'docs', 'large'), headers: ofKey('a') })
+    return [answer.status, answer.text.length > body.text.length]
+  }
+  const answers = await Promise.all(Array.from({ length: 150 }, read))
+  for (const answer of answers) assert.deepEqual(answer, [200, true])
+  session.close()
+})
+
 test('The limits are told to the client', async () => {
   const session = open(server.db)
   await once(session, 'remoteSettings')

@@ -1,0 +1,73 @@
+/** Tests the time limits of HTTP/2 connections, with limits short enough to wait for. */
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, constants } from 'node:http2'
+import { type AddressInfo, createServer } from 'node:net'
+import test, { after } from 'node:test'
+import type { HttpRequest, Reply } from '../../nosql/http/transport.ts'
+import { Http2Sessions } from './http2-sessions.ts'
+
+const handled: HttpRequest[] = []
+let delayMs = 0
+const body = 'x'.repeat(1_000_000)
+const nosql = {
+  handle(request: HttpRequest, reply: Reply) {
+    handled.push(request)
+    const answer = () => reply({ status: 200, headers: 'Content-Type: text/plain\r\n', body, bodyBytes: body.length })
+    setTimeout(answer, delayMs)
+  },
+  refuse: () => assert.fail('nothing is too large here'),
+  [Symbol.asyncDispose]: async () => {},
+}
+
+async function listen(limits: { requestMsMax: number; idleMsMax: number }): Promise<string> {
+  const handler = () => assert.fail('every path belongs to the protocol')
+  const sessions = new Http2Sessions({ nosql, isProtocolPath: () => true, handler, headerBytesMax: 16_384, ...limits })
+  const gate = createServer(socket => sessions.serve(socket))
+  gate.listen(0, '127.0.0.1')
+  await once(gate, 'listening')
+  after(() => {
+    sessions.close()
+    gate.close()
+  })
+  return `http://127.0.0.1:${(gate.address() as AddressInfo).port}`
+}
+
+const never = 2 ** 30
+
+test('a request whose body does not arrive is reset, and never handled', async () => {
+  const session = connect(await listen({ requestMsMax: 50, idleMsMax: never }))
+  const stream = session.request({ ':method': 'POST', ':path': '/late' })
+  stream.on('error', () => {})
+  stream.write('{')
+  await once(stream, 'close')
+  assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL)
+  assert.ok(!handled.some(({ url }) => url === '/late'))
+  assert.equal(session.closed, false)
+  session.close()
+})
+
+test('a connection without requests is closed with GOAWAY, and not while a request is being answered', async () => {
+  const session = connect(await listen({ requestMsMax: never, idleMsMax: 100 }))
+  delayMs = 400
+  const stream = session.request({ ':path': '/slow' })
+  const goaway = once(session, 'goaway')
+  const [headers] = await once(stream, 'response')
+  assert.equal(headers[':status'], 200)
+  stream.resume()
+  delayMs = 0
+  const [code] = await goaway
+  assert.equal(code, constants.NGHTTP2_NO_ERROR)
+  assert.equal(handled.at(-1)!.url, '/slow')
+  await once(session, 'close')
+})
+
+test('an answer that its client does not take is dropped', async () => {
+  const session = connect(await listen({ requestMsMax: never, idleMsMax: 100 }), { settings: { initialWindowSize: 0 } })
+  const stream = session.request({ ':path': '/untaken' })
+  stream.on('error', () => {})
+  await once(stream, 'close')
+  assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL)
+  session.close()
+})
