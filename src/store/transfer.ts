@@ -12,7 +12,7 @@ import type { ItemKey, ScannedItem } from './item.ts'
 import type { LogEntry } from './reading.ts'
 
 export interface StoredContainer extends ContainerRecord {
-  /** No version and no log entry of the container has a higher number. */
+  /** No version of the container and no position in its log has a higher number. */
   readonly newest: number
   /** The number of the last log entry that was removed. */
   readonly logForgotten: number
@@ -22,6 +22,11 @@ export interface StoredContainer extends ContainerRecord {
 }
 
 export interface StoreContents {
+  /**
+   * The highest number of a log entry, if they have one order over all containers. Otherwise undefined:
+   * entries of two containers may have the same number.
+   */
+  readonly logNewest?: number
   /** The latest moment that the store has seen. */
   readonly mark: EpochSeconds
   readonly databases: readonly DatabaseRecord[]

@@ -225,6 +225,67 @@ test('a move to PostgreSQL and back to a directory changes nothing', async () =>
   await server.dropDatabase(url)
 })
 
+/** Two logs that are written in turns. The first of `trimmed` has lost its oldest entries. */
+async function keepLogs(place: string) {
+  return within(place, async (store, clock) => {
+    const trimmed = await make(store, 'trimmed', { policy: newPolicy(null), logSeconds: 100 })
+    const whole = await make(store, 'whole', { policy: newPolicy(null), logSeconds: 1000 })
+    const write = (container: ContainerRecord, id: string) => store.write(container, put('create', keyOf(id)))
+    const first = await store.logNow(trimmed)
+    for (const id of ['a', 'b', 'c']) for (const container of [whole, trimmed]) await write(container, id)
+    clock.advance(50)
+    const between = await store.logNow(trimmed)
+    for (const id of ['d', 'e']) await write(trimmed, id)
+    clock.advance(50)
+    while (!(await store.sweep(trimmed, 100)).done);
+    for (const id of ['d', 'e', 'f', 'g']) await write(whole, id)
+    return { first, between, now: await store.logNow(trimmed), wholeNow: await store.logNow(whole) }
+  })
+}
+
+async function readLog(store: Store, id: string, after: string) {
+  const container = (await store.findContainer('d', id))!
+  const { entries, isForgotten } = await store.log(container, { within: everything, after }, whole)
+  return isForgotten ? 'forgotten' : entries.map(({ key }) => key.id)
+}
+
+test('positions in the log stay valid after a move, and a position that was too old stays too old', async () => {
+  const directory = temporaryDirectory()
+  const { first, between, now } = await keepLogs(directory)
+  const url = await server.createDatabase()
+  for (const target of [join(temporaryDirectory(), 'other'), url]) {
+    await migrateData({ from: directory, to: target }, () => {})
+    await within(target, async store => {
+      assert.equal(await readLog(store, 'trimmed', first), 'forgotten')
+      assert.deepEqual(await readLog(store, 'trimmed', between), ['d', 'e'])
+      for (const id of ['trimmed', 'whole']) {
+        assert.deepEqual(await readLog(store, id, now), [])
+        await store.write((await store.findContainer('d', id))!, put('create', keyOf('new')))
+        assert.deepEqual(await readLog(store, id, now), ['new'], `${id} in ${target}`)
+      }
+    })
+  }
+  await server.dropDatabase(url)
+})
+
+test('after a move from PostgreSQL a log is read from its beginning, or refused if entries are lost', async () => {
+  const url = await server.createDatabase()
+  const { first, between, now, wholeNow } = await keepLogs(url)
+  const target = join(temporaryDirectory(), 'other')
+  await migrateData({ from: url, to: target }, () => {})
+  await within(target, async store => {
+    for (const position of [first, between, now]) {
+      assert.equal(await readLog(store, 'trimmed', position), 'forgotten')
+    }
+    assert.deepEqual(await readLog(store, 'whole', wholeNow), ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    const trimmed = (await store.findContainer('d', 'trimmed'))!
+    const here = await store.logNow(trimmed)
+    await store.write(trimmed, put('create', keyOf('new')))
+    assert.deepEqual(await readLog(store, 'trimmed', here), ['new'])
+  })
+  await server.dropDatabase(url)
+})
+
 test('an interrupted move resumes where it was, and nobody can use the target before it is complete', async () => {
   const { directory, before } = await furnished()
   const url = await server.createDatabase()

@@ -72,6 +72,9 @@ async function opened<T>(
 
 const nothing = Buffer.alloc(0)
 
+/** The newest version of a bucket. */
+const newest = `CASE WHEN n.lsn > 0 THEN n.lsn * ${bucketCount} + n.bucket ELSE 0 END`
+
 class PostgresSource implements TransferSource {
   protected readonly connections: Connections
 
@@ -88,8 +91,9 @@ class PostgresSource implements TransferSource {
           session.query('SELECT * FROM mayfly.containers ORDER BY number'),
           session.query('SELECT * FROM mayfly.indexes ORDER BY container, number'),
           session.query(
-            `SELECT container, max(CASE WHEN lsn > 0 THEN lsn * ${bucketCount} + bucket ELSE 0 END) AS newest,
-               sum(rows)::bigint AS rows, max(log_forgotten) AS log_forgotten FROM mayfly.counters GROUP BY container`,
+            `SELECT n.container, max(${newest}) AS newest, sum(n.rows)::bigint AS rows,
+               max(CASE WHEN n.log_epoch = c.log_epoch THEN n.log_forgotten ELSE ${newest} END) AS log_forgotten
+             FROM mayfly.counters n JOIN mayfly.containers c ON c.number = n.container GROUP BY n.container`,
           ),
           session.query('SELECT container, count(*) AS rows FROM mayfly.log GROUP BY container'),
         ]),

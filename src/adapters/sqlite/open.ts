@@ -1,7 +1,6 @@
 /** Opens the embedded store, in a directory or in memory, and connects its parts to the port. */
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
@@ -28,6 +27,7 @@ import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
+import { makeDirectory } from './directory.ts'
 import { translate } from './errors.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory } from './lock.ts'
@@ -65,21 +65,6 @@ export function openSqlite(options: SqliteOptions): Store {
   } catch (error) {
     lock?.[Symbol.dispose]()
     throw translate(error)
-  }
-}
-
-/**
- * Not `mkdirSync` with `recursive`: that never returns if the file system answers every mkdir with ENOENT,
- * as /proc does.
- */
-function makeDirectory(directory: string): void {
-  try {
-    const parent = dirname(directory)
-    if (!existsSync(parent)) makeDirectory(parent)
-    if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 })
-  } catch (error) {
-    if (error instanceof RequestError) throw error
-    throw new RequestError('malformed', `The data directory ${directory} cannot be made.`, { cause: error })
   }
 }
 

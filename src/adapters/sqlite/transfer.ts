@@ -1,10 +1,10 @@
 /**
- * Moves the contents of a data directory out, or into a new one: see `store/transfer.ts`.
+ * Reads the contents of a data directory, or writes them into a new one: see `store/transfer.ts`.
  *
- * Until the move is complete, the target has another file name, so no server opens it.
+ * Until all is written, the target has another file name, so no server opens it.
  */
 
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
@@ -25,6 +25,7 @@ import {
 } from '../../store/transfer.ts'
 import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
+import { makeDirectory } from './directory.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
 import { loadIndexes } from './index-records.ts'
@@ -42,7 +43,7 @@ export function openSqliteSource(directory: string): TransferSource {
 }
 
 export function openSqliteTarget(directory: string, keysOf: KeyMaker): TransferTarget {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory)
   if (existsSync(join(directory, dataFile))) {
     throw new RequestError(
       'already_exists',
@@ -57,6 +58,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   try {
     lock = lockDirectory(directory)
     const db = new DatabaseSync(join(directory, file))
+    // Unlike a server (`settings.ts`), a transfer writes entries all over an index: a large cache helps.
     const settings = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536'
     db.exec(`PRAGMA page_size = ${pageBytes}; ${settings}`)
     migrate(db)
@@ -67,7 +69,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   }
 }
 
-interface NumberColumns {
+interface CounterColumns {
   log_forgotten: number
   item_version: number
 }
@@ -85,23 +87,30 @@ class SqliteSource implements TransferSource {
     const { mark } = this.db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
     const databaseRows = this.db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as DatabaseRow[]
     const databases = databaseRows.map(toDatabase)
+    const logNewest = this.#count(`SELECT coalesce(max(seq), 0) AS n FROM sqlite_sequence WHERE name = 'log'`)
     const rows = this.db.prepare('SELECT * FROM containers ORDER BY number').all() as unknown as (ContainerRow &
-      NumberColumns)[]
-    const containers = rows.map(row => this.#container(row, databases.find(({ number }) => number === row.database)!))
-    return { mark, databases, containers }
+      CounterColumns)[]
+    const containers = rows.map(row => {
+      const database = databases.find(({ number }) => number === row.database)!
+      return this.#container(row, database, logNewest)
+    })
+    return { mark, logNewest, databases, containers }
   }
 
-  #container(row: ContainerRow & NumberColumns, database: DatabaseRecord): StoredContainer {
+  /** `logNewest` is of all containers: a position behind the whole log has this number. */
+  #container(row: ContainerRow & CounterColumns, database: DatabaseRecord, logNewest: number): StoredContainer {
     const { number } = row
-    const count = (sql: string, ...values: number[]) => (this.db.prepare(sql).get(...values) as { n: number }).n
-    const logNewest = count('SELECT coalesce(max(number), 0) AS n FROM log WHERE container = ?', number)
     return {
       ...toContainer(row, database, loadIndexes(this.db, number)),
-      newest: Math.max(row.item_version, logNewest, row.log_forgotten),
+      newest: Math.max(row.item_version, logNewest),
       logForgotten: row.log_forgotten,
-      rows: count(`SELECT count(*) AS n FROM ${itemTable(number)}`),
-      logRows: count('SELECT count(*) AS n FROM log WHERE container = ?', number),
+      rows: this.#count(`SELECT count(*) AS n FROM ${itemTable(number)}`),
+      logRows: this.#count('SELECT count(*) AS n FROM log WHERE container = ?', number),
     }
+  }
+
+  #count(sql: string, ...values: number[]): number {
+    return (this.db.prepare(sql).get(...values) as { n: number }).n
   }
 
   async items({ number }: StoredContainer, after: Reached['item'], itemsMax: number): Promise<ScannedItem[]> {
@@ -141,9 +150,11 @@ class SqliteSource implements TransferSource {
 /** With these thresholds nobody is alive: unique keys are not checked again while items are moved. */
 const nobody: Living = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_SAFE_INTEGER }
 
+/** A target can be read too: in the end its contents are compared with those of the source. */
 class SqliteTarget extends SqliteSource implements TransferTarget {
   readonly #directory: string
   readonly #keysOf: KeyMaker
+  #hasLogNumbers = false
 
   constructor(db: DatabaseSync, lock: Disposable, directory: string, keysOf: KeyMaker) {
     super(db, lock)
@@ -153,7 +164,9 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
 
   async begin(contents: StoreContents): Promise<ReadonlyMap<number, Reached>> {
     this.db.exec('CREATE TABLE IF NOT EXISTS transfer (container INTEGER PRIMARY KEY, reached TEXT NOT NULL)')
+    this.#hasLogNumbers = contents.logNewest !== undefined
     const fingerprint = fingerprintOf(contents)
+    // Row 0 has the fingerprint of the source.
     const rows = this.db.prepare('SELECT container, reached FROM transfer').all() as {
       container: number
       reached: string
@@ -169,27 +182,46 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     return new Map(rows.filter(({ container }) => container > 0).map(row => [row.container, JSON.parse(row.reached)]))
   }
 
-  #make({ databases, containers }: StoreContents, fingerprint: string): void {
+  #make({ databases, containers, logNewest }: StoreContents, fingerprint: string): void {
+    // New numbers of log entries are higher than all that were given. So no position of the source lies
+    // between them.
+    const logStart = logNewest ?? Math.max(0, ...containers.map(({ newest }) => newest))
+    this.db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('log', ?)`).run(logStart)
     const insertDatabase = this.db.prepare('INSERT INTO databases VALUES (?, ?, ?, ?, ?, ?)')
     for (const { number, id, rid, version, ts, throughput } of databases) {
       insertDatabase.run(number, id, rid, version, ts, toJson(throughput))
     }
+    const insertContainer = this.db.prepare(
+      `INSERT INTO containers (number, database, id, rid, version, ts, throughput, partition_key,
+         partition_count, default_ttl, inherited_dead_at, own_dead_at, definition, item_version, item_rows,
+         encoding, log_seconds, log_forgotten)
+       VALUES (:number, :database, :id, :rid, :version, :ts, :throughput, :partitionKey,
+         :partitionCount, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :definition, :newest, :rows,
+         :encoding, :logSeconds, :logForgotten)`,
+    )
     for (const container of containers) {
-      const { number, policy } = container
-      this.db
-        .prepare(
-          `INSERT INTO containers (number, database, id, rid, version, ts, throughput, partition_key,
-             partition_count, default_ttl, inherited_dead_at, own_dead_at, definition, item_version, item_rows,
-             encoding, log_seconds, log_forgotten)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
-        )
-        .run(
-          ...[number, container.database.number, container.id, container.rid, container.version, container.ts],
-          ...[toJson(container.throughput), JSON.stringify(container.partitionKey), container.partitionCount],
-          ...[policy.defaultTtl, policy.inheritedDeadAt, policy.ownDeadAt, JSON.stringify(container.definition)],
-          ...[container.newest, container.rows, container.encoding, container.logSeconds],
-        )
-      this.db.exec(createItemTableSql(number, container.partitionCount))
+      const { number, id, rid, version, ts, partitionCount, encoding, logSeconds, newest, rows } = container
+      // Where entries get new numbers and some are lost, nobody can tell who has read those.
+      const logForgotten = this.#hasLogNumbers || container.logForgotten === 0 ? container.logForgotten : logStart
+      insertContainer.run({
+        number,
+        database: container.database.number,
+        id,
+        rid,
+        version,
+        ts,
+        throughput: toJson(container.throughput),
+        partitionKey: JSON.stringify(container.partitionKey),
+        partitionCount,
+        ...container.policy,
+        definition: JSON.stringify(container.definition),
+        newest,
+        rows,
+        encoding,
+        logSeconds,
+        logForgotten,
+      })
+      this.db.exec(createItemTableSql(number, partitionCount))
       this.#makeIndexes(container)
     }
     this.db.prepare('INSERT INTO transfer VALUES (0, ?)').run(fingerprint)
@@ -224,15 +256,17 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     })
   }
 
-  /** Entries get new numbers: in SQLite they are one order over all containers. */
+  /** In SQLite the numbers are one order over all containers. Entries without such numbers get new ones. */
   async putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void> {
     const insert = this.db.prepare(
-      `INSERT INTO log (container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO log
+         (number, container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#transaction(() => {
-      for (const { kind, key, version, sequence, ts, body, previous } of entries) {
+      for (const { number, kind, key, version, sequence, ts, body, previous } of entries) {
         insert.run(
+          this.#hasLogNumbers ? number : null,
           ...[container.number, kind, key.epk, key.pk, key.id, version, sequence, ts, body ?? null],
           ...[previous?.version ?? null, previous?.body ?? null],
         )
