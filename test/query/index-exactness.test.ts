@@ -310,3 +310,15 @@ test('a page over several turns ignores writes of later seconds, with and withou
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
 }
+
+test('a position names its index in source order only: a position in sort order fits any source', async () => {
+  await using world = await QueryWorld.make()
+  await world.fill([0, 1, 2, 3, 4, 5].map(n => ({ id: `i${n}`, pk: `p${n}`, n })) as Item[], [[ascending('n')]])
+  const nextOf = async (query: string) => {
+    const { next, indexUse } = await world.page(query, undefined, { rowsMax: 2 })
+    assert.equal(indexUse.used.length, 1, query)
+    return next ?? assert.fail('there is one page only')
+  }
+  assert.match((await nextOf('SELECT * FROM c WHERE c.n > 1')).index ?? '', /^.{12}$/)
+  assert.equal((await nextOf('SELECT * FROM c WHERE c.n > 1 ORDER BY c.n')).index, undefined)
+})
