@@ -93,20 +93,17 @@ const inspectStatement = {
 
 /**
  * Items that never changed stand in the change order at their sequence number, because it is their version.
- * All others have an index of their own. `$2` are the buckets to look in.
+ * All others have an index of their own. `$1` are the buckets to look in, `$2` the same as `changeOrder` has
+ * them.
  */
-const sequenceStatement = {
-  name: 'read_by_sequence',
-  text: `
-    SELECT ${itemColumns} FROM mayfly.items i
-    WHERE i.container = $1 AND i.bucket = ANY ($2::int[])
-      AND ${changeOrder('i.container', 'i.bucket')} = ANY ($3::bigint[])
-      AND i.version = $4 AND i.sequence = $4 AND ${isAlive('i', '$5', '$6')}
-    UNION ALL
-    SELECT ${itemColumns} FROM mayfly.items i
-    WHERE i.container = $1 AND i.bucket = ANY ($2::int[]) AND i.sequence = $4 AND i.version <> i.sequence
-      AND ${isAlive('i', '$5', '$6')}`,
+function sequenceSql(where: string): string {
+  return `SELECT ${itemColumns} FROM mayfly.items i
+    WHERE i.bucket = ANY ($1::int[]) AND ${changeOrder('i.container', 'i.bucket')} = ANY ($2::bigint[])
+      AND i.sequence = $3 AND ${where} AND ${isAlive('i', '$4', '$5')}`
 }
+
+const unchangedStatement = { name: 'read_unchanged', text: sequenceSql('i.version = $3') }
+const changedStatement = { name: 'read_changed', text: sequenceSql('i.version <> i.sequence') }
 
 const allBuckets = Array.from({ length: bucketCount }, (_, bucket) => bucket)
 
@@ -207,11 +204,15 @@ export class Items {
     at: Viewpoint,
   ): Promise<{ item: ScannedItem | undefined; version: number }> {
     const orders = buckets.map(bucket => container.number * bucketCount + bucket)
-    const values = [container.number, buckets, orders, sequence, ...thresholds(at)]
-    const { rows, newest } = await this.#connections.reading(session =>
-      readPage<ItemRow>(session, container, sequenceStatement, values),
+    const values = [buckets, orders, sequence, ...thresholds(at)]
+    const [unchanged, { rows, newest }] = await this.#connections.reading(session =>
+      Promise.all([
+        session.query({ ...unchangedStatement, values }),
+        readPage<ItemRow>(session, container, changedStatement, values),
+      ]),
     )
-    return { item: rows[0] && scannedItem(rows[0]), version: newest }
+    const row: ItemRow | undefined = unchanged.rows[0] ?? rows[0]
+    return { item: row && scannedItem(row), version: newest }
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): Promise<ScanAnswer> {

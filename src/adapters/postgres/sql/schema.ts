@@ -185,7 +185,8 @@ export const migrations: readonly string[] = [
   '',
   '',
   // Finds items by sequence number. Items that never changed are found in the change order (`changeOrder`).
-  `CREATE INDEX items_sequence ON mayfly.items (container, bucket, sequence) WHERE version <> sequence`,
+  `CREATE INDEX items_sequence ON mayfly.items ((${changeOrder('container', 'bucket')}), sequence)
+    WHERE version <> sequence`,
 ]
 
 /**
