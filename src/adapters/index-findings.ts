@@ -33,7 +33,7 @@ export function addFindings(findings: IndexFindings, more: IndexFindings): void 
 }
 
 /** Removes what the records say already. */
-export function keepNew(findings: IndexFindings, indexes: readonly IndexRecord[]): void {
+export function dropKnown(findings: IndexFindings, indexes: readonly IndexRecord[]): void {
   for (const { definition, hasCutKeys, hasGaps, hasSeveralKeys } of indexes) {
     if (hasCutKeys) findings.cut.delete(definition.number)
     if (hasGaps) findings.gaps.delete(definition.number)

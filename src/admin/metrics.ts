@@ -42,7 +42,7 @@ export async function metricsText(engine: Engine, counters: RequestCounters): Pr
     {
       name: 'mayfly_requests_total',
       type: 'counter',
-      help: 'Requests answered, by HTTP status.',
+      help: 'Requests answered, by HTTP status. Every answer of the Mongo protocol counts as 200.',
       samples: [...counters.requests].map(([status, value]) => ({ labels: { status: String(status) }, value })),
     },
     {

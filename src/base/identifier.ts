@@ -7,16 +7,16 @@ export function newResourceNumber(): number {
   return randomInt(1, 2 ** 32)
 }
 
-const start = randomUUID().slice(0, 24)
+const processPart = randomUUID().slice(0, 24)
 const endings = Array.from({ length: 256 }, (_, ending) => ending.toString(16).padStart(2, '0'))
-/** Starts at a multiple of 256, so that the first call formats `beginning`. */
+/** Starts at a multiple of 256, so that the first call formats `prefix`. */
 let counter = randomInt(2 ** 24) * endings.length
-let beginning = ''
+let prefix = ''
 
 /** A GUID: a random start and a counter. This costs a tenth of a fresh random one. */
 export function newActivityId(): string {
   const ending = counter % endings.length
-  if (ending === 0) beginning = start + (counter / endings.length).toString(16).padStart(10, '0')
+  if (ending === 0) prefix = processPart + (counter / endings.length).toString(16).padStart(10, '0')
   counter = (counter + 1) % 2 ** 48
-  return beginning + endings[ending]
+  return prefix + endings[ending]
 }

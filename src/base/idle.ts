@@ -16,7 +16,10 @@ export class IdleWatch {
     this.#activity = activity
   }
 
-  /** Resolves when no request has arrived for a few milliseconds, at the latest after about `waitMsMax`. */
+  /**
+   * Resolves if no request arrives within one turn of the event loop, or else within 5 ms; at the latest
+   * after about `waitMsMax`.
+   */
   async moment(waitMsMax = starvationMsMax): Promise<void> {
     const startMs = machine.monotonicMs()
     let seen = this.#activity()

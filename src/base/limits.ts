@@ -15,7 +15,7 @@ export const definitionBytesMax = 256 * KiB
 /** The service refuses JSON nested deeper. It also keeps recursive readers far from a stack overflow. */
 export const nestingDepthMax = 128
 
-/** Items in one page of a feed: when the client names no number, and at most. */
+/** Items in one page of a feed: the default, and the most. */
 export const pageItemsDefault = 100
 export const pageItemsMax = 1000
 
@@ -28,7 +28,7 @@ export const groupWritesMax = 256
 /** Rows that one sweep removes. 100 rows block the event loop for 1 ms, 500 for 6 ms (docs/expiry.md). */
 export const sweepRowsMax = 100
 
-/** Rows that counts and forecasts examine in one turn of the event loop: less than 2 ms. */
+/** Rows, alive or dead, that a store examines in one turn of the event loop: less than 2 ms. */
 export const sliceRowsMax = 5000
 
 /** Throughput that the service accepts. 400 is also the default of a container. */
@@ -37,27 +37,28 @@ export const throughputDefault = 400
 export const throughputMax = 1_000_000
 export const autoscaleThroughputMin = 1000
 
+/** Throughput comes in steps: 100 RU/s for manual throughput, 1000 RU/s for the maximum of autoscale. */
+export const throughputStep = 100
+export const autoscaleThroughputStep = 1000
+
 /** Physical partitions of a container. More would only make the routing tables of clients longer. */
 export const partitionsMax = 100
 
 /**
  * Depth of a query's syntax tree: parentheses, subqueries, operator chains and property paths together. Items
- * nest at most 128 deep, so no path needs more. It keeps recursive walks far from a stack overflow.
+ * nest at most 128 deep, so no path is deeper; the rest is for operators. It keeps recursive walks far from a
+ * stack overflow.
  */
 export const queryDepthMax = 256
 
 /** Memory of one query for sorting, grouping and removing duplicates. */
 export const queryMemoryBytesMax = 256 * MiB
 
-/** A result row, or a part of one, as JSON. A page holds 4 MB, so a larger row could never be returned. */
+/** A value that a query makes, as JSON. It may be larger than a page: only a part of it may be returned. */
 export const queryRowBytesMax = 16 * MiB
 
 /** Steps that LIKE, regular expressions and list searches may take for one item: about one blocked second. */
 export const queryStepsMax = 50_000_000
-
-/** Throughput comes in steps: 100 RU/s for manual throughput, 1000 RU/s for the maximum of autoscale. */
-export const throughputStep = 100
-export const autoscaleThroughputStep = 1000
 
 /** Items that a query reads in one batch: less than 1 ms, so that a slice can end between two batches. */
 export const scanItemsMax = 500
@@ -69,5 +70,8 @@ export const querySliceMsMax = 2
 /** Items that one step of an index build adds: about 1.4 ms on the event loop. */
 export const indexBuildRowsMax = 100
 
-/** Bodies in one group of writes: one statement under the bucket's lock. At least one write goes through. */
+/**
+ * Bytes of the bodies in one group of writes. A single larger write still goes through. With PostgreSQL the
+ * group is one statement under the bucket's lock.
+ */
 export const groupBytesMax = 8 * MiB

@@ -8,6 +8,7 @@ import { createLog } from '../server/log.ts'
 import { startServer } from '../server/start.ts'
 
 export async function exec(command: readonly string[], values: FlagValues): Promise<void> {
+  // The output belongs to the command, so the server only warns.
   const config = parseConfig({ ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel! })
   await using server = await startServer(config, createLog(config.logLevel), { holdsProcess: true })
   const { endpoint, mongoUri, key } = server

@@ -1,5 +1,5 @@
 /**
- * From a message to the answer of its command: checks who may call it and its fields, runs it, answers
+ * From a message to the answer of its command: checks permission and fields, runs the command, answers
  * failures.
  */
 
@@ -42,7 +42,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
       if (error instanceof MayflyError) call.chargeRu += error.chargeRu
       end(call, shown.code)
     }
-    return errorAnswer(shown, circumstancesOf(args))
+    return errorAnswer(shown, errorContextOf(args))
   }
   const succeed = (answer: Fields): Fields => {
     end(call!, 0)
@@ -52,8 +52,9 @@ export function dispatch(service: MongoService, client: Client, request: Request
     args = readArguments(request)
     call = begin(service, client, request, args)
     const running = call
-    const struck = service.failPoints.strike(running.command.name)
-    const answer = struck === undefined ? running.command.run(running) : struck.then(() => running.command.run(running))
+    const delayed = service.failPoints.strike(running.command.name)
+    const answer =
+      delayed === undefined ? running.command.run(running) : delayed.then(() => running.command.run(running))
     return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
   } catch (error) {
     return fail(error)
@@ -61,7 +62,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
 }
 
 /** What kind of command failed. The command itself may be malformed, so this never throws. */
-function circumstancesOf(args: Arguments | undefined): ErrorContext {
+function errorContextOf(args: Arguments | undefined): ErrorContext {
   const isInTransaction = args?.has('autocommit') ?? false
   return {
     isInTransaction,
@@ -158,6 +159,7 @@ function end(call: CommandCall, code: number): void {
   const { service, client, session, command, operation, chargeRu } = call
   service.operations.end(operation)
   service.onAnswer(code, chargeRu)
+  // A free command of a driver must not hide the user's last one.
   if (chargeRu === 0 && !isOnDocuments(call)) return
   const last = { command: command.name, number: operation.id, chargeRu, elapsedMs: operation.elapsedMs }
   client.last = last

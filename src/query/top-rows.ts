@@ -7,7 +7,7 @@ import { identityOf } from './sort-key.ts'
 
 export interface KeyedRow {
   readonly sortKey: Uint8Array
-  /** Arrival number of the row. */
+  /** For programs that prefer the order of arrival. */
   readonly arrival: number
   readonly value: unknown
   readonly bytes: number
@@ -29,19 +29,20 @@ export class TopRows {
   add(sortKey: Uint8Array, value: unknown, bytes: number): void {
     this.#rows.push({ sortKey, value, bytes, arrival: this.#arrivals++ })
     this.#bytes += bytes
-    if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#cut()
+    if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#settle()
   }
 
   /** In sort key order. */
   rows(): readonly KeyedRow[] {
-    this.#cut()
+    this.#settle()
     return this.#rows
   }
 
-  #cut(): void {
+  /** Sorts the rows, removes duplicates, and keeps the first ones. */
+  #settle(): void {
     const sorted = this.#rows.toSorted((left, right) => Buffer.compare(left.sortKey, right.sortKey))
     this.#rows = this.#withoutDuplicates(sorted).slice(0, this.#rowsMax)
-    // Cutting at twice the size makes the cost of sorting per row constant, without a heap.
+    // Cutting at twice the size sorts each row only a few times, without a heap.
     this.#cutAt = 2 * this.#rows.length + 64
     this.#bytes = this.#rows.reduce((sum, { bytes }) => sum + bytes, 0)
     if (this.#bytes > queryMemoryBytesMax) {
@@ -63,7 +64,9 @@ export class TopRows {
     const seen = new Set<string>()
     return sorted.filter(({ sortKey }) => {
       const identity = identityOf(sortKey)
-      return !seen.has(identity) && seen.add(identity) !== undefined
+      const isNew = !seen.has(identity)
+      seen.add(identity)
+      return isNew
     })
   }
 }

@@ -33,7 +33,7 @@ const scriptLogEncodedCharsMax = 8 * KiB
 /** Most writes of one run. They are one commit, and 5,000 blocked the event loop for 55 to 103 ms. */
 export const scriptWritesMax = 2000
 
-const reading: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
+const readKinds: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
 
 export class Execution {
   readonly #message: RunMessage
@@ -44,19 +44,20 @@ export class Execution {
   /** Waiting calls that were not sent to the server yet. */
   readonly #unsent: HostCall[] = []
   #waitingCharsSum = 0
-  #entryPoints: readonly GuestFunction[] = []
+  #entryPoints: Readonly<Record<'start' | 'answer' | 'outcome', GuestFunction>> | undefined
   #log = ''
   #logChars = 0
   #isBudgetSpent = false
   #writes = 0
   #isAborted = false
+  /** After an abort the guest is stopped, except while it is asked for the outcome. */
   #isAsking = false
   #isLate = false
 
   constructor(engine: ScriptEngine, message: RunMessage, send: (call: HostCall) => void) {
     this.#message = message
     this.#send = send
-    this.#context = engine.createContext(() => this.#isOver())
+    this.#context = engine.createContext(() => this.#checkLimits())
   }
 
   /** Undefined while calls are unanswered. */
@@ -64,7 +65,9 @@ export class Execution {
     return this.#guarded(() => {
       const host = this.#createHost()
       const maker = this.#context.evaluate(scriptText, guestFileName)
-      this.#entryPoints = this.#context.create(maker, [host, this.#message.settings], ['start', 'answer', 'outcome'])
+      const names = ['start', 'answer', 'outcome'] as const
+      const [start, answer, outcome] = this.#context.create(maker, [host, this.#message.settings], names)
+      this.#entryPoints = { start: start!, answer: answer!, outcome: outcome! }
       const { body, fileName } = this.#message
       let make: GuestFunction
       try {
@@ -73,7 +76,7 @@ export class Execution {
         if (!(error instanceof UncaughtError) || this.#isLate) throw error
         return this.#failed(compileErrorText(error, body), compileErrorNumber)
       }
-      return this.#enter(this.#entryPoints[0]!, make)
+      return this.#enter(this.#entryPoints.start, make)
     })
   }
 
@@ -82,7 +85,7 @@ export class Execution {
     const next = this.#unsent.shift()
     if (next !== undefined) this.#send(next)
     this.#isBudgetSpent ||= isBudgetSpent
-    return this.#guarded(() => this.#enter(this.#entryPoints[1]!, body, options, error))
+    return this.#guarded(() => this.#enter(this.#entryPoints!.answer, body, options, error))
   }
 
   /** Throws if the engine is broken afterwards. */
@@ -91,7 +94,7 @@ export class Execution {
   }
 
   #enter(entryPoint: GuestFunction, ...args: (string | undefined | GuestFunction)[]): RunEnd | undefined {
-    if (this.#isOver()) return { kind: 'late' }
+    if (this.#checkLimits()) return { kind: 'late' }
     const failure = this.#context.call(entryPoint, ...args)
     if (failure === undefined) this.#context.runJobs()
     if (this.#isLate) return { kind: 'late' }
@@ -102,11 +105,12 @@ export class Execution {
   /** Also called after an abort, to read the reason. */
   #outcome(): RunEnd {
     this.#isAsking = true
-    const text = this.#context.call(this.#entryPoints[2]!)
+    const text = this.#context.call(this.#entryPoints!.outcome)
     let outcome: unknown
     try {
       outcome = JSON.parse(text ?? '')
     } catch {}
+    // The guest reports a thrown error as {text, …}.
     if (typeof outcome !== 'object' || outcome === null || 'text' in outcome) return this.#thrown(text ?? '')
     const { request, response } = outcome as Record<string, unknown>
     const textOf = (body: unknown) => (typeof body === 'string' && isJson(body) ? body : undefined)
@@ -133,7 +137,8 @@ export class Execution {
     }
   }
 
-  #isOver(): boolean {
+  /** Whether the guest must stop. */
+  #checkLimits(): boolean {
     this.#isLate ||= machine.monotonicMs() - this.#startMs > this.#message.msMax
     return this.#isLate || (this.#isAborted && !this.#isAsking)
   }
@@ -152,15 +157,15 @@ export class Execution {
   }
 
   #accept(kind: string, payload: string): boolean {
-    const isTime = machine.monotonicMs() - this.#startMs < this.#message.msMax * scriptAcceptShare
-    const isRoom =
+    const hasTime = machine.monotonicMs() - this.#startMs < this.#message.msMax * scriptAcceptShare
+    const hasRoom =
       this.#waitingChars.length < scriptCallsWaitingMax &&
       this.#waitingCharsSum + payload.length <= scriptCallsWaitingCharsMax
-    if (!isTime || !isRoom || this.#isBudgetSpent || this.#isAborted) return false
+    if (!hasTime || !hasRoom || this.#isBudgetSpent || this.#isAborted) return false
     if (payload.length > scriptCallCharsMax) throw new RangeError('The request is too large.')
     const call = toHostCall(kind, payload)
     if (call === undefined) throw new TypeError('The call is malformed.')
-    if (!reading.has(call.kind) && ++this.#writes > scriptWritesMax) return false
+    if (!readKinds.has(call.kind) && ++this.#writes > scriptWritesMax) return false
     this.#waitingChars.push(payload.length)
     this.#waitingCharsSum += payload.length
     if (this.#waitingChars.length <= scriptCallsSentMax) this.#send(call)

@@ -29,7 +29,7 @@ export class FunctionContext {
   #isLate = false
 
   constructor(engine: ScriptEngine, epochMs: number) {
-    this.#context = engine.createContext(() => this.#isOver())
+    this.#context = engine.createContext(() => this.#checkLimits())
     const host = this.#context.createHost({ random: () => Math.random() })
     const maker = this.#context.evaluate(functionsText, guestFileName)
     const [define, call] = this.#context.create(maker, [host, String(epochMs)], ['define', 'call'])
@@ -77,7 +77,8 @@ export class FunctionContext {
     return { kind: 'failed', message: executionErrorText(error), number: error.number }
   }
 
-  #isOver(): boolean {
+  /** Whether the guest must stop. */
+  #checkLimits(): boolean {
     this.#steps += stepsPerQuestion
     this.#isLate ||= this.#steps > functionStepsMax
     return this.#isLate

@@ -13,10 +13,16 @@ import { itemBytesMax, KiB, nestingDepthMax } from '../base/limits.ts'
 import { FunctionThreadLink } from './function-thread-link.ts'
 import { ScriptError, timeOver } from './script-error.ts'
 
-/** How long a query waits for a function, and as long again if it is at work, before it ends the thread. */
+/**
+ * A query waits this long. If the function is at work then, it waits longer before it ends the thread: see
+ * `function-thread-link.ts`.
+ */
 const functionKillMsMax = 25
 
-/** The wait grows with the arguments: the engine reads and writes 15 KB of JSON per millisecond. */
+/**
+ * The wait grows with the arguments: the engine reads and writes 15 KB of JSON per millisecond. Half of that,
+ * to be safe.
+ */
 const functionCharsPerMs = 8 * KiB
 
 /** Time limit for all user-defined functions in one page of a query: the service's five seconds. */
@@ -107,6 +113,7 @@ export class FunctionSession {
     }
     if (this.#link.isLost) throw threadLost()
     if (this.#spentMs > functionPageMsMax) throw timeOver()
+    // Each value is in an array of its own. An empty one is undefined, which JSON lacks.
     const args = `[${values.map(value => (value === undefined ? '[]' : `[${JSON.stringify(value)}]`))}]`
     const startMs = machine.monotonicMs()
     const isKnown = this.#known.has(name)
@@ -145,9 +152,10 @@ function readValue(text: string): FunctionValue {
 
 /** The query language walks values recursively. The array around the value does not count. */
 function isDeep(text: string): boolean {
+  if (text.length <= nestingDepthMax) return false
   let depth = 0
   let isInString = false
-  for (let at = 0; at < text.length && text.length > nestingDepthMax; at += 1) {
+  for (let at = 0; at < text.length; at += 1) {
     const sign = text[at]
     if (isInString) {
       if (sign === '\\') at += 1

@@ -1,9 +1,10 @@
 /**
- * Runs a prepared query over items: the reference executor.
+ * Runs a prepared query over items.
  *
  * It takes items one at a time from any source, and returns rows as soon as they are certain. A planner that
  * reads an index range passes only the items of that range; the filter still runs over them. A caller that
- * needs only a part of the query can use the parts of `prepared.select` with its own frame.
+ * needs only a part of the query can use the parts of `prepared.select` with its own frame. A frame holds the
+ * values of one run, by slot number.
  */
 
 import { type CompiledSelect, itemSlot } from './compile/compiled.ts'
@@ -50,7 +51,10 @@ export class QueryRun {
   /** With a sink, all rows go there; `accept` and `finish` return none. */
   constructor(prepared: PreparedQuery, options: RunOptions, sink?: RowSink) {
     this.#frame = createFrame(prepared, options)
-    const keep: RowSink = row => this.#rows.push(row) > 0
+    const keep: RowSink = row => {
+      this.#rows.push(row)
+      return true
+    }
     this.#stages = createStages(prepared.select, this.#frame, sink ?? keep)
   }
 

@@ -4,8 +4,10 @@
  *
  * A policy and a moment reduce to two thresholds, so judging an item is one comparison in any language:
  *
- *   inherits   alive when writtenAt > max(inheritedDeadAt, moment - default)   default <= 0: only the mark
- *   own ttl    alive when deadline  > max(ownDeadAt, moment)                   expiry off: only the mark
+ *   inherits   alive when writtenAt > max(inheritedDeadAt, moment - default)
+ *              no default (null or -1): only inheritedDeadAt counts
+ *   own ttl    alive when deadline  > max(ownDeadAt, moment)
+ *              expiry off (null): only ownDeadAt counts
  *
  * An item is dead *at* its deadline: the comparison is strict.
  */

@@ -6,12 +6,11 @@
  *
  *   - With enforced throughput, a sweep is paid with request units that the container's requests did not use
  *     in the last closed second (units/budget.ts). If there are none, the backlog waits.
- *   - Without it, the budget is machine time. A sweep takes about a millisecond and runs when no request has
- *     arrived since the last one. Under a constant stream of requests a backlog still gets one sweep every
- *     50 ms.
+ *   - Without it, the budget is machine time. A sweep takes about a millisecond and waits for an idle moment
+ *     (base/idle.ts). Under a constant stream of requests a backlog still gets one sweep every 50 ms.
  *
- * Containers take turns, one sweep each, so the backlog of one does not starve another. Rows of deleted
- * containers are removed by the same rules, after the dead items.
+ * Containers take turns, one sweep each, so the backlog of one does not starve another. Old log entries and
+ * the rows of deleted containers are removed in idle moments, and nobody is charged for them.
  */
 
 import { machine } from '../base/clock.ts'
@@ -36,6 +35,7 @@ export interface PurgerOptions {
 }
 
 export class Purger implements AsyncDisposable {
+  isPaused = false
   readonly #store: Store
   readonly #ledger: Ledger
   readonly #idle: IdleWatch
@@ -44,7 +44,6 @@ export class Purger implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #passes = 0
-  #isPaused = false
   #isClosed = false
 
   constructor({ store, ledger, idle, log }: PurgerOptions) {
@@ -53,14 +52,6 @@ export class Purger implements AsyncDisposable {
     this.#idle = idle
     this.#log = log
     this.#schedule()
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused
-  }
-
-  set isPaused(paused: boolean) {
-    this.#isPaused = paused
   }
 
   /** Items of the container that have been removed since the start. */
@@ -139,7 +130,7 @@ export class Purger implements AsyncDisposable {
   }
 
   get #mayGoOn(): boolean {
-    return !this.#isPaused && !this.#isClosed
+    return !this.isPaused && !this.#isClosed
   }
 
   async #sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {

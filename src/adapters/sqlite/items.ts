@@ -39,7 +39,7 @@ export interface Consequences {
   /**
    * Updates the index entries. False: another living item has one of the unique keys, and nothing was done.
    */
-  enter(change: BodyChange): boolean
+  updateEntries(change: BodyChange): boolean
   /** Only where the container keeps a log. */
   readonly log: ((entry: LogDraft) => void) | undefined
 }
@@ -113,11 +113,11 @@ export class ContainerItems implements Participant {
   }
 
   read(key: ItemKey, living: Living): StoredItem | undefined {
-    return livingItem(living, this.look(key))
+    return livingItem(living, this.readRow(key))
   }
 
   /** Whatever is at the key, alive or dead. */
-  look(key: ItemKey): (Row & { body: Body }) | undefined {
+  readRow(key: ItemKey): (Row & { body: Body }) | undefined {
     const cells = this.#get(this.#read, key)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline, body] = cells
@@ -125,7 +125,7 @@ export class ContainerItems implements Participant {
   }
 
   /** The same without the body. */
-  inspect(key: ItemKey): Row | undefined {
+  readRowWithoutBody(key: ItemKey): Row | undefined {
     const cells = this.#get(this.#find, key)
     if (cells === undefined) return undefined
     const [sequence, version, ts, deadline] = cells
@@ -174,7 +174,7 @@ export class ContainerItems implements Participant {
     const body = fill(change.draft, stamp)
     const before = alive === undefined ? undefined : () => this.#bodyOf(alive)
     const previous = alive !== undefined && isLogged ? { version: alive.version, body: before!() } : undefined
-    if (!consequences.enter({ sequence, pk: key.pk, before, after: body })) {
+    if (!consequences.updateEntries({ sequence, pk: key.pk, before, after: body })) {
       return { outcome: 'conflict', version: this.#counters.version }
     }
     if (alive === undefined && present !== undefined) this.#remove('expire', key, present, moment, consequences)
@@ -211,7 +211,7 @@ export class ContainerItems implements Participant {
       body: undefined,
       previous: { version: before, body: body() },
     })
-    consequences.enter({ sequence, pk: key.pk, before: body, after: undefined })
+    consequences.updateEntries({ sequence, pk: key.pk, before: body, after: undefined })
     this.#delete.run(sequence)
     this.#counters.rows--
   }
@@ -263,7 +263,7 @@ export class ContainerItems implements Participant {
   }
 
   /** A sweep in the same transaction removed rows; logged deaths have taken versions. */
-  forget(rows: number, versions: number): void {
+  countSwept(rows: number, versions: number): void {
     this.#counters.rows -= rows
     this.#counters.version += versions
   }

@@ -22,7 +22,7 @@ import type {
 } from '../../store/reading.ts'
 import type { ItemChange, ItemWrite, Step, StepAnswer, TransactAnswer } from '../../store/writing.ts'
 import { livingAt } from '../../ttl/living.ts'
-import { type IndexFindings, isNothing, keepNew, noFindings } from '../index-findings.ts'
+import { dropKnown, type IndexFindings, isNothing, noFindings } from '../index-findings.ts'
 import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
@@ -69,9 +69,9 @@ export function openSqlite(options: SqliteOptions): Store {
 }
 
 /** Writes to a container without indexes and log have no consequences. */
-const noConsequences: Consequences = { enter: () => true, log: undefined }
+const noConsequences: Consequences = { updateEntries: () => true, log: undefined }
 
-/** The first item always fits. */
+/** Room for one item of any size: an empty page accepts its first item whatever its bytes. */
 const roomForOne = { itemsMax: 1, bytesMax: 0, isEmpty: true }
 
 class SqliteStore implements Store {
@@ -98,9 +98,9 @@ class SqliteStore implements Store {
     this.#log = new SqliteChangeLog(db)
     this.#catalog = new SqliteCatalog(db, this.#log, keysOf)
     this.#savepoint = {
-      begin: db.prepare('SAVEPOINT step'),
-      undo: db.prepare('ROLLBACK TO step'),
-      end: db.prepare('RELEASE step'),
+      begin: db.prepare('SAVEPOINT transact'),
+      undo: db.prepare('ROLLBACK TO transact'),
+      end: db.prepare('RELEASE transact'),
     }
     const checkpoints = Checkpoints.of(db, checkpoint)
     this.#turns = new Turns(db, { clock: clock(mark), highWaterMark: mark, checkpoints, onFatal })
@@ -169,6 +169,7 @@ class SqliteStore implements Store {
   readBySequence(container: ContainerRecord, sequence: number) {
     const { record, items } = this.#require(container)
     const { moment, policy } = this.#judgedBy(record, undefined)
+    // The next living row; it is the wanted one only if its number matches.
     const [item] = items.rowsBehind(sequence - 1, livingAt(policy, moment), roomForOne, 1).items
     return { moment, policy, version: items.version, item: item?.sequence === sequence ? item : undefined }
   }
@@ -184,11 +185,11 @@ class SqliteStore implements Store {
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
     return this.#turns.write((moment, isAlone) => {
       // A single step needs no savepoint: if it is refused, it has done nothing.
-      if (steps.length === 1) return this.#take(steps, moment)
+      if (steps.length === 1) return this.#runSteps(steps, moment)
       const undo = isAlone ? () => this.#turns.undo() : this.#setSavepoint(steps)
       let isWhole = false
       try {
-        const answer = this.#take(steps, moment)
+        const answer = this.#runSteps(steps, moment)
         isWhole = answer.refusal === undefined
         return answer
       } finally {
@@ -210,15 +211,15 @@ class SqliteStore implements Store {
   }
 
   /** Runs the steps until one is refused. */
-  #take(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
+  #runSteps(steps: readonly Step[], moment: EpochSeconds): TransactAnswer {
     const answers: StepAnswer[] = []
     let version = 0
     for (const { container, key, decide, isBlind } of steps) {
       const open = this.#require(container)
       const { items } = open
       const living = livingAt(open.record.policy, moment)
-      const look = isBlind === true ? undefined : items.look(key)
-      const found = livingItem(living, look)
+      const row = isBlind === true ? undefined : items.readRow(key)
+      const found = livingItem(living, row)
       version = items.pendingVersion
       let change: ItemChange | undefined
       try {
@@ -237,7 +238,7 @@ class SqliteStore implements Store {
         version: made,
       } = isBlind === true
         ? this.#writeBlindly(open, living, key, change, moment)
-        : this.#write(open, living, key, look, change, moment)
+        : this.#write(open, living, key, row, change, moment)
       version = made
       answers.push(item === undefined ? { outcome } : { outcome, item })
       if (item === undefined && outcome !== 'deleted') {
@@ -257,7 +258,7 @@ class SqliteStore implements Store {
       if (created !== undefined) return created
     }
     // The index keys of the replaced item are made from its body, so the body is read along with the row.
-    const present = isIndexed && change.kind !== 'create' ? items.look(key) : items.inspect(key)
+    const present = isIndexed && change.kind !== 'create' ? items.readRow(key) : items.readRowWithoutBody(key)
     return this.#write(open, living, key, present, change, moment)
   }
 
@@ -337,10 +338,11 @@ class SqliteStore implements Store {
   /** From a sorted range where there is one, otherwise item by item. */
   async buildIndex(...[container, index, rowsMax]: Parameters<Store['buildIndex']>): Promise<boolean> {
     const present = this.#catalog.openContainer(container)
-    const sorting =
+    const untilSorted =
       present && this.#sortedBuilds?.prepare(present, index, () => this.#catalog.builtTo(container, index))
-    if (sorting !== undefined) {
-      await sorting
+    if (untilSorted !== undefined) {
+      await untilSorted
+      // Nothing is inserted yet.
       return false
     }
     let settle: (() => void) | undefined
@@ -379,13 +381,13 @@ class SqliteStore implements Store {
             const previous = { version: before, body }
             consequences.log({ kind: 'expire', key, sequence, version, ts: moment, body: undefined, previous })
           }
-          consequences.enter({ sequence, pk: key.pk, before: () => body, after: undefined })
+          consequences.updateEntries({ sequence, pk: key.pk, before: () => body, after: undefined })
         })
       })
       // A sweep that finds nothing writes nothing.
       if (swept.removed > 0) {
         this.#turns.join(items)
-        items.forget(swept.removed, deaths)
+        items.countSwept(swept.removed, deaths)
       }
       const entries = this.#log.removeOld(record.number, moment - (record.logSeconds ?? 0), rowsMax)
       return { ...swept, done: swept.done && entries < rowsMax }
@@ -397,7 +399,7 @@ class SqliteStore implements Store {
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {
-    return this.#require(container).items.inspect(key)
+    return this.#require(container).items.readRowWithoutBody(key)
   }
 
   count(...[container, cohort]: Parameters<Store['count']>) {
@@ -428,7 +430,7 @@ class SqliteStore implements Store {
     if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
     const findings = noFindings()
     const result = work({
-      enter: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
+      updateEntries: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
       log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
     this.#note(open, findings)
@@ -437,7 +439,7 @@ class SqliteStore implements Store {
 
   /** Stores what the index records do not say yet. */
   #note(open: OpenContainer, findings: IndexFindings): void {
-    keepNew(findings, open.record.indexes)
+    dropKnown(findings, open.record.indexes)
     if (isNothing(findings)) return
     this.#turns.join(this.#catalog)
     this.#catalog.note(open, findings)

@@ -1,4 +1,4 @@
-/** Settings of the connection that writes. The benchmarks use the same for what they compare with. */
+/** Settings of a server's connection that writes. The benchmarks use the same for what they compare with. */
 
 /**
  * With 8 KiB, creates of 1 KB cost a tenth less than with 4 KiB, and reads the same. 16 KiB are slower if
@@ -7,12 +7,12 @@
 export const pageBytes = 8192
 
 /**
- * - The file is memory-mapped as far as possible, so a small page cache is enough. A large one is slow:
- *   SQLite walks over the whole cache when pages of an index move, in a commit that everybody waits for
- *   (docs/decisions/0011).
+ * - The file is memory-mapped as far as SQLite allows (2 GiB - 64 KiB), so a small page cache is enough. A
+ *   large one is slow: SQLite walks over the whole cache when pages of an index move, in a commit that
+ *   everybody waits for (docs/decisions/0011).
  * - A WAL that grew during a long page of a query is cut back to 64 MB.
- * - Savepoints keep their journal in memory. With a temporary file, most batches of a hundred items made
- *   one.
+ * - Savepoints keep their journal in memory. Otherwise most batches of a hundred items would create a
+ *   temporary file.
  */
 export const fileSettings = `
   PRAGMA page_size = ${pageBytes};

@@ -3,9 +3,10 @@
  *
  * As soon as an index exists, every write updates the entries of its item. The thread may have read an older
  * body of such an item. So entries of items that were written since the range was requested are left out.
- * At the end they are made from the present bodies, because a write that was rolled back has made none. How
- * far the index is built is stored with the last step of a range. After a crash before that, the range is
- * done again; entries that are there already are right, and stay.
+ * At the end, entries of these items are made from their present bodies. Most have them already, from the
+ * write; but if that write was rolled back, so were its entries. How far the index is built is stored with
+ * the last step of a range. After a crash before that, the range is done again; entries that are there
+ * already are right, and stay.
  */
 
 import { indexBuildRowsMax } from '../../base/limits.ts'
@@ -64,7 +65,7 @@ export class SortedBuilds {
 
   /**
    * The range whose entries are being inserted. The definition is compared, because an index that was dropped
-   * and created again may have the same number.
+   * and created again may have the same number. Records keep the same object while the index exists.
    */
   rangeOf(container: number, definition: IndexDefinition): SortedRange | undefined {
     const build = this.#builds.get(nameOf(container, definition.number))
@@ -86,11 +87,13 @@ export class SortedBuilds {
         const sorted = await this.#sort({ container, index, builtTo })
         if (sorted !== undefined) build.range = new SortedRange(definition, sorted, touched, builtTo)
       } catch {
+        // Whoever runs the thread has logged why.
         this.#hasFailed = true
       }
-      const isUseless = build.range === undefined && this.#builds.get(nameOf(container, index)) === build
-      if (isUseless) this.end(container, index)
+      const hasNoRange = build.range === undefined && this.#builds.get(nameOf(container, index)) === build
+      if (hasNoRange) this.end(container, index)
     }
+    // `sort` starts in a microtask, when `build` is set.
     const build: Build = { definition, stopWatching: stop, sorting: Promise.resolve().then(sort) }
     this.#builds.set(nameOf(container, index), build)
     return build.sorting

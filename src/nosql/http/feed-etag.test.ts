@@ -36,3 +36,7 @@ test('An etag of the other mode is refused', () => {
     assert.throws(() => decodeFeedEtag('latest', encodeFeedEtag('all', { position })), /Invalid Continuation Token/)
   }
 })
+
+test('A position with a character that an etag cannot hold is a bug, and is not printed as another one', () => {
+  assert.throws(() => encodeFeedEtag('latest', { position: 'b1_2' }), { code: 'ERR_ASSERTION' })
+})

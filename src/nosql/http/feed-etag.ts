@@ -5,18 +5,22 @@
  * number for a token of another kind and starts again at now; Java computes its lag from it.
  *
  *   "17"                   a position that is a number, in the feed of latest versions
- *   "9" and 20 digits      everything else: its characters, two digits for each. More than 64 bits, so no
- *   or more                client takes it for a number to compute with.
+ *   "9" and 20 digits      everything else: two digits for each character, padded with zeros in front. More
+ *   or more                than 64 bits, so no client takes it for a number to compute with.
  *
  * An etag belongs to no range: after a split, clients use the etag of a range for its parts. It is not signed
  * either: whoever makes one up reads the feed from another place, which they may do anyway.
  */
 
+import assert from 'node:assert/strict'
 import { RequestError } from '../../base/error.ts'
 
 export type FeedMode = 'latest' | 'all'
 
-/** Where a feed continues. `since` drops older changes: the position for a time may be too early. */
+/**
+ * Where a feed continues. Changes before `since` are left out: a position that was looked up by time may lie
+ * before it.
+ */
 export interface FeedPosition {
   readonly position: string
   readonly since?: number
@@ -25,13 +29,18 @@ export interface FeedPosition {
 const letters = '0123456789abcdefghijklmnopqrstuvwxyz.-'
 const firstCode = 10
 const longDigitsMin = 20
+/** c: a position in the change order; l: one in the log. */
 const initials: Readonly<Record<FeedMode, string>> = { latest: 'c', all: 'l' }
 
 export function encodeFeedEtag(mode: FeedMode, { position, since }: FeedPosition): string {
   if (mode === 'latest' && since === undefined && /^\d{1,16}$/.test(position)) return `"${position}"`
   const text = initials[mode] + position + (since === undefined ? '' : `-${since}`)
   let digits = ''
-  for (const letter of text) digits += firstCode + letters.indexOf(letter)
+  for (const letter of text) {
+    const at = letters.indexOf(letter)
+    assert.notEqual(at, -1, `an etag cannot contain ${letter}`)
+    digits += firstCode + at
+  }
   return `"9${digits.padStart(longDigitsMin, '0')}"`
 }
 

@@ -46,8 +46,14 @@ export class QueryThread implements PageRunner, AsyncDisposable {
     return this.#ask({ kind: 'collect', task }, signal) as Promise<CollectedRows | 'stale'>
   }
 
-  readonly sortEntries: SortEntries = (task: SortTask) =>
-    this.#ask({ kind: 'sort', task }) as Promise<SortedEntries | undefined>
+  readonly sortEntries: SortEntries = async (task: SortTask) => {
+    try {
+      return (await this.#ask({ kind: 'sort', task })) as SortedEntries | undefined
+    } catch (error) {
+      if (!this.#isClosed) this.#log.warn({ error }, 'sorting index entries failed; the build goes on without it')
+      throw error
+    }
+  }
 
   readonly checkpoint: RunCheckpoint = async () => {
     await this.#ask({ kind: 'checkpoint' })

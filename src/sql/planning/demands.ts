@@ -1,16 +1,15 @@
 /**
  * Finds the conditions of a query that an index can use.
  *
- * Only terms of the outermost AND count: comparisons of a path with a literal or a parameter, BETWEEN, IN,
- * STARTSWITH, IS_DEFINED and ARRAY_CONTAINS. The filter handles everything else; it runs over all items that
- * the index finds.
+ * Only terms of the outermost AND count: comparisons of a path with a literal, a negated literal or a
+ * parameter, BETWEEN, IN, STARTSWITH, IS_DEFINED and ARRAY_CONTAINS. The filter handles everything else; it
+ * runs over all items that the index finds.
  */
 
 import { anyElement, type IndexPath } from '../../document/index-definition.ts'
 import type { KeyBound } from '../../document/ordered-key.ts'
 import { isSamePath } from '../../query/choose-index.ts'
-import type { Demand, Demands } from '../../query/demands.ts'
-import { indexBoundsMax } from '../../query/demands.ts'
+import { type Demand, type Demands, indexBoundsMax } from '../../query/demands.ts'
 import type { ComputedDefinition } from '../../query/statement.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { BinaryOperator, Expression, Query } from '../syntax/ast.ts'
@@ -70,7 +69,9 @@ function demandOf(term: Expression, root: Root, parameters: Parameters): Demand 
       return { path, bounds: values.map(equals => ({ equals })) }
     }
     case 'call':
-      return term.isUserDefined ? undefined : calls[term.name.toUpperCase()]?.(term.arguments, root, parameters)
+      return term.isUserDefined
+        ? undefined
+        : demandsOfCalls[term.name.toUpperCase()]?.(term.arguments, root, parameters)
     default:
       return undefined
   }
@@ -78,7 +79,7 @@ function demandOf(term: Expression, root: Root, parameters: Parameters): Demand 
 
 type CallDemand = (values: readonly Expression[], root: Root, parameters: Parameters) => Demand | undefined
 
-const calls: Readonly<Record<string, CallDemand>> = {
+const demandsOfCalls: Readonly<Record<string, CallDemand>> = {
   STARTSWITH: ([subject, prefix, ignoresCase], root, parameters) => {
     const path = pathOf(subject, root)
     const startsWith = constantOf(prefix, parameters)
@@ -118,12 +119,14 @@ function comparison(
   const leftPath = pathOf(left, root)
   const path = leftPath ?? pathOf(right, root)
   const value = constantOf(leftPath === undefined ? left : right, parameters)
-  const read = leftPath === undefined ? flipped[operator] : operator
-  if (path === undefined || value === undefined || read === undefined) return undefined
-  if (read === '=') return { path, bounds: [{ equals: value }] }
+  const operatorFromPath = leftPath === undefined ? flipped[operator] : operator
+  if (path === undefined || value === undefined || operatorFromPath === undefined) return undefined
+  if (operatorFromPath === '=') return { path, bounds: [{ equals: value }] }
   if (!isRangeEnd(value)) return undefined
-  if (read === '<' || read === '<=') return { path, bounds: [{ max: value, maxInclusive: read === '<=' }] }
-  if (read === '>' || read === '>=') return { path, bounds: [{ min: value, minInclusive: read === '>=' }] }
+  if (operatorFromPath === '<' || operatorFromPath === '<=')
+    return { path, bounds: [{ max: value, maxInclusive: operatorFromPath === '<=' }] }
+  if (operatorFromPath === '>' || operatorFromPath === '>=')
+    return { path, bounds: [{ min: value, minInclusive: operatorFromPath === '>=' }] }
   return undefined
 }
 
@@ -159,9 +162,12 @@ function constantOf(expression: Expression | undefined, parameters: Parameters):
 function merge(demands: readonly Demand[]): Demand[] {
   const merged: Demand[] = []
   for (const demand of demands) {
-    const at = merged.findIndex(other => isSamePath(other.path, demand.path) && joined(other, demand) !== undefined)
-    if (at === -1) merged.push(demand)
-    else merged[at] = joined(merged[at]!, demand)!
+    const isAdded = merged.some((other, at) => {
+      const both = isSamePath(other.path, demand.path) ? joined(other, demand) : undefined
+      if (both !== undefined) merged[at] = both
+      return both !== undefined
+    })
+    if (!isAdded) merged.push(demand)
   }
   return merged
 }

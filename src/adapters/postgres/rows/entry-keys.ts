@@ -6,7 +6,7 @@ import type { KeyMaker } from '../../../document/index-keys.ts'
 import type { IndexRecord } from '../../../store/catalog.ts'
 import { fill } from '../../../store/fill.ts'
 import type { Draft, Stamp } from '../../../store/item.ts'
-import { type IndexFindings, keepNew, learn } from '../../index-findings.ts'
+import { dropKnown, type IndexFindings, learn } from '../../index-findings.ts'
 import { itemIndexKeys } from '../../item-index-keys.ts'
 
 export interface Entry {
@@ -30,7 +30,7 @@ export function entriesOf(
     learn(findings, number, made)
     for (const key of made.keys) entries.push({ number, key: Buffer.from(key), uniqueness })
   }
-  keepNew(findings, indexes)
+  dropKnown(findings, indexes)
   return entries
 }
 
