@@ -27,6 +27,7 @@ export interface ContainerRow extends DatabaseRow, PolicyColumns {
   database: number
   partition_key: string
   partition_count: number
+  partition_splits: number
   definition: string
   encoding: Encoding
   log_seconds: number | null
@@ -70,6 +71,7 @@ export function toContainer(
     throughput: fromJson(row.throughput),
     partitionKey: JSON.parse(row.partition_key),
     partitionCount: row.partition_count,
+    partitionSplits: row.partition_splits,
     policy: toPolicy(row),
     definition: JSON.parse(row.definition),
     indexes,

@@ -221,8 +221,9 @@ export function partitionRanges(definition: PartitionKeyDefinition, count: numbe
   assert(Number.isInteger(count) && count > 0, 'a container has at least one partition')
   const ranges: EffectivePartitionKeyRange[] = []
   let min = ''
+  const size = hashSpaceSize(definition) / BigInt(count)
   for (let index = 1; definition.kind !== 'Range' && index < count; index++) {
-    const maxExclusive = hashBound(definition, index, count)
+    const maxExclusive = hashBound(definition, BigInt(index) * size)
     ranges.push({ min, maxExclusive })
     min = maxExclusive
   }
@@ -230,15 +231,22 @@ export function partitionRanges(definition: PartitionKeyDefinition, count: numbe
   return ranges
 }
 
-function hashBound(definition: PartitionKeyDefinition, index: number, count: number): string {
-  if (definition.kind === 'Hash' && definition.version === 1) {
-    return orderedHex([index * Math.floor(0xffffffff / count)])
-  }
-  const bound = BigInt(index) * (((1n << 126n) - 1n) / BigInt(count))
-  return bound.toString(16).toUpperCase().padStart(32, '0')
+/** The largest hash. */
+export function hashSpaceSize(definition: PartitionKeyDefinition): bigint {
+  return isVersion1(definition) ? 0xffff_ffffn : (1n << 126n) - 1n
 }
 
-/** The index of the range that holds the key. The ranges must be those of `partitionRanges`, without gaps. */
+/** A bound between ranges: the effective partition keys of lower hashes come before it. */
+export function hashBound(definition: PartitionKeyDefinition, hash: bigint): string {
+  if (isVersion1(definition)) return orderedHex([Number(hash)])
+  return hash.toString(16).toUpperCase().padStart(32, '0')
+}
+
+function isVersion1({ kind, version }: PartitionKeyDefinition): boolean {
+  return kind === 'Hash' && version === 1
+}
+
+/** The index of the range that holds the key. The ranges must be in order and without gaps. */
 export function partitionRangeIndex(ranges: readonly EffectivePartitionKeyRange[], epk: string): number {
   let low = 0
   let high = ranges.length - 1

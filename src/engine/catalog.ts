@@ -119,11 +119,28 @@ export class Catalog {
 
   /** Returns false if it does not exist any more. */
   async changeThroughput(owner: DatabaseRecord | ContainerRecord, throughput: Throughput): Promise<boolean> {
-    const changed =
-      'database' in owner
-        ? await this.#store.updateContainer(owner, () => ({ throughput }))
-        : await this.#store.updateDatabase(owner, () => ({ throughput }))
-    return changed !== undefined
+    const splitsOf = (current: ContainerRecord) => this.#splitsFor(current, throughput)
+    if ('database' in owner) {
+      const split = (current: ContainerRecord) => ({ throughput, partitionSplits: splitsOf(current) })
+      return (await this.#store.updateContainer(owner, split)) !== undefined
+    }
+    const changed = await this.#store.updateDatabase(owner, () => ({ throughput }))
+    if (changed === undefined) return false
+    for (const container of await this.#store.containers(changed)) {
+      const isSplit = container.throughput === null && splitsOf(container) > container.partitionSplits
+      if (isSplit) await this.#store.updateContainer(container, current => ({ partitionSplits: splitsOf(current) }))
+    }
+    return true
+  }
+
+  /**
+   * Partitions are split when all together can no longer serve the throughput. They are never merged, so they
+   * stay when the throughput is lowered.
+   */
+  #splitsFor({ partitionKey, partitionCount, partitionSplits }: ContainerRecord, throughput: Throughput): number {
+    if (this.#partitions !== undefined || partitionKey.kind === 'Range') return partitionSplits
+    const needed = Math.min(partitionsMax, Math.ceil(ruPerSecond(throughput)! / partitionRuMax))
+    return Math.max(partitionSplits, needed - partitionCount)
   }
 
   /** Returns false if it did not exist any more. */

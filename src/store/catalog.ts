@@ -33,8 +33,10 @@ export interface ContainerRecord {
   readonly ts: EpochSeconds
   readonly throughput: Throughput | null
   readonly partitionKey: PartitionKeyDefinition
-  /** Physical partitions that clients see; fixed when the container is created. */
+  /** Physical partitions that clients saw when the container was created. */
   readonly partitionCount: number
+  /** How many splits of partitions there were since (`document/partition-layout.ts`). */
+  readonly partitionSplits: number
   /** How the bodies of its items are encoded. */
   readonly encoding: Encoding
   readonly policy: TtlPolicy
@@ -83,5 +85,5 @@ export type ContainerDraft = Pick<
 
 /** Fields that are not given stay as they are. */
 export type ContainerChange = Partial<
-  Pick<ContainerRecord, 'id' | 'throughput' | 'policy' | 'logSeconds' | 'definition'>
+  Pick<ContainerRecord, 'id' | 'throughput' | 'partitionSplits' | 'policy' | 'logSeconds' | 'definition'>
 >

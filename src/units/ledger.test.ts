@@ -20,6 +20,7 @@ function container(number: number, owner: DatabaseRecord, throughput: Throughput
     ...{
       partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
       partitionCount: 1,
+      partitionSplits: 0,
       encoding: 'json',
       logSeconds: null,
     },

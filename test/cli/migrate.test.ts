@@ -89,7 +89,10 @@ async function furnish(store: Store, clock: ManualClock): Promise<string> {
     { itemsMax: 300, bytesMax: 1 << 26 },
   )
   clock.advance(60)
-  await store.updateContainer(items, ({ policy }, moment) => ({ policy: changeDefault(policy, 100_000, moment) }))
+  await store.updateContainer(items, ({ policy }, moment) => ({
+    policy: changeDefault(policy, 100_000, moment),
+    partitionSplits: 2,
+  }))
   const indexed = (await store.createIndex(items, {
     components: [{ path: ['n'], isDescending: false }],
     isDeclared: false,

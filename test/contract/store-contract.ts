@@ -54,7 +54,12 @@ function put(
   }
 }
 
-export async function makeContainer(store: Store, defaultTtl: number | null, id = 'c'): Promise<ContainerRecord> {
+export async function makeContainer(
+  store: Store,
+  defaultTtl: number | null,
+  id = 'c',
+  partitionCount = 1,
+): Promise<ContainerRecord> {
   const database =
     (await store.findDatabase('d')) ?? (await store.createDatabase({ id: 'd', rid: 7, throughput: null }))!
   const record = await store.createContainer(database, {
@@ -62,7 +67,7 @@ export async function makeContainer(store: Store, defaultTtl: number | null, id 
     rid: 8,
     throughput: null,
     partitionKey,
-    partitionCount: 1,
+    partitionCount,
     encoding: 'json',
     policy: newPolicy(defaultTtl),
     logSeconds: null,
@@ -321,6 +326,42 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
+    for (const partitionCount of [1, 2]) {
+      const name = `made with ${partitionCount} partition(s)`
+      test(`P4: parts of a range go on behind a position of the whole range, in a container ${name}`, async () => {
+        const { opener, store } = await fresh()
+        const container = await makeContainer(store, 100, 'c', partitionCount)
+        const names = Array.from({ length: 300 }, (_, n) => `k${n}`)
+        await Promise.all(names.map(text => store.write(container, put('upsert', keyOf(text, text), { text }))))
+        for (const itemsMax of [1, 7, 150]) {
+          const first = await store.scan(container, everything, { ...whole, itemsMax })
+          const seen = first.items.map(({ body }) => parse(body).text)
+          for (const [min, maxExclusive] of [
+            ['', '08'],
+            ['08', '1F'],
+            ['1F', '30'],
+            ['30', 'FF'],
+          ] as const) {
+            let after = first.last
+            do {
+              const { items, last } = await store.scan(
+                container,
+                { min, maxExclusive, after },
+                { ...whole, itemsMax: 20 },
+              )
+              assert.ok(items.every(({ key }) => key.epk >= min && key.epk < maxExclusive))
+              seen.push(...items.map(({ body }) => parse(body).text))
+              after = last
+            } while (after !== undefined)
+          }
+          assert.equal(seen.length, 300)
+          assert.deepEqual(seen.toSorted(), names.toSorted())
+        }
+        await store[Symbol.asyncDispose]()
+        await opener[Symbol.asyncDispose]()
+      })
+    }
+
     test('P4: a partition key read backwards has the opposite order, from any position, while items die', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, -1)
@@ -455,6 +496,8 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await store.updateDatabase(container.database, () => ({ throughput: { kind: 'manual', ruPerSecond: 700 } }))
       clock.advance(5)
       await setDefault(store, container, 90)
+      const split = await store.updateContainer(container, () => ({ partitionSplits: 3 }))
+      assert.equal(split!.partitionSplits, 3)
       const before = { databases: await store.databases(), container: await store.findContainer('d', 'c') }
       assert.deepEqual(before.container!.database, before.databases[0], 'a container knows its database as it is now')
       await store[Symbol.asyncDispose]()

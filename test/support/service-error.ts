@@ -10,6 +10,7 @@ const codes: Readonly<Record<number, string>> = {
   404: 'NotFound',
   405: 'MethodNotAllowed',
   409: 'Conflict',
+  410: 'Gone',
   412: 'PreconditionFailed',
   413: 'RequestEntityTooLarge',
   429: 'TooManyRequests',

@@ -294,14 +294,14 @@ async function make(session: PostgresSession, { databases, containers }: StoreCo
     await session.query(
       `INSERT INTO mayfly.containers (number, database, id, rid, version, ts, throughput, partition_key,
          partition_count, encoding, default_ttl, inherited_dead_at, own_dead_at, log_seconds, definition,
-         last_index, indexes_version) OVERRIDING SYSTEM VALUE
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+         last_index, indexes_version, partition_splits) OVERRIDING SYSTEM VALUE
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
       [
         ...[number, container.database.number, container.id, container.rid, container.version, container.ts],
         ...[toJson(container.throughput), JSON.stringify(container.partitionKey), container.partitionCount],
         ...[container.encoding, policy.defaultTtl, policy.inheritedDeadAt, policy.ownDeadAt, container.logSeconds],
         ...[JSON.stringify(container.definition), Math.max(0, ...indexes.map(({ definition }) => definition.number))],
-        indexes.length,
+        ...[indexes.length, container.partitionSplits],
       ],
     )
     // The next version of every bucket is higher than all that were given.

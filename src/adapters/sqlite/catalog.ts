@@ -72,9 +72,9 @@ export class SqliteCatalog implements Participant {
       VALUES (:database, :id, :rid, 1, :ts, :throughput, :partitionKey, :partitionCount,
         :encoding, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :logSeconds, :definition, 0, 0) RETURNING number`)
     this.#updateContainer = db.prepare(`
-      UPDATE containers SET id = :id, version = :version, ts = :ts, throughput = :throughput, default_ttl = :defaultTtl,
-        inherited_dead_at = :inheritedDeadAt, own_dead_at = :ownDeadAt, log_seconds = :logSeconds,
-        definition = :definition
+      UPDATE containers SET id = :id, version = :version, ts = :ts, throughput = :throughput,
+        partition_splits = :partitionSplits, default_ttl = :defaultTtl, inherited_dead_at = :inheritedDeadAt,
+        own_dead_at = :ownDeadAt, log_seconds = :logSeconds, definition = :definition
       WHERE number = :number`)
     this.#load()
   }
@@ -161,7 +161,8 @@ export class SqliteCatalog implements Participant {
     this.#db.exec(createItemTableSql(number, draft.partitionCount))
     this.#log.begin(number)
     const { declaredIndexes = [], ...fields } = draft
-    const record: ContainerRecord = { ...fields, number, database: owner.record, version: 1, ts, indexes: [] }
+    const fresh = { version: 1, ts, partitionSplits: 0, indexes: [] }
+    const record: ContainerRecord = { ...fields, ...fresh, number, database: owner.record }
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
     for (const index of declaredIndexes) this.#insertIndex(record, index, true)
@@ -185,6 +186,7 @@ export class SqliteCatalog implements Participant {
       version: record.version,
       ts,
       throughput: toJson(record.throughput),
+      partitionSplits: record.partitionSplits,
       ...record.policy,
       logSeconds: record.logSeconds,
       definition: JSON.stringify(record.definition),

@@ -91,11 +91,13 @@ export class ContainerItems implements Participant {
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
-    // SQLite uses the index of the key for this comparison of row values.
-    const [keys, behind] = isHashed ? ['epk, pk, id', ':epk, :pk, :id'] : ['pk, id', ':pk, :id']
-    const inRange = `(${keys}) > (${behind}) AND epk >= ${isHashed ? ':epk' : ':min'} AND epk < :maxExclusive`
-    const batches = (where: string, order: string) => new RowBatches(db, table, container.encoding, where, order)
-    this.#ofRange = batches(inRange, keys)
+    // SQLite uses the index of the key for these comparisons of row values. Where it does not begin with epk,
+    // rows outside of the range are read and skipped, so that no call reads more rows than it may.
+    const batches = (where: string, order: string, only?: string) =>
+      new RowBatches(db, table, container.encoding, { where, order, only })
+    this.#ofRange = isHashed
+      ? batches('(epk, pk, id) > (:epk, :pk, :id) AND epk >= :epk AND epk < :maxExclusive', 'epk, pk, id')
+      : batches('(pk, id) > (:pk, :id)', 'pk, id', 'epk >= :min AND epk < :maxExclusive')
     this.#ofPartition = batches('epk = :epk AND pk = :pk AND id > :id', 'id')
     this.#ofPartitionReverse = batches('epk = :epk AND pk = :pk AND id < :id', 'id DESC')
     this.#ofTable = batches('sequence > :after', 'sequence')
@@ -254,8 +256,12 @@ export class ContainerItems implements Participant {
     }
     const id = after?.id ?? ''
     if (pk !== undefined) return this.#ofPartition.read({ epk: min, pk, id }, living, room, rowsMax)
-    const from = this.#isHashed ? { epk: after?.epk ?? min } : { min }
-    return this.#ofRange.read({ ...from, maxExclusive, pk: after?.pk ?? '', id }, living, room, rowsMax)
+    const behind = { pk: after?.pk ?? '', id, maxExclusive }
+    if (!this.#isHashed) return this.#ofRange.read({ ...behind, min }, living, room, rowsMax)
+    // The position may be that of a larger range, which this one is a part of.
+    const isBefore = after === undefined || after.epk < min
+    const from = isBefore ? { epk: min, pk: '', id: '', maxExclusive } : { ...behind, epk: after.epk }
+    return this.#ofRange.read(from, living, room, rowsMax)
   }
 
   #bodyOf({ sequence, body }: Present): Body {

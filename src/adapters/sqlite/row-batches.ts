@@ -18,7 +18,7 @@ import { type ArrayStatement, prepareArrays } from './statements.ts'
 type Head = readonly [
   ...[epk: string, pk: string, id: string],
   ...[sequence: number, version: number, ts: EpochSeconds, deadline: number | null],
-  /** Length of the body; null when the item is dead. */
+  /** Length of the body; null when the item is dead or outside of the range. */
   bytes: number | null,
 ]
 
@@ -54,19 +54,28 @@ export class RowBatches {
   readonly #isText: boolean
   #statements: Statements | undefined
 
-  /** `where` and `order` are SQL; the parameters are given to each `read`. */
-  constructor(db: DatabaseSync, table: string, encoding: Encoding, where: string, order: string) {
+  /**
+   * `where`, `order` and `only` are SQL; the parameters are given to each `read`. Rows that `only` excludes
+   * are read and skipped, as dead ones are.
+   */
+  constructor(
+    db: DatabaseSync,
+    table: string,
+    encoding: Encoding,
+    { where, order, only }: { where: string; order: string; only?: string | undefined },
+  ) {
     this.#isText = encoding === 'json'
+    const isShown = only === undefined ? isAlive : `${isAlive} AND ${only}`
     this.#prepare = () => ({
       heads: prepareArrays(
         db,
-        `SELECT epk, pk, id, sequence, version, ts, deadline, CASE WHEN ${isAlive} THEN octet_length(body) END
+        `SELECT epk, pk, id, sequence, version, ts, deadline, CASE WHEN ${isShown} THEN octet_length(body) END
          FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT :rowsMax`,
       ),
       bodies: prepareArrays(
         db,
         `SELECT CAST(group_concat(body, '') AS BLOB) FROM
-          (SELECT body FROM ${table} WHERE ${where} AND ${isAlive} ORDER BY ${order} LIMIT :rowsMax)`,
+          (SELECT body FROM ${table} WHERE ${where} AND ${isShown} ORDER BY ${order} LIMIT :rowsMax)`,
       ),
     })
   }

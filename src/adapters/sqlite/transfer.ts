@@ -194,10 +194,10 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     const insertContainer = this.db.prepare(
       `INSERT INTO containers (number, database, id, rid, version, ts, throughput, partition_key,
          partition_count, default_ttl, inherited_dead_at, own_dead_at, definition, item_version, item_rows,
-         encoding, log_seconds, log_forgotten)
+         encoding, log_seconds, log_forgotten, partition_splits)
        VALUES (:number, :database, :id, :rid, :version, :ts, :throughput, :partitionKey,
          :partitionCount, :defaultTtl, :inheritedDeadAt, :ownDeadAt, :definition, :newest, :rows,
-         :encoding, :logSeconds, :logForgotten)`,
+         :encoding, :logSeconds, :logForgotten, :partitionSplits)`,
     )
     for (const container of containers) {
       const { number, id, rid, version, ts, partitionCount, encoding, logSeconds, newest, rows } = container
@@ -220,6 +220,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
         encoding,
         logSeconds,
         logForgotten,
+        partitionSplits: container.partitionSplits,
       })
       this.db.exec(createItemTableSql(number, partitionCount))
       this.#makeIndexes(container)

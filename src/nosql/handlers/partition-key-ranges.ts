@@ -11,22 +11,22 @@ import { header, type NosqlResponse } from '../http/response.ts'
 export function listPartitionKeyRanges(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(requireContainer(request), container => {
     const view = viewOf(container)
-    // The ranges never change after creation, so neither does their etag.
-    const etag = `"${etagOf(container.rid, 1)}"`
+    // The ranges change only when they are split.
+    const etag = `"${etagOf(container.rid, 1 + container.partitionSplits)}"`
     const headers =
       header('etag', etag) + header('x-ms-content-path', view.rid) + header('x-ms-item-count', view.ranges.length)
     if (request.headers['if-none-match'] === etag) return { status: 304, chargeRu: catalogReadRu, headers }
-    const ranges = view.ranges.map(({ min, maxExclusive }, index) => ({
+    const ranges = view.ranges.map(({ min, maxExclusive, id, parents }) => ({
       _rid: view.rid,
-      id: String(index),
+      id,
       _etag: etag,
       minInclusive: min,
       maxExclusive,
-      ridPrefix: index,
-      _self: `${view.self}pkranges/${index}/`,
+      ridPrefix: Number(id),
+      _self: `${view.self}pkranges/${id}/`,
       throughputFraction: 1 / view.ranges.length,
       status: 'online',
-      parents: [],
+      parents,
       ownedArchivalPKRangeIds: [],
       _ts: container.ts,
       lsn: 1,

@@ -26,7 +26,7 @@ import { checkCompositeOrder } from '../definitions/composite-order.ts'
 import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { readObject, readString } from '../definitions/definition-input.ts'
 import { isPathIndexed } from '../definitions/indexed-paths.ts'
-import { type ContainerView, sessionHeader, viewOf } from '../http/container-view.ts'
+import { type ContainerView, sessionHeader, tokenRange, viewOf } from '../http/container-view.ts'
 import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
 import { CrossPartitionError } from '../http/error-map.ts'
 import { pageSize } from '../http/feed.ts'
@@ -157,11 +157,11 @@ async function answerPage(
 function scopeOf(
   { query: tree, text }: PreparedQuery,
   parameters: ReadonlyMap<string, SqlValue>,
-  { rid }: ContainerView,
-  { min, maxExclusive, pk }: ScanRange,
+  view: ContainerView,
+  range: ScanRange,
 ): string {
   const query = hash('sha256', JSON.stringify([resumableText(tree, text), [...parameters]]), 'base64')
-  return `query ${rid} ${min} ${maxExclusive} ${pk ?? ''} ${query}`
+  return `query ${view.rid} ${tokenRange(view, range)} ${query}`
 }
 
 /**

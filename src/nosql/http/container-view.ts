@@ -15,7 +15,14 @@ import {
   partitionKeysEqual,
   undefinedComponent,
 } from '../../document/partition-key.ts'
+import {
+  type PartitionLayout,
+  type PhysicalPartition,
+  partitionLayout,
+  partitionOf,
+} from '../../document/partition-layout.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
+import type { ScanRange } from '../../store/reading.ts'
 import { containerRid, databaseRid } from './resource-id.ts'
 import { header } from './response.ts'
 
@@ -29,7 +36,11 @@ export interface ContainerView {
   /** Both links as headers, which most answers have. */
   readonly pathHeaders: string
   readonly keyPaths: readonly (readonly string[])[]
-  readonly ranges: readonly EffectivePartitionKeyRange[]
+  readonly ranges: readonly PhysicalPartition[]
+  /** Ranges that were split, by id. */
+  readonly goneRanges: PartitionLayout['gone']
+  /** The ranges when the container was made. */
+  readonly firstRanges: readonly EffectivePartitionKeyRange[]
 }
 
 const views = new WeakMap<ContainerRecord, ContainerView>()
@@ -38,6 +49,8 @@ export function viewOf(record: ContainerRecord): ContainerView {
   let view = views.get(record)
   if (view === undefined) {
     const rid = containerRid(record)
+    const { partitionKey, partitionCount, partitionSplits } = record
+    const { present, gone } = partitionLayout(partitionKey, partitionCount, partitionSplits)
     const path = encodeURI(`dbs/${record.database.id}/colls/${record.id}`)
     view = {
       record,
@@ -46,7 +59,9 @@ export function viewOf(record: ContainerRecord): ContainerView {
       path,
       pathHeaders: ownText(header('x-ms-content-path', rid) + header('x-ms-alt-content-path', path)),
       keyPaths: record.partitionKey.paths.map(parsePartitionKeyPath),
-      ranges: partitionRanges(record.partitionKey, record.partitionCount),
+      ranges: present,
+      goneRanges: gone,
+      firstRanges: partitionRanges(partitionKey, partitionCount),
     }
     views.set(record, view)
   }
@@ -106,6 +121,17 @@ export function partitionKeyMismatch(): RequestError {
  * in the range.
  */
 export function sessionHeader(view: ContainerView, version: number, epk: string): string {
-  const range = view.ranges.length === 1 ? 0 : partitionRangeIndex(view.ranges, epk)
-  return header('x-ms-session-token', `${range}:-1#${version}`) + header('x-ms-documentdb-partitionkeyrangeid', range)
+  const range = view.ranges.length === 1 ? view.ranges[0]! : partitionOf(view.ranges, epk)
+  const token = header('x-ms-session-token', `${range.id}:-1#${version}`)
+  return token + header('x-ms-documentdb-partitionkeyrangeid', range.id)
+}
+
+/**
+ * The part of a container that a continuation token is bound to. It is the same before and after splits:
+ * clients use the token of a range for its halves.
+ */
+export function tokenRange({ firstRanges }: ContainerView, { min, maxExclusive, pk }: ScanRange): string {
+  const first = firstRanges[partitionRangeIndex(firstRanges, min)]!
+  const isPart = pk === undefined && maxExclusive <= first.maxExclusive
+  return isPart ? `${first.min} ${first.maxExclusive}` : `${min} ${maxExclusive} ${pk ?? ''}`
 }

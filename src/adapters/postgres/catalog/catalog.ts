@@ -182,7 +182,7 @@ export class PostgresCatalog {
       const { policy } = record
       await session.query(
         `UPDATE mayfly.containers SET version = $2, ts = $3, throughput = $4, default_ttl = $5, inherited_dead_at = $6,
-           own_dead_at = $7, definition = $8, log_seconds = $9, id = $10,
+           own_dead_at = $7, definition = $8, log_seconds = $9, id = $10, partition_splits = $11,
            log_epoch = log_epoch + CASE WHEN log_seconds IS NULL AND $9::bigint IS NOT NULL THEN 1 ELSE 0 END
          WHERE number = $1`,
         [
@@ -196,6 +196,7 @@ export class PostgresCatalog {
           JSON.stringify(record.definition),
           record.logSeconds,
           record.id,
+          record.partitionSplits,
         ],
       )
       return record

@@ -237,7 +237,9 @@ type Scan = [statement: SqlStatement, values: unknown[]]
 
 function forwards({ number, partitionKey }: ContainerRecord, range: ScanRange, page: PageSize, at: Viewpoint): Scan {
   const { min, maxExclusive, after } = range
-  const from = after === undefined ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
+  // The position may be that of a larger range, which this one is a part of.
+  const isBefore = after === undefined || after.epk < min
+  const from = isBefore ? { epk: min, pk: nothing, id: nothing } : keyColumns(after)
   const [lowest, highest] = [bucketOf(partitionKey, from.epk), bucketOf(partitionKey, maxExclusive)]
   const pk = range.pk === undefined ? null : pkColumn(range.pk)
   return [

@@ -187,6 +187,7 @@ export const migrations: readonly string[] = [
   // Finds items by sequence number. Items that never changed are found in the change order (`changeOrder`).
   `CREATE INDEX items_sequence ON mayfly.items ((${changeOrder('container', 'bucket')}), sequence)
     WHERE version <> sequence`,
+  'ALTER TABLE mayfly.containers ADD partition_splits int NOT NULL DEFAULT 0',
 ]
 
 /**
