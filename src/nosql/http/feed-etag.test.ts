@@ -40,3 +40,18 @@ test('An etag of the other mode is refused', () => {
 test('A position with a character that an etag cannot hold is a bug, and is not printed as another one', () => {
   assert.throws(() => encodeFeedEtag('latest', { position: 'b1_2' }), { code: 'ERR_ASSERTION' })
 })
+
+test('An etag of the earlier form, JSON with a signature, still continues', () => {
+  const earlier = (found: unknown) => `"${Buffer.from(JSON.stringify(found)).toString('base64url')}.c2lnbmF0dXJl"`
+  for (const mode of ['latest', 'all'] as const) {
+    for (const place of [{ position: '600' }, { position: vector }, { position: '7', since: 1_800_000_000 }]) {
+      assert.deepEqual(decodeFeedEtag(mode, earlier(place)), place)
+    }
+    for (const nonsense of [{}, null, 7, { position: 7 }, { position: '../x' }, { position: '7', since: 'x' }]) {
+      assert.throws(() => decodeFeedEtag(mode, earlier(nonsense)), /Invalid Continuation Token/)
+    }
+    for (const text of ['', '.', 'x.y', '"eyJ.']) {
+      assert.throws(() => decodeFeedEtag(mode, text), /Invalid Continuation Token/, text)
+    }
+  }
+})

@@ -49,10 +49,28 @@ export function decodeFeedEtag(mode: FeedMode, etag: string): FeedPosition {
   if (mode === 'latest' && /^\d{1,16}$/.test(digits)) return { position: digits }
   const text = /^9\d+$/.test(digits) && digits.length > longDigitsMin ? textOf(digits.slice(1)) : ''
   const [, position, since] = /^.([0-9a-z.]+)(?:-(\d{1,15}))?$/.exec(text) ?? []
-  if (position === undefined || text[0] !== initials[mode]) {
+  if (position === undefined || text[0] !== initials[mode]) return decodeOldEtag(digits)
+  return since === undefined ? { position } : { position, since: Number(since) }
+}
+
+/** The form of 0.1.0 before etags had digits only: `{position, since}` as JSON in base64, a dot, a signature. */
+function decodeOldEtag(token: string): FeedPosition {
+  const [payload = '', signature] = token.split('.')
+  const found = signature === undefined ? undefined : parsedOrUndefined(Buffer.from(payload, 'base64url').toString())
+  const { position, since } = (found ?? {}) as { position?: unknown; since?: unknown }
+  const isPosition = typeof position === 'string' && /^[0-9a-z.]+$/.test(position)
+  if (!isPosition || (since !== undefined && !Number.isSafeInteger(since))) {
     throw new RequestError('malformed', 'Invalid Continuation Token: it was altered or belongs to another feed.')
   }
-  return since === undefined ? { position } : { position, since: Number(since) }
+  return since === undefined ? { position } : { position, since: since as number }
+}
+
+function parsedOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function textOf(digits: string): string {
