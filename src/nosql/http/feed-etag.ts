@@ -53,7 +53,7 @@ export function decodeFeedEtag(mode: FeedMode, etag: string): FeedPosition {
   return since === undefined ? { position } : { position, since: Number(since) }
 }
 
-/** The form of 0.1.0 before etags had digits only: `{position, since}` as JSON in base64, a dot, a signature. */
+/** The earlier form: `{position, since}` as JSON in base64, a dot, a signature that no longer counts. */
 function decodeOldEtag(token: string): FeedPosition {
   const [payload = '', signature] = token.split('.')
   const found = signature === undefined ? undefined : parsedOrUndefined(Buffer.from(payload, 'base64url').toString())
