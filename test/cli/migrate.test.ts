@@ -329,6 +329,9 @@ test('sources and targets that cannot be used are named, and left unchanged', as
   assert.equal(existsSync(nowhere), false)
   assert.match(await refusal(directory, directory), /the same/)
   assert.match(await refusal(directory, (await furnished()).directory), /There is data of Mayfly in .* already/)
+  if (existsSync('/proc/self')) {
+    assert.match(await refusal(directory, '/proc/mayfly/data'), /The data directory .* cannot be made/)
+  }
   assert.match(await refusal(directory, 'postgres://u@127.0.0.1:1/x'), /cannot be reached/)
   {
     await using _store = await openAt(directory, new ManualClock(start))
