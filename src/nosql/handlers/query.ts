@@ -7,19 +7,19 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
-import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
+import { canonicalPartitionKey } from '../../document/partition-key.ts'
 import type { ItemQuery } from '../../engine/query.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
 import { featuresOf, isSplittable, readsItems } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
-import { makeQueryPlan, type QueryPlan } from '../../sql/planning/query-plan.ts'
+import { makeQueryPlan, type QueryPlan, type QueryRange } from '../../sql/planning/query-plan.ts'
 import { resumableText } from '../../sql/planning/resume-filter.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { runQueryOver } from '../../sql/run.ts'
-import { isPrimitive, type SqlValue } from '../../sql/values/value.ts'
+import type { SqlValue } from '../../sql/values/value.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ScanRange } from '../../store/reading.ts'
 import { checkCompositeOrder } from '../definitions/composite-order.ts'
@@ -99,7 +99,7 @@ function checkOrder({ prepared, parameters }: QueryRequest, { definition }: Cont
 
 /** A client that follows a plan queries each partition and must be able to merge the partial results. */
 function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
-  const isPoint = queryRanges.every(({ min, max }) => min === max)
+  const isPoint = queryRanges.length === 1 && queryRanges[0]!.min === queryRanges[0]!.max
   if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
   throw new RequestError(
     'unsupported',
@@ -173,8 +173,8 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
     headerOf(request, partitionKeyHeader) !== undefined ||
     headerOf(request, 'x-ms-documentdb-partitionkeyrangeid') !== undefined
   if (isTargeted) return rangeOf(request, view)
-  const named = namedByFilter(query, view)
-  if (named.length === view.keyPaths.length) {
+  const [named, ...others] = keysOfFilter(query, view) ?? []
+  if (named?.length === view.keyPaths.length && others.length === 0) {
     return {
       ...effectivePartitionKeyPrefixRange(view.record.partitionKey, named),
       pk: canonicalPartitionKey(named),
@@ -191,23 +191,30 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
   return featuresOf(tree).size > 0 && isSplittable(tree) ? undefined : rangeOf(request, view)
 }
 
-/** The leading components of the partition key that the filter fixes. */
-function namedByFilter({ prepared, parameters }: QueryRequest, view: ContainerView): PartitionKeyComponent[] {
-  const values = partitionKeyFilter(prepared.query, view.keyPaths, parameters)
-  const end = values.findIndex(value => !isPrimitive(value))
-  return (end === -1 ? values : values.slice(0, end)) as PartitionKeyComponent[]
+/** The partition keys that the filter allows, or prefixes of them. */
+function keysOfFilter({ prepared, parameters }: QueryRequest, view: ContainerView) {
+  return partitionKeyFilter(prepared.query, view.keyPaths, parameters, prepared.computed)
 }
 
 function planFor(query: QueryRequest, view: ContainerView): QueryPlan {
-  const named = namedByFilter(query, view)
+  const keys = keysOfFilter(query, view)
   const { parameters } = query
-  if (named.length === 0) return makeQueryPlan(query.prepared.query, { parameters })
-  const { min, maxExclusive } = effectivePartitionKeyPrefixRange(view.record.partitionKey, named)
-  const isSinglePartition = named.length === view.keyPaths.length
-  const range = isSinglePartition
-    ? { min, max: min, isMinInclusive: true, isMaxInclusive: true }
-    : { min, max: maxExclusive, isMinInclusive: true, isMaxInclusive: false }
-  return makeQueryPlan(query.prepared.query, { parameters, queryRanges: [range], isSinglePartition })
+  if (keys === undefined) return makeQueryPlan(query.prepared.query, { parameters })
+  const ranges = new Map<string, QueryRange>()
+  for (const key of keys) {
+    const { min, maxExclusive } = effectivePartitionKeyPrefixRange(view.record.partitionKey, key)
+    const isPoint = key.length === view.keyPaths.length
+    ranges.set(
+      min,
+      isPoint
+        ? { min, max: min, isMinInclusive: true, isMaxInclusive: true }
+        : { min, max: maxExclusive, isMinInclusive: true, isMaxInclusive: false },
+    )
+  }
+  // Clients want them in order and without overlaps.
+  const queryRanges = [...ranges.values()].sort((a, b) => (a.min < b.min ? -1 : 1))
+  const isSinglePartition = keys.length === 1 && keys[0]!.length === view.keyPaths.length
+  return makeQueryPlan(query.prepared.query, { parameters, queryRanges, isSinglePartition })
 }
 
 /** Whether the query is just `SELECT * FROM c`, which reads a whole container. Bodies are sent as stored. */

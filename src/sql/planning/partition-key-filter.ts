@@ -1,59 +1,94 @@
-/** Finds the partition key of a filter: `c.tenant = "a" AND …` is true only for items of one key. */
+/** Finds the partition keys of a filter: `c.tenant IN ("a", "b") AND …` is true only for items of two keys. */
 
+import type { ComputedDefinition } from '../../query/statement.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, Query } from '../syntax/ast.ts'
-import type { SqlValue } from '../values/value.ts'
+import { isArray, isPrimitive, type SqlValue } from '../values/value.ts'
+
+type Parameters = ReadonlyMap<string, SqlValue>
+
+type KeyValue = null | boolean | number | string
+
+/** Most keys that a filter can name. With more, a query goes to all partitions. */
+const keysMax = 1000
 
 /**
- * The values that the filter requires for the partition key paths, from the first path on without gaps. All
- * paths make a full key, fewer make a prefix of a hierarchical one.
- *
- * Only equalities that every row must satisfy count: terms of the outermost AND, with a literal or a
- * parameter.
+ * The keys, of which every row of the query has one. With fewer values than paths, they are prefixes of
+ * hierarchical keys. Undefined if the filter does not limit the keys.
  */
 export function partitionKeyFilter(
   query: Query,
   paths: readonly (readonly string[])[],
-  parameters: ReadonlyMap<string, SqlValue>,
-): SqlValue[] {
+  parameters: Parameters,
+  computed: readonly ComputedDefinition[] = [],
+): KeyValue[][] | undefined {
   const [source] = query.sources
-  if (source === undefined || source.iterates) return []
-  if (source.collection.kind !== 'path' || source.collection.expression.kind !== 'identifier') return []
+  if (query.where === undefined || source === undefined || source.iterates) return undefined
+  if (source.collection.kind !== 'path' || source.collection.expression.kind !== 'identifier') return undefined
   const alias = aliasOf(source) as string
-  const demanded = demandedValues(query.where, parameters)
-  const values: SqlValue[] = []
+  let keys: KeyValue[][] = [[]]
   for (const path of paths) {
-    const value = demanded.get([alias, ...path.map(name => JSON.stringify(name))].join('.'))
-    if (value === undefined) break
-    // Adding zero turns -0 into 0. They are equal but hash differently.
-    values.push(typeof value === 'number' ? value + 0 : value)
+    if (computed.some(({ name }) => name === path[0])) break
+    const key = [alias, ...path.map(name => JSON.stringify(name))].join('.')
+    const values = valuesOf(query.where, key, parameters)
+    if (values === undefined || keys.length * values.size > keysMax) break
+    keys = keys.flatMap(prefix => [...values].map(value => [...prefix, value]))
   }
-  return values
+  return keys[0]?.length === 0 ? undefined : keys
 }
 
-/** Values by path. Of two values for one path either will do: no row satisfies both unless equal. */
-function demandedValues(
-  where: Expression | undefined,
-  parameters: ReadonlyMap<string, SqlValue>,
-): ReadonlyMap<string, SqlValue> {
-  const terms =
-    where === undefined ? [] : where.kind === 'logical' && where.operator === 'AND' ? where.operands : [where]
-  const demanded = new Map<string, SqlValue>()
-  for (const term of terms) {
-    if (term.kind !== 'binary' || term.operator !== '=') continue
-    for (const [path, constant] of [
-      [term.left, term.right],
-      [term.right, term.left],
-    ] as const) {
-      const key = pathKey(path)
-      const value = constantOf(constant, parameters)
-      if (key !== undefined && value !== undefined) demanded.set(key, value)
+/** The values that the path can have where the condition is true; undefined if there is no limit. */
+function valuesOf(node: Expression, path: string, parameters: Parameters): ReadonlySet<KeyValue> | undefined {
+  const isPath = (expression: Expression | undefined) => expression !== undefined && pathKey(expression) === path
+  switch (node.kind) {
+    case 'logical': {
+      const sets = node.operands.map(operand => valuesOf(operand, path, parameters))
+      if (node.operator === 'AND') return smallest(sets.filter(set => set !== undefined))
+      return sets.every(set => set !== undefined) ? new Set(sets.flatMap(set => [...set])) : undefined
     }
+    case 'binary': {
+      const constant = isPath(node.left) ? node.right : isPath(node.right) ? node.left : undefined
+      if (node.operator !== '=' || constant === undefined) return undefined
+      return keyValues([constantOf(constant, parameters)])
+    }
+    case 'in':
+      if (node.not || !isPath(node.operand)) return undefined
+      return keyValues(node.items.map(item => constantOf(item, parameters)))
+    case 'call': {
+      const [first, second, third] = node.arguments
+      const name = node.isUserDefined ? '' : node.name.toUpperCase().replaceAll('_', '')
+      if (name === 'ISNULL' && isPath(first)) return keyValues([null])
+      if (name !== 'ARRAYCONTAINS' || !isPath(second) || third !== undefined) return undefined
+      const list = listOf(first!, parameters)
+      return list && keyValues(list)
+    }
+    case 'unary':
+      return node.operator === 'NOT' && isPath(node.operand) ? keyValues([false]) : undefined
+    default:
+      return isPath(node) ? keyValues([true]) : undefined
   }
-  return demanded
 }
 
-function constantOf(node: Expression, parameters: ReadonlyMap<string, SqlValue>): SqlValue {
+function smallest(sets: readonly ReadonlySet<KeyValue>[]): ReadonlySet<KeyValue> | undefined {
+  return sets.reduce<ReadonlySet<KeyValue> | undefined>(
+    (a, b) => (a === undefined || b.size < a.size ? b : a),
+    undefined,
+  )
+}
+
+/** Undefined if one of them can be no key. Adding zero turns -0 into 0: they are equal but hash differently. */
+function keyValues(values: readonly SqlValue[]): ReadonlySet<KeyValue> | undefined {
+  if (values.length === 0 || !values.every(isPrimitive)) return undefined
+  return new Set(values.map(value => (typeof value === 'number' ? value + 0 : value)))
+}
+
+function listOf(node: Expression, parameters: Parameters): readonly SqlValue[] | undefined {
+  if (node.kind === 'array') return node.items.map(item => constantOf(item, parameters))
+  const value = constantOf(node, parameters)
+  return isArray(value) ? value : undefined
+}
+
+function constantOf(node: Expression, parameters: Parameters): SqlValue {
   if (node.kind === 'literal') return node.value
   if (node.kind === 'parameter') return parameters.get(node.name)
   const isMinus = node.kind === 'unary' && node.operator === '-' && node.operand.kind === 'literal'

@@ -120,3 +120,27 @@ test('the client resumes ORDER BY with its token and a filter in the text', asyn
     }
   }
 })
+
+test('a filter that names partition keys narrows the ranges of the plan, and no row is lost', async () => {
+  const container = await fill(9)
+  const ids = async (query: string) =>
+    (await container.items.query<string>(query, { forceQueryPlan: true }).fetchAll()).resources.sort()
+  const cases: readonly (readonly [filter: string, rows: readonly string[]])[] = [
+    ['c.pk IN ("p1", "p3", "p7", "nobody")', ['i1', 'i3', 'i7']],
+    ['c.pk = "p2" OR (c.pk = "p5" AND c.n = 2)', ['i2', 'i5']],
+    ['ARRAY_CONTAINS(["p0", "p8"], c.pk)', ['i0', 'i8']],
+    ['c.pk IN ("p1", "p3") AND c.n = 1', ['i1']],
+    ['IS_NULL(c.pk)', []],
+  ]
+  for (const [filter, expected] of cases) {
+    assert.deepEqual(await ids(`SELECT VALUE c.id FROM c WHERE ${filter}`), expected, filter)
+    assert.deepEqual(await ids(`SELECT VALUE c.id FROM c WHERE ${filter} ORDER BY c.n`), expected, filter)
+  }
+  const plan = await sendText(container, 'SELECT * FROM c WHERE c.pk IN ("p1", "p3", "p1")', {
+    'x-ms-cosmos-is-query-plan-request': 'True',
+  })
+  const ranges: { min: string; max: string; isMaxInclusive: boolean }[] = plan.json.queryRanges
+  assert.equal(ranges.length, 2)
+  assert.ok(ranges[0]!.min < ranges[1]!.min)
+  for (const { min, max, isMaxInclusive } of ranges) assert.ok(min === max && isMaxInclusive)
+})
