@@ -8,7 +8,7 @@
 import { RE2JS } from 're2js'
 
 /** People do not write longer patterns, and RE2's program grows with the pattern. */
-const patternCharsMax = 4096
+export const patternCharsMax = 4096
 
 const flags: Readonly<Record<string, number>> = {
   i: RE2JS.CASE_INSENSITIVE,

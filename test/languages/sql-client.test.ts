@@ -242,7 +242,7 @@ for (const file of files) {
       }
       const hasItems = (languageCase.items?.length ?? 0) > 0
       for (const { mode, partitions } of hasItems ? ways : [ways[turn++ % ways.length]!]) {
-        const flaw = hasItems ? flawOf(text, partitions, mode) : undefined
+        const flaw = hasItems ? flawOf(text, partitions) : undefined
         if (flaw !== undefined) met.add(text)
         const but = flaw === undefined ? '' : `, but ${flaw.why}`
         test(`${name} by ${mode.name} over ${partitions}${but}`, () => check(languageCase, mode, partitions, flaw))

@@ -4,15 +4,12 @@
  */
 
 import type { SqlValue } from '../../src/sql/values/value.ts'
-import { isPlanned, type Mode } from './client-modes.ts'
 
 export interface Flaw {
   readonly why: string
   /** Applies to cases with this query and with items. */
   readonly query: string
   readonly partitions?: 1 | 5
-  /** Applies only where the client follows a plan. */
-  readonly isPlanned?: true
   /** What the client returns instead. */
   readonly rows?: readonly SqlValue[]
   readonly error?: RegExp
@@ -22,7 +19,6 @@ const falsy = 'the client drops the falsy values of a DISTINCT'
 const mixed = 'the client does not merge mixed types'
 const partial = 'the client leaves out partitions whose own result is undefined'
 const composed = 'the client cannot merge expressions over aggregates'
-const inside = 'the client cannot put together what is inside FROM (SELECT …)'
 
 const orders = [
   'SELECT VALUE c.key FROM c ORDER BY c.a',
@@ -38,11 +34,6 @@ const compositions = [
   'SELECT VALUE {key: c.k, all: MAKELIST(c.n)} FROM c GROUP BY c.k',
   'SELECT [{"item": c.k}] AS groupByItems, {"n": {"item": COUNT(1)}} AS payload FROM c GROUP BY c.k',
 ]
-const derived = [
-  'SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE k.g FROM c JOIN k IN c.kids)',
-  'SELECT TOP 1 x.g, x.n FROM (SELECT k.g, COUNT(1) AS n FROM k IN c.kids GROUP BY k.g) AS x ORDER BY x.n DESC',
-  'SELECT VALUE y + 1 FROM (SELECT VALUE x * 2 FROM (SELECT VALUE COUNT(1) FROM c) AS x) AS y',
-]
 const groups = 'SELECT c.k, SUM(c.n) AS s, AVG(c.n) AS m FROM c GROUP BY c.k'
 const rightGroups = [
   { k: 'a', s: 4, m: 2 },
@@ -51,7 +42,6 @@ const rightGroups = [
 ]
 const notMerged = /mixed types|unrecognizable type object/
 const notComposed = /Compositions of aggregates and other expressions/
-const notSplit = /from the answers of several partitions/
 
 const flaws: readonly Flaw[] = [
   { why: falsy, query: 'SELECT DISTINCT VALUE c.k FROM c', rows: ['a', 'b'] },
@@ -70,16 +60,10 @@ const flaws: readonly Flaw[] = [
     rows: [...rightGroups, { k: 'b', s: null, m: undefined }],
   },
   ...compositions.map((query): Flaw => ({ why: composed, query, error: notComposed })),
-  ...derived.map((query): Flaw => ({ why: inside, query, partitions: 5, isPlanned: true, error: notSplit })),
 ]
 
-export function flawOf(query: string, partitions: 1 | 5, mode: Mode): Flaw | undefined {
-  return flaws.find(
-    flaw =>
-      flaw.query === query &&
-      (flaw.partitions === undefined || flaw.partitions === partitions) &&
-      (flaw.isPlanned === undefined || isPlanned(mode)),
-  )
+export function flawOf(query: string, partitions: 1 | 5): Flaw | undefined {
+  return flaws.find(flaw => flaw.query === query && (flaw.partitions === undefined || flaw.partitions === partitions))
 }
 
 export const flawedQueries: ReadonlySet<string> = new Set(flaws.map(({ query }) => query))

@@ -44,8 +44,3 @@ export const modes: readonly Mode[] = [
     fetch: fetchAll,
   },
 ]
-
-/** The client gets a plan and follows it, even if the server could answer the query directly. */
-export function isPlanned({ options }: Mode): boolean {
-  return options.forceQueryPlan === true || options.enableQueryControl === true
-}

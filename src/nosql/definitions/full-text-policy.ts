@@ -17,7 +17,11 @@ export interface FullTextIndex {
   path: string
 }
 
-const languages: ReadonlySet<string> = new Set(['en-US', 'de-DE', 'es-ES', 'fr-FR', 'it-IT', 'pt-BR', 'pt-PT'])
+/** By name, and by the number that Windows has for it: the JavaScript SDK's own tests say 1033. */
+const languages: ReadonlySet<string> = new Set([
+  ...['en-US', 'de-DE', 'es-ES', 'fr-FR', 'it-IT', 'pt-BR', 'pt-PT'],
+  ...['1033', '1031', '3082', '1036', '1040', '1046', '2070'],
+])
 
 export function parseFullTextPolicy(input: unknown): FullTextPolicy {
   const policy = readObject(input, 'fullTextPolicy')

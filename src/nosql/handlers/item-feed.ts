@@ -18,7 +18,7 @@ import {
   tokenRange,
   viewOf,
 } from '../http/container-view.ts'
-import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
+import { decodeRangeContinuation, encodeRangeContinuation } from '../http/continuation.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
@@ -37,7 +37,7 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
   const range = rangeOf(request, view)
   const scope = `docs ${view.rid} ${tokenRange(view, range)}`
   const token = headerOf(request, 'x-ms-continuation')
-  const after = token === undefined ? undefined : (decodeContinuation(key, scope, token) as ItemKey)
+  const after = token === undefined ? undefined : (decodeRangeContinuation(key, scope, token) as ItemKey)
   const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   const startMs = machine.monotonicMs()
   return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, bytes, chargeRu, version }) => {
@@ -45,7 +45,7 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
       sessionHeader(view, version, range.min) +
       header('x-ms-item-count', items.length) +
       header('x-ms-content-path', view.rid)
-    if (last !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, last))
+    if (last !== undefined) headers += header('x-ms-continuation', encodeRangeContinuation(key, scope, range, last))
     const counts = { itemsRead: items.length, bytesRead: bytes, rowsOut: items.length, bytesOut: bytes }
     const statistics = { ...counts, elapsedMs: machine.monotonicMs() - startMs }
     headers += metricsHeaders(request, statistics, { used: [], wished: [] })

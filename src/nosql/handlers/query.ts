@@ -12,22 +12,29 @@ import type { ItemQuery } from '../../engine/query.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
-import { featuresOf, isSplittable, readsItems } from '../../sql/planning/features.ts'
+import { featuresOf, isSplittable, readsItems, wholeQueryMark } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
-import { makeQueryPlan, type QueryPlan, type QueryRange } from '../../sql/planning/query-plan.ts'
+import {
+  isComposed,
+  makeQueryPlan,
+  makeWholePlan,
+  type QueryPlan,
+  type QueryRange,
+} from '../../sql/planning/query-plan.ts'
 import { resumableText } from '../../sql/planning/resume-filter.ts'
 import { PreparedQueries, type PreparedQuery, toParameters } from '../../sql/prepare.ts'
 import { createProgram } from '../../sql/program.ts'
 import { runQueryOver } from '../../sql/run.ts'
+import { selectedAggregates } from '../../sql/syntax/select-list.ts'
 import type { SqlValue } from '../../sql/values/value.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
-import type { ScanRange } from '../../store/reading.ts'
+import { type ScanRange, wholeRange } from '../../store/reading.ts'
 import { checkCompositeOrder } from '../definitions/composite-order.ts'
 import type { ContainerDefinition } from '../definitions/container-definition.ts'
 import { readObject, readString } from '../definitions/definition-input.ts'
 import { isPathIndexed } from '../definitions/indexed-paths.ts'
 import { type ContainerView, sessionHeader, tokenRange, viewOf } from '../http/container-view.ts'
-import { decodeContinuation, encodeContinuation } from '../http/continuation.ts'
+import { decodeRangeContinuation, encodeRangeContinuation } from '../http/continuation.ts'
 import { CrossPartitionError } from '../http/error-map.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
@@ -66,14 +73,17 @@ export async function queryDefinitions(request: NosqlRequest, definitions: Defin
 export function planQuery(request: NosqlRequest): MaybePromise<NosqlResponse> {
   return andThen(requireContainer(request), container => {
     const query = parseQueryRequest(request, container)
-    const view = viewOf(container)
-    checkSupportedFeatures(request, query)
     checkOrder(query, container)
-    const plan = planFor(query, view)
-    checkSplittable(query, plan, view)
-    const body = JSON.stringify(plan)
-    return { status: 200, body, chargeRu: 1 }
+    const whole = wholePlanFor(query)
+    if (whole === undefined) checkSupportedFeatures(request, query)
+    return { status: 200, body: JSON.stringify(whole ?? planFor(query, viewOf(container))), chargeRu: 1 }
   })
+}
+
+/** The plan of a query whose parts no client can put together: one request, answered completely. */
+function wholePlanFor({ prepared: { query, text } }: QueryRequest): QueryPlan | undefined {
+  if (!isSplittable(query)) return makeWholePlan(query, text + wholeQueryMark)
+  return readsItems(query) || !isComposed(query) ? undefined : makeWholePlan(query, '')
 }
 
 /** The client must be able to merge what a plan splits, or it would take partial rows for results. */
@@ -92,20 +102,11 @@ function checkSupportedFeatures(request: NosqlRequest, { prepared }: QueryReques
 function checkOrder({ prepared, parameters }: QueryRequest, { definition }: ContainerRecord): Demands {
   const demands = demandsOf(prepared.query, parameters)
   const { indexingPolicy } = definition as ContainerDefinition
-  checkCompositeOrder(prepared.query.orderBy?.items.length ?? 0, demands, indexingPolicy)
+  // The order of the rows does not matter to what is computed from all of them.
+  const isAggregated = selectedAggregates(prepared.query).length > 0
+  checkCompositeOrder(isAggregated ? 0 : (prepared.query.orderBy?.items.length ?? 0), demands, indexingPolicy)
   const { computed } = prepared
   return computed.length === 0 ? demands : demandsOf(prepared.query, parameters, computed)
-}
-
-/** A client that follows a plan queries each partition and must be able to merge the partial results. */
-function checkSplittable({ prepared }: QueryRequest, { queryRanges }: QueryPlan, { ranges }: ContainerView): void {
-  const isPoint = queryRanges.length === 1 && queryRanges[0]!.min === queryRanges[0]!.max
-  if (isPoint || ranges.length === 1 || isSplittable(prepared.query)) return
-  throw new RequestError(
-    'unsupported',
-    'DISTINCT, GROUP BY and aggregates inside FROM (SELECT …) cannot be put together from the answers of ' +
-      'several partitions. Send the query without asking for a plan, or for one partition key.',
-  )
 }
 
 export function queryItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
@@ -140,7 +141,7 @@ async function answerPage(
   const scope = scopeOf(prepared, parameters, view, range)
   const token = headerOf(request, 'x-ms-continuation')
   const page = await engine.queryPage(view.record, query, {
-    position: token === undefined ? undefined : (decodeContinuation(key, scope, token) as PagePosition),
+    position: token === undefined ? undefined : (decodeRangeContinuation(key, scope, token) as PagePosition),
     rowsMax: pageSize(request),
     bytesMax: pageBytesMax,
   })
@@ -148,7 +149,9 @@ async function answerPage(
     sessionHeader(view, page.version, range.min) +
     header('x-ms-item-count', page.rows.length) +
     header('x-ms-content-path', view.rid)
-  if (page.next !== undefined) headers += header('x-ms-continuation', encodeContinuation(key, scope, page.next))
+  if (page.next !== undefined) {
+    headers += header('x-ms-continuation', encodeRangeContinuation(key, scope, range, page.next))
+  }
   headers += metricsHeaders(request, page.statistics, page.indexUse)
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }
@@ -169,9 +172,11 @@ function scopeOf(
  * group, count, limit), which the service leaves to the client.
  */
 function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerView): ScanRange | undefined {
+  const { query: tree, text } = query.prepared
+  const isWhole = text.endsWith(wholeQueryMark) && !isSplittable(tree)
   const isTargeted =
     headerOf(request, partitionKeyHeader) !== undefined ||
-    headerOf(request, 'x-ms-documentdb-partitionkeyrangeid') !== undefined
+    (headerOf(request, 'x-ms-documentdb-partitionkeyrangeid') !== undefined && !isWhole)
   if (isTargeted) return rangeOf(request, view)
   const [named, ...others] = keysOfFilter(query, view) ?? []
   if (named?.length === view.keyPaths.length && others.length === 0) {
@@ -180,8 +185,9 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
       pk: canonicalPartitionKey(named),
     }
   }
-  const { query: tree } = query.prepared
-  if (readsItems(tree) && !hasFlag(request, 'x-ms-documentdb-query-enablecrosspartition')) {
+  if (isWhole) return wholeRange
+  if (!readsItems(tree)) return rangeOf(request, view)
+  if (!hasFlag(request, 'x-ms-documentdb-query-enablecrosspartition')) {
     throw new RequestError(
       'malformed',
       'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to ' +

@@ -265,8 +265,11 @@ function compileCall(node: FunctionCall, scope: NameScope): Evaluator {
   }
   checkArity(node, scope)
   if (isAggregate(node.name)) return compileAggregate(node, scope)
-  const values = compileAll(node.arguments, scope)
-  const { evaluate } = found
+  const { evaluate, takesInt64 = false } = found
+  const values = node.arguments.map(argument => {
+    const integer = takesInt64 ? exactInteger(argument) : undefined
+    return integer === undefined ? compileExpression(argument, scope) : constant(integer as unknown as SqlValue)
+  })
   const [first, second] = values
   const call = (given: readonly SqlValue[], { context }: Frame) => {
     context.budget.chargeCall()
@@ -279,6 +282,13 @@ function compileCall(node: FunctionCall, scope: NameScope): Evaluator {
       values.map(value => value(frame)),
       frame,
     )
+}
+
+/** The value of an integer literal, if a number cannot hold it. */
+function exactInteger(node: Expression): bigint | undefined {
+  if (node.kind === 'literal') return node.integer
+  const isMinus = node.kind === 'unary' && node.operator === '-' && node.operand.kind === 'literal'
+  return isMinus && node.operand.integer !== undefined ? -node.operand.integer : undefined
 }
 
 function checkArity(node: FunctionCall, scope: NameScope): void {

@@ -9,6 +9,8 @@ export interface BuiltIn {
   readonly evaluate: (values: readonly SqlValue[], context: RunContext) => SqlValue
   /** The service has this function, but Mayfly does not: a query that uses it is refused before it runs. */
   readonly isRefused?: boolean
+  /** Integer literals that a number cannot hold are passed as bigint. */
+  readonly takesInt64?: boolean
 }
 
 /** A key lists all spellings of one function, separated by blanks. */

@@ -71,12 +71,31 @@ export function distanceToEdge(position: Position, [from, to]: readonly [Positio
   return distanceBetween(position, [from[0] + (to[0] - from[0]) * along, from[1] + (to[1] - from[1]) * along])
 }
 
-/** The area inside a ring, in either orientation. */
+/** The area inside a ring, in either orientation: what lies between each edge and the equator, with its sign. */
 export function ringArea(ring: Ring): number {
   let sum = 0
   for (let index = 1; index < ring.length; index += 1) {
     const [from, to] = [ring[index - 1] as Position, ring[index] as Position]
-    sum += radians(to[0] - from[0]) * (2 + Math.sin(radians(from[1])) + Math.sin(radians(to[1])))
+    sum += areaToEquator(radians(to[0] - from[0]), authalicSine(from[1]), authalicSine(to[1]))
   }
-  return Math.abs((sum * authalicRadius ** 2) / 2)
+  return Math.abs(sum * authalicRadius ** 2)
+}
+
+/** On the unit sphere. An edge is a part of a great circle, or of a parallel if it goes halfway round. */
+function areaToEquator(difference: number, sine1: number, sine2: number): number {
+  if (Math.abs(difference) >= Math.PI) return (difference * (sine1 + sine2)) / 2
+  const [half1, half2] = [Math.tan(Math.asin(sine1) / 2), Math.tan(Math.asin(sine2) / 2)]
+  return 2 * Math.atan2(Math.tan(difference / 2) * (half1 + half2), 1 + half1 * half2)
+}
+
+const eccentricity = Math.sqrt(flattening * (2 - flattening))
+
+/** The sine of the latitude on the sphere of equal area, where zones are as large as on the ellipsoid. */
+function authalicSine(latitude: number): number {
+  return zone(Math.sin(radians(latitude))) / zone(1)
+}
+
+function zone(sine: number): number {
+  const es = eccentricity * sine
+  return (1 - eccentricity ** 2) * (sine / (1 - es ** 2) + Math.atanh(es) / eccentricity)
 }

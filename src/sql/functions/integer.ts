@@ -8,12 +8,17 @@
 import type { SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 
-function toInt64(value: SqlValue): bigint | undefined {
+function toInt64(value: SqlValue | bigint): bigint | undefined {
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value)
   return typeof value === 'number' && Number.isInteger(value) ? BigInt.asIntN(64, BigInt(value)) : undefined
 }
 
+function onInt64(count: number, evaluate: BuiltIn['evaluate']): BuiltIn {
+  return { ...define(count, count, evaluate), takesInt64: true }
+}
+
 function onIntegers(compute: (left: bigint, right: bigint) => bigint | undefined): BuiltIn {
-  return define(2, 2, ([left, right]) => {
+  return onInt64(2, ([left, right]) => {
     const [a, b] = [toInt64(left), toInt64(right)]
     const result = a === undefined || b === undefined ? undefined : compute(a, b)
     return result === undefined ? undefined : Number(BigInt.asIntN(64, result))
@@ -31,7 +36,7 @@ export const integerFunctions: FunctionFamily = {
   INTADD: onIntegers((left, right) => left + right),
   INTBITAND: onIntegers((left, right) => left & right),
   INTBITLEFTSHIFT: onIntegers((left, count) => (isShift(count) ? left << count : undefined)),
-  INTBITNOT: define(1, 1, ([value]) => {
+  INTBITNOT: onInt64(1, ([value]) => {
     const integer = toInt64(value)
     return integer === undefined ? undefined : Number(~integer)
   }),

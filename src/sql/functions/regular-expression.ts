@@ -1,7 +1,11 @@
-/** REGEXMATCH and similar functions. An invalid pattern or modifier gives undefined, as documented. */
+/**
+ * REGEXMATCH and similar functions. An invalid pattern or modifier gives undefined, as documented. A valid
+ * pattern that RE2 cannot run is refused: undefined would look like "no match".
+ */
 
 import type { Matcher } from 're2js'
-import { compilePattern, InvalidPattern, type Pattern, patternSteps } from '../../document/pattern.ts'
+import { RequestError } from '../../base/error.ts'
+import { compilePattern, InvalidPattern, type Pattern, patternCharsMax, patternSteps } from '../../document/pattern.ts'
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
 import { define, type FunctionFamily } from './define.ts'
@@ -54,7 +58,21 @@ function valid(pattern: string, letters: string): Pattern | undefined {
   try {
     return compilePattern(pattern, letters)
   } catch (error) {
-    if (error instanceof InvalidPattern) return undefined
-    throw error
+    if (!(error instanceof InvalidPattern)) throw error
+    if (!isBeyondRe2(pattern)) return undefined
+    const shown = pattern.length > 100 ? `${pattern.slice(0, 100)}…` : pattern
+    throw new RequestError(
+      'malformed',
+      `The regular expression '${shown}' cannot be run here: it is too long, or it has a backreference, a ` +
+        'look-around, an atomic group or a possessive quantifier. Rewrite it without them.',
+    )
   }
+}
+
+const lookAround = /\(\?(?:<?[=!]|>|\()/
+const backreference = /\\(?:[1-9]|k[<{'])/
+const possessive = /[*+?}]\+/
+
+function isBeyondRe2(pattern: string): boolean {
+  return pattern.length > patternCharsMax || [lookAround, backreference, possessive].some(part => part.test(pattern))
 }

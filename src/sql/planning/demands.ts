@@ -149,13 +149,18 @@ function pathOf(expression: Expression | undefined, { alias, computed }: Root): 
 }
 
 function constantOf(expression: Expression | undefined, parameters: Parameters): SqlValue {
-  if (expression?.kind === 'literal') return expression.value
+  // An index has no numbers that JSON does not have.
+  if (expression?.kind === 'literal') return isNonFinite(expression.value) ? undefined : expression.value
   if (expression?.kind === 'parameter') return parameters.get(expression.name)
   if (expression?.kind === 'unary' && expression.operator === '-' && expression.operand.kind === 'literal') {
     const { value } = expression.operand
-    return typeof value === 'number' ? -value : undefined
+    return typeof value === 'number' && !isNonFinite(value) ? -value : undefined
   }
   return undefined
+}
+
+function isNonFinite(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isFinite(value)
 }
 
 /** Joins a lower and an upper end for one path into one range. */

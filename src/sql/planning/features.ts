@@ -58,6 +58,12 @@ export function readsItems({ sources }: Query): boolean {
 }
 
 /**
+ * The end of the text that a client gets in the plan of a query that cannot be split. It sends the text to one
+ * partition, and the answer is made from all of them.
+ */
+export const wholeQueryMark = '\n-- answered from all partitions'
+
+/**
  * Whether partitions can answer their parts of the query. They cannot if `FROM (SELECT …)` itself needs one
  * of the features: the number of distinct values is not the sum of the partitions' numbers.
  */

@@ -78,8 +78,12 @@ function smallest(sets: readonly ReadonlySet<KeyValue>[]): ReadonlySet<KeyValue>
 
 /** Undefined if one of them can be no key. Adding zero turns -0 into 0: they are equal but hash differently. */
 function keyValues(values: readonly SqlValue[]): ReadonlySet<KeyValue> | undefined {
-  if (values.length === 0 || !values.every(isPrimitive)) return undefined
+  if (values.length === 0 || !values.every(isKeyValue)) return undefined
   return new Set(values.map(value => (typeof value === 'number' ? value + 0 : value)))
+}
+
+function isKeyValue(value: SqlValue): value is KeyValue {
+  return isPrimitive(value) && (typeof value !== 'number' || Number.isFinite(value))
 }
 
 function listOf(node: Expression, parameters: Parameters): readonly SqlValue[] | undefined {

@@ -59,6 +59,18 @@ export interface PlanOptions {
   readonly isSinglePartition?: boolean
 }
 
+/** The plan of a query that one partition answers completely: the client has nothing to do. */
+export function makeWholePlan(query: Query, rewrittenQuery: string): QueryPlan {
+  const plain: Query = { ...query, selection: { kind: 'star', span: query.span }, distinct: false, groupBy: undefined }
+  const counts = { orderBy: undefined, top: undefined, offset: undefined, limit: undefined }
+  const queryInfo = planInfo({ ...plain, ...counts }, { parameters: new Map() })
+  return {
+    partitionedQueryExecutionInfoVersion: 2,
+    queryInfo: { ...queryInfo, rewrittenQuery, hasSelectValue: query.selection.kind === 'value' },
+    queryRanges: [anyPoint],
+  }
+}
+
 export function makeQueryPlan(query: Query, options: PlanOptions): QueryPlan {
   if (query.orderBy?.isRank) throw new RequestError('unsupported', 'ORDER BY RANK is not supported yet.')
   return {
@@ -71,7 +83,9 @@ export function makeQueryPlan(query: Query, options: PlanOptions): QueryPlan {
 function planInfo(query: Query, { parameters, isSinglePartition = false }: PlanOptions): QueryInfo {
   const aggregates = selectedAggregates(query)
   const isGrouped = aggregates.length > 0 || query.groupBy !== undefined
-  refuseCompositions(query, aggregates)
+  if (isComposed(query)) {
+    throw new RequestError('malformed', 'Compositions of aggregates and other expressions are not allowed.')
+  }
   const isAboutItems = readsItems(query)
   const cutsItself = !isAboutItems || (isSinglePartition && !isGrouped && !query.distinct)
   const counts = {
@@ -122,9 +136,8 @@ function aggregateTypesByAlias({ selection }: Query): (readonly [string, string 
 }
 
 /** A client can merge partial sums, but not results of expressions over them. */
-function refuseCompositions(query: Query, aggregates: readonly FunctionCall[]): void {
-  if (aggregates.length === selectExpressions(query).filter(isAggregateCall).length) return
-  throw new RequestError('malformed', 'Compositions of aggregates and other expressions are not allowed.')
+export function isComposed(query: Query): boolean {
+  return selectedAggregates(query).length > selectExpressions(query).filter(isAggregateCall).length
 }
 
 /** Ordered means that equal values are adjacent, so a client need only compare neighbours. */

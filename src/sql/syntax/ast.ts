@@ -23,6 +23,8 @@ export type BinaryOperator =
 export interface Literal extends Node {
   readonly kind: 'literal'
   readonly value: null | boolean | number | string | undefined
+  /** The exact value of an integer that a number cannot hold. */
+  readonly integer?: bigint
 }
 
 /** `@name`; the name includes the @, as in the request. */

@@ -100,7 +100,10 @@ export class Lexer {
     const value = Number(text.slice(start, end))
     // JSON has no infinity, so a literal that overflows could be neither compared nor returned.
     if (!Number.isFinite(value)) throw this.#invalid('numeric value token', { start, end })
-    return { type: 'number', value, start, end }
+    const token = { type: 'number', value, start, end }
+    if (value <= Number.MAX_SAFE_INTEGER || value > int64Magnitude || !isAllDigits(text, start, end)) return token
+    const integer = BigInt(text.slice(start, end))
+    return integer === BigInt(value) ? token : { ...token, integer }
   }
 
   #string(start: number, quote: number): Token {
@@ -162,6 +165,14 @@ const backslash = 0x5c
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
+}
+
+/** Larger integers are no 64-bit integers, so nothing needs their last digits. */
+const int64Magnitude = 2 ** 63
+
+function isAllDigits(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (!isDigit(text.charCodeAt(at))) return false
+  return true
 }
 
 function isWordStart(code: number): boolean {

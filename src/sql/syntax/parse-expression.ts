@@ -29,6 +29,7 @@ import type {
   SubqueryForm,
   UnaryOperator,
 } from './ast.ts'
+import type { Token } from './token.ts'
 import { spanOf, TokenStream, tooDeep } from './token-stream.ts'
 
 interface BinaryLevel {
@@ -57,12 +58,23 @@ const literals = new Map<string, Literal['value']>([
   ['undefined', undefined],
 ])
 
+/** Numbers that JSON does not have. They are names elsewhere: `c.Infinity` is a property. */
+const nonFinite = new Map<string, number>([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+])
+
 /** EXISTS and ARRAY are reserved words; the others are names that start a subquery if `(SELECT` follows. */
 const subqueryForms = new Map<string, SubqueryForm>([
   ['EXISTS', 'EXISTS'],
   ['ARRAY', 'ARRAY'],
 ])
 const subqueryWords: ReadonlySet<string> = new Set<SubqueryForm>(['ALL', 'FIRST', 'LAST'])
+
+function literalOf(token: Token): Literal {
+  const literal = { kind: 'literal', value: token.value, span: spanOf(token) } as const
+  return token.integer === undefined ? literal : { ...literal, integer: token.integer }
+}
 
 export abstract class ExpressionParser extends TokenStream {
   protected abstract query(): Query
@@ -85,7 +97,7 @@ export abstract class ExpressionParser extends TokenStream {
     const following = this.following.type
     if (following !== ',' && following !== ')' && following !== ']') return undefined
     this.advance()
-    return { kind: 'literal', value: token.value, span: spanOf(token) }
+    return literalOf(token)
   }
 
   #conditional(): Expression {
@@ -207,7 +219,7 @@ export abstract class ExpressionParser extends TokenStream {
     if (type === 'identifier') return this.#word()
     if (type === 'number' || type === 'string') {
       this.advance()
-      return { kind: 'literal', value: token.value, span: spanOf(token) }
+      return literalOf(token)
     }
     if (type === 'parameter') {
       this.advance()
@@ -240,6 +252,7 @@ export abstract class ExpressionParser extends TokenStream {
       return this.#call(name, false, start)
     }
     this.advance()
+    if (nonFinite.has(name)) return { kind: 'literal', value: nonFinite.get(name), span: this.spanFrom(start) }
     if (following === 'identifier' && name.toUpperCase() === 'LET') return this.#let(start)
     return { kind: 'identifier', name, span: this.spanFrom(start) }
   }

@@ -28,7 +28,10 @@ function isPlainName(name: string): boolean {
 
 const word = fc
   .stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,6}$/)
-  .filter(name => isPlainName(name) && !['ALL', 'FIRST', 'LAST', 'LET', 'RANK'].includes(name.toUpperCase()))
+  .filter(
+    name =>
+      isPlainName(name) && !['ALL', 'FIRST', 'INFINITY', 'LAST', 'LET', 'NAN', 'RANK'].includes(name.toUpperCase()),
+  )
 
 type Kinds = { expression: Expression; query: Query }
 
@@ -37,7 +40,9 @@ const { expression, query } = fc.letrec<Kinds>(tie => {
   const list = fc.array(sub, { maxLength: 3 })
   const node = <Kind extends Expression['kind']>(
     kind: Kind,
-    fields: { [Field in Exclude<keyof Extract<Expression, { kind: Kind }>, 'kind' | 'span'>]: fc.Arbitrary<unknown> },
+    fields: {
+      [Field in Exclude<keyof Extract<Expression, { kind: Kind }>, 'kind' | 'span' | 'integer'>]: fc.Arbitrary<unknown>
+    },
   ) => fc.record({ kind: fc.constant(kind), span: fc.constant(span), ...fields }) as unknown as fc.Arbitrary<Expression>
   const leaf = fc.oneof(
     node('literal', {

@@ -5,7 +5,7 @@
  * needed.
  */
 
-import type { Count, Expression, FromCollection, FromSource, Logical, Query, Selection } from './ast.ts'
+import type { Count, Expression, FromCollection, FromSource, Literal, Logical, Query, Selection } from './ast.ts'
 
 /** A subquery is indented by one step more than its line. */
 const step = '    '
@@ -66,10 +66,17 @@ function printSubquery(query: Query, indent: string): string {
   return `(\n${inner}${printQuery(query, inner)}\n${indent})`
 }
 
+/** Integers with all digits, so that parsing gives the same number and nothing more exact. */
+function printConstant(value: Literal['value']): string {
+  if (typeof value !== 'number') return JSON.stringify(value) ?? 'undefined'
+  const isLong = Number.isInteger(value) && Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) <= 2 ** 63
+  return isLong ? String(BigInt(value)) : String(value)
+}
+
 const printers: {
   [Kind in Expression['kind']]: (node: Extract<Expression, { kind: Kind }>, indent: string) => string
 } = {
-  literal: ({ value }) => (value === undefined ? 'undefined' : JSON.stringify(value)),
+  literal: ({ value, integer }) => (integer === undefined ? printConstant(value) : String(integer)),
   parameter: ({ name }) => name,
   identifier: ({ name }) => name,
   member: ({ object, name }, indent) => `${printPrimary(object, indent)}.${name}`,
@@ -77,7 +84,7 @@ const printers: {
   unary: ({ operator, operand }, indent) =>
     // The blank keeps `- -1` from becoming a comment.
     operator === '-' && operand.kind === 'literal' && typeof operand.value === 'number'
-      ? `-${operand.value}`
+      ? `-${printExpression(operand, indent)}`
       : `(${operator} ${printExpression(operand, indent)})`,
   binary: ({ operator, left, right }, indent) =>
     `(${printExpression(left, indent)} ${operator} ${printExpression(right, indent)})`,

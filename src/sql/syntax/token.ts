@@ -11,6 +11,8 @@ export interface Token extends Span {
   readonly type: string
   /** The text of a string, the value of a number, the name of an identifier or parameter (with its @). */
   readonly value: string | number | undefined
+  /** The exact value of an integer that a number cannot hold. */
+  readonly integer?: bigint
 }
 
 /**

@@ -144,3 +144,47 @@ test('a filter that names partition keys narrows the ranges of the plan, and no 
   assert.ok(ranges[0]!.min < ranges[1]!.min)
   for (const { min, max, isMaxInclusive } of ranges) assert.ok(min === max && isMaxInclusive)
 })
+
+test('a continuation of items is JSON with its range', async () => {
+  // INFERRED: the gateway of the service answers like this, and clients look into it.
+  const container = await fill(4)
+  const { continuationToken } = await container.items.query('SELECT c.id FROM c', { maxItemCount: 1 }).fetchNext()
+  const feed = await server.send({ path: pathOf(container, 'docs'), headers: { 'x-ms-max-item-count': '1' } })
+  for (const token of [continuationToken, String(feed.headers['x-ms-continuation'])]) {
+    const { token: inner, range: within } = JSON.parse(token!)
+    assert.equal(typeof inner, 'string')
+    assert.deepEqual(within, { min: '', max: 'FF' })
+  }
+})
+
+test('what the clients cannot merge is answered by one request', async () => {
+  const container = await fill(9)
+  const cases: readonly (readonly [query: string, rows: readonly unknown[]])[] = [
+    ['SELECT VALUE {c: COUNT(1)}', [{ c: 1 }]],
+    ['SELECT VALUE {c: COUNT(1)} FROM (SELECT DISTINCT VALUE c.n FROM c)', [{ c: 3 }]],
+    ['SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)', [3]],
+    ['SELECT VALUE SUM(x.k) FROM (SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n) AS x', [9]],
+    ['SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c WHERE c.pk IN ("p1", "p4", "p2"))', [2]],
+  ]
+  for (const [query, expected] of cases) {
+    for (const options of [{}, { forceQueryPlan: true }, { enableQueryControl: true }]) {
+      const { resources } = await container.items.query(query, options).fetchAll()
+      assert.deepEqual(resources, expected, `${query} ${JSON.stringify(options)}`)
+    }
+  }
+})
+
+test('an aggregate with ORDER BY needs no composite index', async () => {
+  const container = await fill(3)
+  const query = 'SELECT VALUE AVG(c.n) FROM c ORDER BY c.n, c.m'
+  assert.deepEqual((await container.items.query(query).fetchAll()).resources, [1])
+  await assert.rejects(container.items.query('SELECT * FROM c ORDER BY c.n, c.m').fetchAll(), /composite index/)
+})
+
+test('full text languages may be numbers', async () => {
+  const path = '/abstract'
+  const fullTextPolicy = { defaultLanguage: '1033', fullTextPaths: [{ path, language: '1033' }] }
+  const container = await server.newContainer({ fullTextPolicy } as never)
+  const { resource } = await container.read()
+  assert.deepEqual((resource as unknown as { fullTextPolicy: unknown }).fullTextPolicy, fullTextPolicy)
+})
