@@ -13,6 +13,7 @@ import type { EpochSeconds } from '../base/clock.ts'
 import { IdleWatch } from '../base/idle.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { inOrderOfCreation } from '../query/order-of-creation.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import type { PageRunner } from '../query/page-task.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
@@ -199,14 +200,20 @@ export class Engine implements AsyncDisposable {
     return this.#store.logNow(container)
   }
 
-  /** Reads one item more than the page holds: so a page that has a continuation is followed by an item. */
+  /**
+   * Reads one item more than the page holds: so a page that has a continuation is followed by an item. Items
+   * that fit on one page come in the order of their creation, otherwise in key order.
+   */
   readPage(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<PageResult> {
     this.#operations++
     const { itemsMax, bytesMax } = page
     return andThen(this.#store.scan(container, range, { itemsMax: itemsMax + 1, bytesMax }), answer => {
       const isMore = answer.items.length > itemsMax
-      const items = isMore ? answer.items.slice(0, itemsMax) : answer.items
-      const last = isMore ? items.at(-1)!.key : answer.last
+      const found = isMore ? answer.items.slice(0, itemsMax) : answer.items
+      const last = isMore ? found.at(-1)!.key : answer.last
+      const isAll = range.after === undefined && last === undefined
+      const sequences = isAll ? found.map(({ sequence }) => sequence) : []
+      const items = isAll ? inOrderOfCreation(found, sequences) : found
       const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
       return { items, last, bytes, chargeRu: this.#chargePage(container, items.length, bytes), version: answer.version }
     })

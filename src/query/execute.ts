@@ -12,6 +12,7 @@ import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
+import { inOrderOfCreation } from './order-of-creation.ts'
 import type { Program } from './program.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
@@ -79,6 +80,8 @@ class PageUnderWay {
   readonly #request: PageRequest
   readonly #startMs = machine.monotonicMs()
   readonly #rows: Body[] = []
+  /** The sequence numbers of the rows' items. */
+  readonly #sequences: number[] = []
   #sliceStartMs = this.#startMs
   #slices = 1
   #bytesOut = 0
@@ -115,7 +118,10 @@ class PageUnderWay {
             return false
           }
           rowsOfItem++
-          if (passed++ >= program.first) this.#take(value, document, item.body)
+          if (passed++ >= program.first) {
+            this.#take(value, document, item.body)
+            this.#sequences.push(item.sequence)
+          }
           return passed < program.end
         })
         if (isStopped) {
@@ -123,11 +129,11 @@ class PageUnderWay {
           const behind = index === 0 ? after : batch.positionOf(index - 1)
           return this.#end({ passed, ...(behind && { after: behind }), ...withinPosition(within) })
         }
-        if (passed >= program.end || program.isDone?.() === true) return this.#end(undefined)
+        if (passed >= program.end || program.isDone?.() === true) return this.#endOfSource()
         within.delete(item.sequence)
         if (this.#isSliceOver()) await this.#turn()
       }
-      if (batch.next === undefined) return this.#end(undefined)
+      if (batch.next === undefined) return this.#endOfSource()
       after = batch.next
       const isFull = this.#rows.length >= rowsMax || this.#bytesOut >= bytesMax
       if (isFull || machine.monotonicMs() - this.#startMs > queryPageMsMax) {
@@ -197,6 +203,13 @@ class PageUnderWay {
       }
     }
     return this.#end(undefined)
+  }
+
+  #endOfSource(): Page {
+    const { program, position } = this.#request
+    const page = this.#end(undefined)
+    if (program.prefersCreation !== true || position !== undefined) return page
+    return { ...page, rows: inOrderOfCreation(this.#rows, this.#sequences) }
   }
 
   /** Takes all rows of the window, in arrival order. Returns false if they do not fit on the page. */

@@ -2,7 +2,7 @@
  * Makes a program (query/program.ts) from a prepared query.
  *
  *   clause               order of the rows
- *   none of those below  source order
+ *   none of those below  source order; if they fit on one page, in the order of their items' creation
  *   ORDER BY             sort key: order keys, then item and row within the item
  *   DISTINCT             sort key: order keys if any, then a digest of the row; equal rows are returned once
  *   GROUP BY, aggregates, FROM (SELECT …), no FROM
@@ -33,7 +33,14 @@ export function createProgram(prepared: PreparedQuery, options: RunOptions): Pro
   const window = resolveCounts(query, options.parameters ?? new Map())
   const frame = createFrame(prepared, options)
   return select.orderKeys.length === 0 && !query.distinct
-    ? { order: 'source', distinct: undefined, prefersArrival: false, ...window, ...plain(prepared, frame) }
+    ? {
+        order: 'source',
+        distinct: undefined,
+        prefersArrival: false,
+        prefersCreation: true,
+        ...window,
+        ...plain(prepared, frame),
+      }
     : {
         order: 'sortKey',
         distinct: distinctOf(query),

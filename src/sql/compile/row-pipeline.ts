@@ -5,10 +5,11 @@
  * Without grouping and sorting nothing is kept, so a scan of any length runs in constant memory.
  */
 
+import { pageItemsMax } from '../../base/limits.ts'
 import { resolveCounts } from '../syntax/counts.ts'
 import type { RunningAggregate } from '../values/aggregate.ts'
 import { startAggregate } from '../values/aggregate.ts'
-import { canonicalKey } from '../values/compare.ts'
+import { canonicalKey, compareValues } from '../values/compare.ts'
 import { type Frame, MemoryLease } from '../values/run-context.ts'
 import { checkSize, type SqlValue } from '../values/value.ts'
 import type { CompiledSelect, GroupPlan } from './compiled.ts'
@@ -126,9 +127,21 @@ export class RowPipeline {
     for (const [index, { argument }] of plan.aggregates.entries()) group.accumulators[index]!.add(argument(frame))
   }
 
+  /** By their keys, as the service returns them. More groups than a page holds come in another order anyway. */
+  #sortedGroups(): Iterable<Group> {
+    if (this.#groups.size < 2 || this.#groups.size > pageItemsMax) return this.#groups.values()
+    return [...this.#groups.values()].sort((left, right) => {
+      for (const [index, key] of left.keys.entries()) {
+        const order = compareValues(key, right.keys[index])
+        if (order !== 0) return order
+      }
+      return 0
+    })
+  }
+
   #finishGroups(plan: GroupPlan): void {
     const { values } = this.#frame
-    for (const group of this.#groups.values()) {
+    for (const group of this.#sortedGroups()) {
       for (const [index, { slot }] of plan.keys.entries()) values[slot] = group.keys[index]
       for (const [index, { slot }] of plan.aggregates.entries()) values[slot] = group.accumulators[index]!.result()
       if (!this.#deliver(projectRow(this.#select, this.#frame))) return

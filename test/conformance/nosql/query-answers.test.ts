@@ -188,3 +188,32 @@ test('full text languages may be numbers', async () => {
   const { resource } = await container.read()
   assert.deepEqual((resource as unknown as { fullTextPolicy: unknown }).fullTextPolicy, fullTextPolicy)
 })
+
+test('rows that fit on one page come in the order of creation, and groups in the order of their keys', async () => {
+  const container = await server.newContainer()
+  const ids = ['z', 'b', 'y', 'a', 'm']
+  for (const id of ids) await container.items.create({ id, pk: 'p', n: id === 'b' ? 2 : 1 })
+  await container.items.upsert({ id: 'y', pk: 'p', n: 1, again: true })
+  const within = { partitionKey: 'p' }
+  const rows = async (query: string, options: FeedOptions = within) =>
+    (await container.items.query(query, options).fetchAll()).resources
+  assert.deepEqual(await rows('SELECT VALUE c.id FROM c'), ids)
+  assert.deepEqual(await rows('SELECT VALUE c.id FROM c', {}), ids)
+  assert.deepEqual(await rows('SELECT VALUE c.id FROM c WHERE c.n = 1'), ['z', 'y', 'a', 'm'])
+  assert.deepEqual(await rows('SELECT VALUE c.id FROM c WHERE c.id IN ("a", "b", "z")'), ['z', 'b', 'a'])
+  const items = (await rows('SELECT * FROM c')) as { id: string }[]
+  assert.deepEqual(
+    items.map(({ id }) => id),
+    ids,
+  )
+  const groups = await rows('SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n')
+  assert.deepEqual(groups, [
+    { n: 1, k: 4 },
+    { n: 2, k: 1 },
+  ])
+  // In several pages they come in key order. All of them come.
+  const paged: string[] = []
+  const iterator = container.items.query<string>('SELECT VALUE c.id FROM c', { ...within, maxItemCount: 2 })
+  while (iterator.hasMoreResults()) paged.push(...((await iterator.fetchNext()).resources ?? []))
+  assert.deepEqual(paged, ids.toSorted())
+})
