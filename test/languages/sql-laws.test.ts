@@ -11,6 +11,7 @@ import { describe, test } from 'node:test'
 import { functionFamilies } from '../../src/sql/functions/table.ts'
 import { prepareQuery } from '../../src/sql/prepare.ts'
 import { runQueryOver } from '../../src/sql/run.ts'
+import { compareValues } from '../../src/sql/values/compare.ts'
 import type { SqlValue } from '../../src/sql/values/value.ts'
 import { fc } from '../support/property.ts'
 
@@ -133,8 +134,9 @@ describe('queries', () => {
       total,
     )
   })
-  holds('groups are the distinct values', e => {
-    assert.deepEqual(rows(`SELECT VALUE [${e}] FROM r GROUP BY ${e}`), rows(`SELECT DISTINCT VALUE [${e}] FROM r`))
+  holds('groups are the distinct values in order', e => {
+    const distinct = rows(`SELECT DISTINCT VALUE [${e}] FROM r`)
+    assert.deepEqual(rows(`SELECT VALUE [${e}] FROM r GROUP BY ${e}`), distinct.toSorted(compareValues))
   })
   holds('a filter outside and inside a subquery is the same', (e, f) => {
     assert.deepEqual(
