@@ -20,7 +20,7 @@ export interface Program {
   readonly isOrderFree?: boolean
   /** If all rows fit on the first page, they are returned in the order in which they were found. */
   readonly prefersArrival: boolean
-  /** Source order: if all rows fit on the first page, they are returned in the order of their items' creation. */
+  /** Source order: rows that all fit on the first page are returned in the order of their items' creation. */
   readonly prefersCreation?: boolean
   /** The window: rows before `first` are skipped, the row at `end` and later ones are not wanted. */
   readonly first: number

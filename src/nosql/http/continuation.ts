@@ -1,8 +1,9 @@
 /**
  * Continuation tokens: where a feed continues. A token is bound to its feed and signed with the account key.
  *
- * A token is the position as JSON in base64, with a signature over the position and its scope. So a token that was
- * altered, or belongs to another container, range or account, is refused instead of reading something else.
+ * A token is the position as JSON in base64, with a signature over the position and its scope. So a token
+ * that was altered, or belongs to another container, range or account, is refused instead of reading something
+ * else.
  */
 
 import { createHmac } from 'node:crypto'
@@ -32,8 +33,8 @@ export function decodeContinuation(key: string, scope: string, token: string): u
 type TokenRange = Pick<ScanRange, 'min' | 'maxExclusive'>
 
 /**
- * A token of items, in JSON with the range that was read, as the service's: clients look into it. The range is
- * signed but not compared: after a split, clients use the token of a range for its halves.
+ * A token of items, in JSON with the range that was read, as the service's: clients look into it. The range
+ * is signed but not compared: after a split, clients use the token of a range for its halves.
  */
 export function encodeRangeContinuation(key: string, scope: string, range: TokenRange, position: unknown): string {
   const end = `${rangeStart}${JSON.stringify({ min: range.min, max: range.maxExclusive })}}`

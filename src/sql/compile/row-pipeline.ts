@@ -127,7 +127,7 @@ export class RowPipeline {
     for (const [index, { argument }] of plan.aggregates.entries()) group.accumulators[index]!.add(argument(frame))
   }
 
-  /** By their keys, as the service returns them. More groups than a page holds come in another order anyway. */
+  /** By their keys, as the service returns them. More than a page holds come in another order anyway. */
   #sortedGroups(): Iterable<Group> {
     if (this.#groups.size < 2 || this.#groups.size > pageItemsMax) return this.#groups.values()
     return [...this.#groups.values()].sort((left, right) => {

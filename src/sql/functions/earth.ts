@@ -71,7 +71,7 @@ export function distanceToEdge(position: Position, [from, to]: readonly [Positio
   return distanceBetween(position, [from[0] + (to[0] - from[0]) * along, from[1] + (to[1] - from[1]) * along])
 }
 
-/** The area inside a ring, in either orientation: what lies between each edge and the equator, with its sign. */
+/** The area inside a ring, in either orientation: the signed areas between its edges and the equator. */
 export function ringArea(ring: Ring): number {
   let sum = 0
   for (let index = 1; index < ring.length; index += 1) {

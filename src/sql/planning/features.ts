@@ -58,8 +58,8 @@ export function readsItems({ sources }: Query): boolean {
 }
 
 /**
- * The end of the text that a client gets in the plan of a query that cannot be split. It sends the text to one
- * partition, and the answer is made from all of them.
+ * The end of the text that a client gets in the plan of a query that cannot be split. It sends the text to
+ * one partition, and the answer is made from all of them.
  */
 export const wholeQueryMark = '\n-- answered from all partitions'
 

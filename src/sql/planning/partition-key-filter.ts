@@ -1,4 +1,4 @@
-/** Finds the partition keys of a filter: `c.tenant IN ("a", "b") AND …` is true only for items of two keys. */
+/** Finds the partition keys of a filter: `c.tenant IN ("a", "b") AND …` is true only for two keys. */
 
 import type { ComputedDefinition } from '../../query/statement.ts'
 import { aliasOf } from '../syntax/alias.ts'
@@ -76,7 +76,7 @@ function smallest(sets: readonly ReadonlySet<KeyValue>[]): ReadonlySet<KeyValue>
   )
 }
 
-/** Undefined if one of them can be no key. Adding zero turns -0 into 0: they are equal but hash differently. */
+/** Undefined if one of them can be no key. Adding zero turns -0 into 0: equal, but hashed differently. */
 function keyValues(values: readonly SqlValue[]): ReadonlySet<KeyValue> | undefined {
   if (values.length === 0 || !values.every(isKeyValue)) return undefined
   return new Set(values.map(value => (typeof value === 'number' ? value + 0 : value)))
