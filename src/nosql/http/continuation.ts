@@ -2,8 +2,8 @@
  * Continuation tokens: where a feed continues. A token is bound to its feed and signed with the account key.
  *
  * A token is the position as JSON in base64, with a signature over the position and its scope. So a token
- * that was altered, or belongs to another container, range or account, is refused instead of reading something
- * else.
+ * that was altered, or belongs to another container, range or account, is refused instead of reading
+ * something else.
  */
 
 import { createHmac } from 'node:crypto'
