@@ -18,7 +18,7 @@ export interface Program {
   readonly distinct: 'sortKey' | 'identity' | undefined
   /** The result is exactly the same whatever the order of the items. */
   readonly isOrderFree?: boolean
-  /** If all rows fit on the first page, they are returned in the order in which they were found. */
+  /** Sort key order: rows that all fit on the first page are returned in the order they were found in. */
   readonly prefersArrival: boolean
   /** Source order: rows that all fit on the first page are returned in the order of their items' creation. */
   readonly prefersCreation?: boolean
@@ -29,7 +29,7 @@ export interface Program {
   accept(item: SourceItem, emit: Emit): void
   /** Whether no further item can change the result. May be true before the first item. */
   isDone?(): boolean
-  /** Whether the items did not come in the order the program counts on: the rows of the page are void. */
+  /** The items came in another order than the program needs. The engine makes the page again, by sorting. */
   hasLostOrder?(): boolean
   /** Replaces `count` calls of `accept`. Present if the result depends only on the number of items. */
   countItems?(count: number): void

@@ -5,7 +5,8 @@
  * begins. The purger never touches a running second: it spends what the last closed second has left over, and
  * only that. Hence two promises that no scheduling can break:
  *
- *   - in every second, what requests took plus what the purger spent of it is at most the provisioned rate;
+ *   - in every second, what requests took plus what the purger spent of it is at most the provisioned rate
+ *     (except for one operation that alone costs more);
  *   - requests are refused in the same way whether the purger runs or not.
  *
  * Nothing is saved for longer than one second. An operation that costs more than a whole second's budget is

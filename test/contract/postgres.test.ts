@@ -116,6 +116,23 @@ test('a write whose commit got no answer is recognised and not done again', asyn
   await server.dropDatabase(url)
 })
 
+test('nobody knows whether a catalog change happened if its commit got no answer and PostgreSQL is away', async () => {
+  const url = await server.createDatabase()
+  await using proxy = await forgetfulProxy(url)
+  const store = await openGateway(proxy.url, new ManualClock(start))
+  const container = await makeContainer(store, null)
+  const { number: _, ...draft } = container
+  proxy.loseNextCommit()
+  const made = store.createContainer(container.database, { ...draft, id: 'lost', rid: 7 })
+  await assert.rejects(made, /may or may not have happened/)
+  assert.equal(proxy.forgotten, 1)
+  const there = await server.query(url, "SELECT count(*)::int AS containers FROM mayfly.containers WHERE id = 'lost'")
+  assert.deepEqual(there, [{ containers: 1 }], 'it did')
+  proxy.refuse(false)
+  await store[Symbol.asyncDispose]()
+  await server.dropDatabase(url)
+})
+
 test('a group of writes to several buckets, with any number for each, does every write', async () => {
   const url = await server.createDatabase()
   const store = await openGateway(url, new ManualClock(start))

@@ -7,6 +7,8 @@ export interface ForgetfulProxy extends AsyncDisposable {
   readonly forgotten: number
   /** Lets the next write pass, and cuts the connection after the server has committed it. */
   forgetNextWrite(): void
+  /** The same with the next COMMIT of a transaction. Then accepts no new connections, until told otherwise. */
+  loseNextCommit(): void
   /** Cuts all connections and accepts no new ones while true. */
   refuse(isRefusing: boolean): void
 }
@@ -15,8 +17,13 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
   const { hostname, port } = new URL(to)
   const sockets = new Set<Socket>()
   let isForgetting = false
+  let isLosing = false
   let isRefusing = false
   let forgotten = 0
+  const refuse = (now: boolean): void => {
+    isRefusing = now
+    if (now) for (const socket of sockets) socket.destroy()
+  }
   const proxy = createServer(client => {
     if (isRefusing) {
       client.destroy()
@@ -38,6 +45,7 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
         isForgetting = false
         isCutting = true
       }
+      if (isLosing && chunk.includes('COMMIT\0')) isCutting = true
       upstream.write(chunk)
     })
     upstream.on('data', chunk => {
@@ -45,6 +53,8 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
       else if (chunk.includes('SELECT 1\0') || chunk.includes('COMMIT\0')) {
         forgotten++
         client.destroy()
+        if (isLosing) refuse(true)
+        isLosing = false
       }
     })
   })
@@ -60,10 +70,10 @@ export async function forgetfulProxy(to: string): Promise<ForgetfulProxy> {
     forgetNextWrite: () => {
       isForgetting = true
     },
-    refuse: now => {
-      isRefusing = now
-      if (now) for (const socket of sockets) socket.destroy()
+    loseNextCommit: () => {
+      isLosing = true
     },
+    refuse,
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy()
       proxy.close()

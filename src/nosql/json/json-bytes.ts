@@ -147,7 +147,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Whether the last scanned string has an escape. */
+/** Whether the last scanned string has an escape. Read it before the next string is scanned. */
 let hasEscape = false
 
 function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {

@@ -252,6 +252,7 @@ export class PostgresCatalog {
 
   async #changeOnce<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     const token = randomUUID()
+    /** Set once a COMMIT was sent: from then on only the token tells whether the change happened. */
     let sent: { readonly result: T } | undefined
     const attempts = new Attempts()
     for (;;) {
@@ -276,7 +277,8 @@ export class PostgresCatalog {
         return result
       } catch (error) {
         if (session !== undefined) await abandon(session, error)
-        if (!isLost(error)) sent = undefined
+        // PostgreSQL itself refused it. Without a session nobody was asked, and a lost COMMIT stays unknown.
+        if (session !== undefined && !isLost(error)) sent = undefined
         const mayRetry = isLost(error) || isConflict(error) || (sent !== undefined && error instanceof CapacityError)
         if (!mayRetry) throw error
         if (!(await attempts.another())) throw sent === undefined ? translate(error) : uncertain(error)

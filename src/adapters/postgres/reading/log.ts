@@ -1,9 +1,9 @@
 /**
  * Reads the log of a container: every version, delete and death, in the order of each bucket.
  *
- * Entries that are older than the container wants are invisible at once, and removed by sweeps. A log that is
- * switched on again starts a new epoch, without older entries. A bucket whose epoch is not the container's
- * has logged nothing in this epoch.
+ * A position before entries that are older than the container wants is answered with `isForgotten`, at once;
+ * sweeps remove these entries later. A log that is switched on again starts a new epoch, without older
+ * entries. A bucket whose epoch is not the container's has logged nothing in this epoch.
  */
 
 import type { EpochSeconds } from '../../../base/clock.ts'

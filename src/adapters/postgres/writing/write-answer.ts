@@ -46,7 +46,7 @@ export interface RefusedWrite {
   readonly outcome: Outcome
 }
 
-/** Why a call of which all or nothing was asked for wrote nothing; `late`: its receipt has a later number. */
+/** Why an atomic call wrote nothing. `late`: its slot has a receipt whose number is not lower. */
 type CallRefusal = Obstacle | { readonly kind: 'late' } | RefusedWrite
 
 const outcomes: Readonly<Record<string, Outcome>> = {

@@ -177,6 +177,8 @@ export class WriteQueues implements AsyncDisposable {
   }
 
   async #runLane(lane: Lane): Promise<void> {
+    // Earlier writes of the bucket may be in the stripe's call. If that is blocked, they come to the front
+    // here. The await also lets the caller of `#lane` fill a new queue first.
     await this.#stripes?.ended(lane.container, lane.bucket)
     while (lane.queue.length > 0) {
       const next = lane.queue[0]!
