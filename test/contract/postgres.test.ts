@@ -116,7 +116,7 @@ test('a write whose commit got no answer is recognised and not done again', asyn
   await server.dropDatabase(url)
 })
 
-test('nobody knows whether a catalog change happened if its commit got no answer and PostgreSQL is away', async () => {
+test('a catalog change whose commit got no answer is uncertain while PostgreSQL is away', async () => {
   const url = await server.createDatabase()
   await using proxy = await forgetfulProxy(url)
   const store = await openGateway(proxy.url, new ManualClock(start))

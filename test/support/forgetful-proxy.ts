@@ -7,7 +7,7 @@ export interface ForgetfulProxy extends AsyncDisposable {
   readonly forgotten: number
   /** Lets the next write pass, and cuts the connection after the server has committed it. */
   forgetNextWrite(): void
-  /** The same with the next COMMIT of a transaction. Then accepts no new connections, until told otherwise. */
+  /** The same with the next COMMIT of a transaction. Then accepts no connections until told otherwise. */
   loseNextCommit(): void
   /** Cuts all connections and accepts no new ones while true. */
   refuse(isRefusing: boolean): void
