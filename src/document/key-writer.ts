@@ -224,8 +224,9 @@ export class KeyWriter {
   }
 }
 
-/** The order in which `writeText` puts texts. */
+/** By code point, as UTF-8 and `writeText` order texts. In UTF-16, surrogates would come before U+E000. */
 export function compareTexts(left: string, right: string): number {
+  if (left === right) return 0
   const length = Math.min(left.length, right.length)
   for (let at = 0; at < length; at += 1) {
     const a = left.charCodeAt(at)

@@ -9,6 +9,7 @@
  * length, subtype and content.
  */
 
+import { compareTexts } from '../key-writer.ts'
 import { compareNumbers } from './number.ts'
 import { bsonType, isNumberType, rank, rankOf } from './types.ts'
 import { type NumericValue, type Value, valueAt } from './value.ts'
@@ -200,22 +201,6 @@ export function compareValues(left: Value | undefined, right: Value | undefined)
   }
   const [a, b] = [bytesOf(left), bytesOf(right)]
   return compareAt(a.bytes, leftType, a.start, b.bytes, rightType, b.start)
-}
-
-/** By code point, as UTF-8 is ordered. In UTF-16, surrogates would come before U+E000. */
-function compareTexts(left: string, right: string): number {
-  if (left === right) return 0
-  const length = Math.min(left.length, right.length)
-  for (let at = 0; at < length; at += 1) {
-    const a = left.charCodeAt(at)
-    const b = right.charCodeAt(at)
-    if (a !== b) return (isSurrogate(a) ? a + 0x10000 : a) - (isSurrogate(b) ? b + 0x10000 : b)
-  }
-  return left.length - right.length
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff
 }
 
 export function equalValues(left: Value | undefined, right: Value | undefined): boolean {
