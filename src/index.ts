@@ -25,6 +25,8 @@ export interface MayflyOptions {
   readonly mongoPort?: number | null
   /** Whether the field `ttl` of a Mongo document sets its lifespan. The default is true. */
   readonly mongoDocumentTtl?: boolean
+  /** Lets Mongo clients make commands fail (`configureFailPoint`). The default is false. */
+  readonly enableTestCommands?: boolean
   readonly key?: string
   readonly rateLimit?: boolean
   readonly strict?: boolean
@@ -69,7 +71,7 @@ export interface Mayfly extends AsyncDisposable {
 
 export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
   const { clock: clockMode, data, store: storeUrl, port, mongoPort, mongoDocumentTtl, key } = options
-  const { rateLimit, strict, feedDeaths, partitions } = options
+  const { enableTestCommands, rateLimit, strict, feedDeaths, partitions } = options
   const config = parseConfig(
     settings(
       {
@@ -77,6 +79,7 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         mongoPort: String(mongoPort ?? 0),
         noMongo: mongoPort === null,
         mongoDocumentTtl: mongoDocumentTtl === false ? 'off' : 'on',
+        enableTestCommands: enableTestCommands ?? false,
         clock: clockMode ?? 'system',
         rateLimit: rateLimit === true ? 'on' : 'off',
         strict: strict ?? false,

@@ -4,7 +4,7 @@
  */
 
 import { MayflyError } from '../base/error.ts'
-import type { MaybePromise } from '../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { CommandError } from './answers/command-error.ts'
 import { errorCodes } from './answers/error-codes.ts'
 import { asMongoError, type ErrorContext, errorAnswer } from './answers/error-map.ts'
@@ -14,7 +14,7 @@ import { Arguments } from './requests/arguments.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
-import { beginTransactionState } from './service/statement.ts'
+import { enterTransaction, readTransactionFields } from './service/statement.ts'
 import type { Client } from './session/client.ts'
 import type { DocumentSequence } from './wire/op-msg.ts'
 
@@ -52,13 +52,24 @@ export function dispatch(service: MongoService, client: Client, request: Request
     args = readArguments(request)
     call = begin(service, client, request, args)
     const running = call
-    const delayed = service.failPoints.strike(running.command.name)
-    const answer =
-      delayed === undefined ? running.command.run(running) : delayed.then(() => running.command.run(running))
+    const answer = service.failPoints.isAnyOn ? runWithFailPoints(running) : run(running)
     return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
   } catch (error) {
     return fail(error)
   }
+}
+
+function run(call: CommandCall): MaybePromise<Fields> {
+  if (call.isInTransaction) enterTransaction(call)
+  return call.command.run(call)
+}
+
+/** A command that a fail point stops has neither begun nor ended a transaction. */
+function runWithFailPoints(call: CommandCall): MaybePromise<Fields> {
+  const { failPoints } = call.service
+  const delayed = failPoints.beforeCommand(call)
+  const answer = delayed === undefined ? run(call) : delayed.then(() => run(call))
+  return andThen(answer, each => failPoints.afterCommand(call, each))
 }
 
 /** What kind of command failed. The command itself may be malformed, so this never throws. */
@@ -88,7 +99,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   checkReadConcern(args)
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid)
-  const { txnNumber, isInTransaction } = beginTransactionState(command, args, session)
+  const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
   const operation = service.operations.begin({
     args,
     database,

@@ -24,6 +24,8 @@ export interface Config {
   readonly mongoPort: number | undefined
   /** Whether the field `ttl` of a Mongo document sets its lifespan. */
   readonly mongoDocumentTtl: boolean
+  /** Whether Mongo commands can be made to fail, for the test suites of drivers. */
+  readonly areTestCommandsOn: boolean
   /** Undefined if data is kept in memory. */
   readonly directory: string | undefined
   /** `postgres://…` if data is kept in PostgreSQL. The directory then holds only the certificate. */
@@ -66,6 +68,10 @@ export const serverFlags = {
     flags: '--mongo-document-ttl <on|off>',
     help: 'whether the field ttl of a Mongo document sets its lifespan',
     default: 'on',
+  },
+  enableTestCommands: {
+    flags: '--enable-test-commands',
+    help: 'let Mongo clients make commands fail (configureFailPoint); for the test suites of drivers',
   },
   data: {
     flags: '--data <directory>',
@@ -142,6 +148,7 @@ export function parseConfig(values: FlagValues): Config {
     port: checkedPort(values.port, '--port'),
     mongoPort: isOn(values.noMongo, '--no-mongo') ? undefined : mongoPort,
     mongoDocumentTtl: oneOf(values.mongoDocumentTtl, ['on', 'off'], '--mongo-document-ttl') === 'on',
+    areTestCommandsOn: isOn(values.enableTestCommands, '--enable-test-commands'),
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
     storeUrl,
     key,

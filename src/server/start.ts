@@ -83,7 +83,11 @@ export async function startServer(
     log,
     onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
   })
-  const mongoSettings = { isDocumentTtlOn: config.mongoDocumentTtl, areExpiryEventsOn: true }
+  const mongoSettings = {
+    isDocumentTtlOn: config.mongoDocumentTtl,
+    areExpiryEventsOn: true,
+    areTestCommandsOn: config.areTestCommandsOn,
+  }
   const admin = adminHandler({
     engine,
     mongoSettings,

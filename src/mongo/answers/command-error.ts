@@ -12,18 +12,29 @@ export type ErrorLabel =
   | 'RetryableError'
   | 'SystemOverloadedError'
 
+interface ErrorExtras {
+  /** In addition to those that follow from the code. */
+  readonly labels?: readonly ErrorLabel[] | undefined
+  /** Instead of those that follow from the code. */
+  readonly onlyLabels?: readonly ErrorLabel[] | undefined
+  readonly fields?: Fields
+}
+
 export class CommandError extends MongoError {
   readonly labels: readonly ErrorLabel[]
+  /** Nothing is added to the labels because of the code. */
+  readonly areLabelsFinal: boolean
   /** Further fields of the answer or of the write error: `keyPattern`, `keyValue`. */
   readonly fields: Fields
 
   constructor(
     code: ErrorCodeName | number,
     message: string,
-    { labels = [], fields = {} }: { readonly labels?: readonly ErrorLabel[]; readonly fields?: Fields } = {},
+    { labels = [], onlyLabels, fields = {} }: ErrorExtras = {},
   ) {
     super(typeof code === 'number' ? code : errorCodes[code], message)
-    this.labels = labels
+    this.labels = onlyLabels ?? labels
+    this.areLabelsFinal = onlyLabels !== undefined
     this.fields = fields
   }
 }

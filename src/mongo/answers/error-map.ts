@@ -34,6 +34,17 @@ const retryableCodes: ReadonlySet<number> = new Set([
   6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
 ])
 
+export function isRetryableCode(code: number): boolean {
+  return retryableCodes.has(code)
+}
+
+/** Codes of errors that end a command wherever it is: killed, too late, or the server stops. */
+const interruptions: ReadonlySet<number> = new Set([50, 237, 262, 279, 290, 11600, 11601, 11602])
+
+export function isInterruption(code: number): boolean {
+  return interruptions.has(code)
+}
+
 /** Codes after which a driver may retry the whole transaction. */
 const transientCodes: ReadonlySet<number> = new Set([
   errorCodes.WriteConflict,
@@ -81,7 +92,8 @@ export function errorAnswer(error: MongoError, circumstances: ErrorContext): Fie
 
 function labelsOf(error: MongoError, { isRetryableWrite, isInTransaction, isCommit }: ErrorContext): ErrorLabel[] {
   const labels = new Set<ErrorLabel>(error instanceof CommandError ? error.labels : [])
-  const isRetryable = retryableCodes.has(error.code)
+  if (error instanceof CommandError && error.areLabelsFinal) return [...labels]
+  const isRetryable = isRetryableCode(error.code)
   if (isRetryable && (isRetryableWrite || isCommit)) labels.add('RetryableWriteError')
   const isTransient = transientCodes.has(error.code) || (isRetryable && !isCommit)
   if (isInTransaction && isTransient) labels.add('TransientTransactionError')

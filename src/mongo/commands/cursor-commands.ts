@@ -17,6 +17,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
   }
   cursor.operation = operation
   try {
+    if (service.failPoints.isAnyOn) service.failPoints.onGetMore(call, cursor.isTimeLimited)
     const { documents, isEnd, resumeToken } = await cursor.source.next({
       documentsMax: batchSize ?? Number.POSITIVE_INFINITY,
       bytesMax: mongoBatchBytesMax,

@@ -61,9 +61,9 @@ const parameters: Readonly<Record<string, Parameter>> = {
     },
   },
   enableTestCommands: {
-    get: settings => settings.areTestCommandsOn === true,
-    set: (settings, args, name) => {
-      settings.areTestCommandsOn = args.flag(name)
+    get: settings => settings.areTestCommandsOn,
+    set: (_, __, name) => {
+      throw new CommandError('IllegalOperation', `not allowed to change [${name}] at runtime`)
     },
   },
   changeStreamExpiryEvents: {
@@ -195,10 +195,10 @@ function killOp({ service, args }: CommandCall): Fields {
 }
 
 function configureFailPoint({ service, args }: CommandCall): Fields {
-  if (service.settings.areTestCommandsOn !== true)
+  if (!service.settings.areTestCommandsOn) {
     throw new CommandError('CommandNotFound', "no such command: 'configureFailPoint'")
-  service.failPoints.configure(args)
-  return {}
+  }
+  return { count: BigInt(service.failPoints.configure(args)) }
 }
 
 export const diagnosticCommands: readonly Command[] = [

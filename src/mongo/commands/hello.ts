@@ -8,6 +8,7 @@ import { date, objectId } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import type { Command, CommandCall } from '../service/command.ts'
+import { applicationNameOf } from '../service/fail-points.ts'
 import { mongoSessionMinutes } from '../session/retry-record.ts'
 import { mechanisms } from '../session/scram.ts'
 import { compressors } from '../wire/compression.ts'
@@ -28,6 +29,7 @@ const electionId = objectId(Buffer.from('7fffffff0000000000000001', 'hex'))
 
 function hello(call: CommandCall): Fields {
   const { args, client } = call
+  client.applicationName ??= applicationNameOf(args)
   const isOld = args.name.toLowerCase() === 'ismaster'
   return {
     helloOk: true,

@@ -65,6 +65,8 @@ export class Cursor {
   readonly id: bigint
   readonly source: CursorSource
   readonly settings: CursorSettings
+  /** The command that opened it had a `maxTimeMS`. */
+  isTimeLimited = false
   usedMs = machine.monotonicMs()
   /** The command that is fetching now. */
   operation: Operation | undefined
@@ -161,7 +163,9 @@ export function openCursor(
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
   return andThen(first, ({ documents, isEnd, resumeToken }) => {
     const isOver = isEnd || isSingleBatch
-    const id = isOver || by.operation.isAbandoned ? 0n : cursors.open(source, request).id
+    const cursor = isOver || by.operation.isAbandoned ? undefined : cursors.open(source, request)
+    if (cursor !== undefined) cursor.isTimeLimited = by.operation.isLimited
+    const id = cursor?.id ?? 0n
     return {
       cursor: { firstBatch: new Documents(documents), postBatchResumeToken: resumeToken, id, ns: namespace },
     }

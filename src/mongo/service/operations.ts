@@ -35,6 +35,10 @@ export class Operation {
     if (maxTimeMs !== undefined && maxTimeMs > 0) this.#endMs = this.startMs + maxTimeMs
   }
 
+  get isLimited(): boolean {
+    return this.#endMs !== undefined
+  }
+
   kill(): void {
     this.#isKilled = true
     this.#abortIfOver()

@@ -15,8 +15,8 @@ import type { Replacements } from './replacements.ts'
 export interface MongoSettings {
   /** Whether `ttl` at the root of a document counts. In Cosmos this is a feature of the account. */
   isDocumentTtlOn: boolean
-  /** Whether commands can be made to fail, for tests of clients. */
-  areTestCommandsOn?: boolean
+  /** Whether commands can be made to fail, for tests of drivers. */
+  readonly areTestCommandsOn: boolean
   /** Whether change streams report deaths. In Cosmos they do not. */
   areExpiryEventsOn: boolean
 }

@@ -27,10 +27,8 @@ export interface TransactionState {
 
 const plain: TransactionState = { txnNumber: undefined, isInTransaction: false }
 
-/**
- * Reads a command's transaction fields. Begins a transaction, or finds the one that the command continues.
- */
-export function beginTransactionState(
+/** Reads a command's transaction fields. */
+export function readTransactionFields(
   command: Command,
   args: Arguments,
   session: ClientSession | undefined,
@@ -71,9 +69,13 @@ export function beginTransactionState(
       `Cannot run '${args.name}' in a multi-document transaction.`,
     )
   }
-  if (isStart === true) startTransaction(session, txnNumber)
-  else if (command.name !== 'commitTransaction' && command.name !== 'abortTransaction') goOn(session, txnNumber)
   return { txnNumber, isInTransaction: true }
+}
+
+/** Begins a transaction, or finds the one that the command continues. */
+export function enterTransaction({ command, args, session, txnNumber }: CommandCall): void {
+  if (args.boolean('startTransaction') === true) startTransaction(session!, txnNumber!)
+  else if (command.name !== 'commitTransaction' && command.name !== 'abortTransaction') goOn(session!, txnNumber!)
 }
 
 function startTransaction(session: ClientSession, txnNumber: bigint): void {

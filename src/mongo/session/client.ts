@@ -16,6 +16,8 @@ export class Client {
   readonly serverAddress: string
   readonly clientAddress: string
   user: string | undefined
+  /** The `appName` of its connection string. */
+  applicationName: string | undefined
   /** The database that the client logged in to. */
   userSource = 'admin'
   login:

@@ -72,7 +72,8 @@ async function writeToStore(
   const offers: (Put | undefined)[] = []
   const steps: Step[] = writes.map((write, index) => stepOf(call, collection, write, put => (offers[index] = put)))
   let recorded: RetryRecord | undefined
-  if (results !== undefined && session !== undefined) {
+  const recordsWrite = results !== undefined && session !== undefined
+  if (recordsWrite) {
     const before = session.record!
     const makeRecord = () => {
       recorded = before.with(results())
@@ -80,6 +81,8 @@ async function writeToStore(
     }
     steps.push(await recordStep(engine, session.key, session.stored, makeRecord))
   }
+  const isWatched = recordsWrite && service.failPoints.isAnyOn
+  const whenStored = isWatched ? service.failPoints.onRetryableWrite(call) : undefined
   const chargeRu = writes.reduce((sum, { bytes }) => sum + (bytes === 0 ? deleteRu : writeRu(bytes)), 0)
   const answer = await engine.transact(collection.container, steps, chargeRu)
   call.chargeRu += chargeRu
@@ -95,6 +98,7 @@ async function writeToStore(
       session!.record = recorded
       session!.stored = recorded
     }
+    whenStored?.()
     return undefined
   }
   const { error } = answer.refusal

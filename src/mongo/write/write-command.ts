@@ -7,8 +7,9 @@
 
 import { MayflyError } from '../../base/error.ts'
 import { bsonType } from '../../document/bson/types.ts'
+import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { asMongoError } from '../answers/error-map.ts'
+import { asMongoError, isInterruption } from '../answers/error-map.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { sequenceDocuments } from '../requests/arguments.ts'
 import type { CommandCall } from '../service/command.ts'
@@ -26,6 +27,7 @@ export interface StatementError {
 
 /** Whether the error belongs to one statement and not to the whole command. */
 export function isStatementError(error: unknown): error is MayflyError {
+  if (error instanceof MongoError && isInterruption(error.code)) return false
   return error instanceof MayflyError && error.kind !== 'internal' && !(error instanceof AlreadyDone)
 }
 

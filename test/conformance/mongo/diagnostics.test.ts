@@ -1,4 +1,4 @@
-/** Commands about the server itself, and commands that fail on purpose. */
+/** Commands about the server itself. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { type Document, type FindCursor, Long, UUID } from 'mongodb'
 import { failure, startMongo } from './support/fixture.ts'
 import { RawClient } from './support/raw-client.ts'
 
-const { client, connect, newCollection, newDatabase, db, uri } = await startMongo()
+const { client, newCollection, newDatabase, db, uri } = await startMongo()
 const admin = client.db('admin')
 
 test('Every command about the server has an answer', async () => {
@@ -93,30 +93,6 @@ test('Ending a session aborts its transaction', async () => {
   assert.equal((await failure(session.commitTransaction())).code, 251)
   await session.endSession()
   assert.equal(await collection.estimatedDocumentCount(), 1)
-})
-
-test('Fail points work only if test commands are enabled', async () => {
-  const fail = (mode: unknown, data: unknown) => admin.command({ configureFailPoint: 'failCommand', mode, data })
-  assert.equal((await failure(fail('alwaysOn', {}))).code, 59)
-  await admin.command({ setParameter: 1, enableTestCommands: true })
-  const collection = newCollection()
-  await collection.insertOne({ _id: 0 as never })
-  await fail({ times: 1 }, { failCommands: ['find'], errorCode: 2 })
-  assert.equal((await failure(collection.find().toArray())).code, 2)
-  assert.equal((await collection.find().toArray()).length, 1)
-  await fail({ times: 1 }, { failCommands: ['insert'], errorCode: 91, errorLabels: ['RetryableWriteError'] })
-  await connect({ retryWrites: true })
-    .db(collection.dbName)
-    .collection('items')
-    .insertOne({ _id: 1 as never })
-  await fail({ times: 1 }, { failCommands: ['update'], closeConnection: true })
-  await connect({ retryWrites: true })
-    .db(collection.dbName)
-    .collection('items')
-    .updateOne({ _id: 1 as never }, { $set: { a: 1 } })
-  assert.deepEqual(await collection.find({}).toArray(), [{ _id: 0 }, { _id: 1, a: 1 }])
-  await fail('off', {})
-  await admin.command({ setParameter: 1, enableTestCommands: false })
 })
 
 test('An operation that takes long can be killed', async () => {
