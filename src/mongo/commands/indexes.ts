@@ -4,6 +4,8 @@ import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { MongoError } from '../../mql/errors/mongo-error.ts'
+import { printDocument } from '../../mql/errors/print.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import {
@@ -13,7 +15,7 @@ import {
   findCollection,
   requireCollection,
 } from '../collections/collections.ts'
-import { parseIndexSpec } from '../index-specs/index-spec.ts'
+import { type IndexSpec, parseIndexSpec } from '../index-specs/index-spec.ts'
 import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { removeIndexes } from '../indexes/index-changes.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
@@ -24,7 +26,7 @@ async function createIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   const { engine } = service
   const namespace = namespaceOf(call)
-  const wanted = (args.documents('indexes') ?? []).map(parseIndexSpec)
+  const wanted = (args.documents('indexes') ?? []).map(wantedIndex)
   if (wanted.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
   const found = await findCollection(engine, namespace)
   const collection = found ?? (await createCollection(engine, namespace, { options: emptyDocument }))
@@ -36,6 +38,19 @@ async function createIndexes(call: CommandCall): Promise<Fields> {
     numIndexesAfter: current.indexes.length,
     createdCollectionAutomatically: found === undefined,
     note: current.indexes.length === collection.indexes.length ? 'all indexes already exist' : undefined,
+  }
+}
+
+/** An error names the specification that it is about. */
+function wantedIndex(given: BsonDocument): IndexSpec {
+  try {
+    return parseIndexSpec(given)
+  } catch (error) {
+    if (!(error instanceof MongoError)) throw error
+    throw new CommandError(
+      error.code,
+      `Error in specification ${printDocument(given)} :: caused by :: ${error.message}`,
+    )
   }
 }
 

@@ -3,10 +3,13 @@
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { printDocument } from '../../mql/errors/print.ts'
 import { ttlSecondsMax } from '../../ttl/lifespan.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type FieldValue } from '../answers/fields.ts'
 import { numberOf } from '../requests/arguments.ts'
+import { checkPartialFilter } from './partial-filter.ts'
+import { checkWildcardProjection } from './wildcard-projection.ts'
 
 export type IndexKind = 'ordered' | 'hashed' | '2dsphere' | 'wildcard'
 
@@ -90,6 +93,7 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
   const { kind, parts } = parseKey(key)
   const expireAfterSeconds = parseExpireAfterSeconds(given.get('expireAfterSeconds'), key, kind)
   const partialFilter = documentOption(given, 'partialFilterExpression')
+  if (partialFilter !== undefined) checkPartialFilter(partialFilter)
   const isUnique = flagOption(given, 'unique')
   const isSparse = flagOption(given, 'sparse')
   const isHidden = flagOption(given, 'hidden')
@@ -99,9 +103,7 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
   if (isUnique && kind !== 'ordered') {
     throw new CommandError('CannotCreateIndex', `An index of type ${kind} cannot be unique.`)
   }
-  if (documentOption(given, 'wildcardProjection') !== undefined && key.fields[0]![0] !== '$**') {
-    throw new CommandError('BadValue', "The field 'wildcardProjection' is only allowed when 'key' is {\"$**\": ±1}")
-  }
+  checkOptions(given, kind)
   const shown = encodeFields({
     v: 2,
     key,
@@ -124,6 +126,61 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
     expireAfterSeconds,
     partialFilter,
     document: BsonDocument.view(shown),
+  }
+}
+
+/** What the index on `_id` may say of itself. */
+const idOptions: ReadonlySet<string> = new Set(['key', 'name', 'ns', 'v', 'collation', '_id'])
+
+/** Refuses options that would have no effect although they ask for one. */
+function checkOptions(given: BsonDocument, kind: IndexKind): void {
+  const { fields } = given.get('key') as BsonDocument
+  const isOnId = fields.length === 1 && fields[0]![0] === '_id' && kind === 'ordered' && numberOf(fields[0]![1])! > 0
+  const foreign = isOnId ? given.fields.find(([name]) => !idOptions.has(name)) : undefined
+  if (foreign !== undefined) {
+    throw new CommandError(
+      'InvalidIndexSpecificationOption',
+      `The field '${foreign[0]}' is not valid for an _id index specification. Specification: ${printDocument(given)}`,
+    )
+  }
+  const version = given.get('v')
+  const number = version === undefined ? 2 : numberOf(version)
+  if (number === undefined) {
+    throw new CommandError('TypeMismatch', `The field 'v' must be a number, but got ${typeName(version!.type)}`)
+  }
+  if (number !== 1 && number !== 2) {
+    throw new CommandError(
+      'CannotCreateIndex',
+      `Invalid index specification ${printDocument(given)}; cannot create an index with v=${number}`,
+    )
+  }
+  const projection = documentOption(given, 'wildcardProjection')
+  if (projection !== undefined) {
+    if (kind !== 'wildcard') {
+      throw new CommandError('BadValue', "The field 'wildcardProjection' is only allowed in 'wildcard' indexes")
+    }
+    if (fields[0]![0] !== '$**') {
+      throw new CommandError(
+        'FailedToParse',
+        `The field 'wildcardProjection' is only allowed when 'key' is {"$**": ±1} or {"$**": "columnstore"}`,
+      )
+    }
+    checkWildcardProjection(projection)
+  }
+  documentOption(given, 'storageEngine')
+  if (given.get('weights') !== undefined) {
+    throw new CommandError(
+      'CannotCreateIndex',
+      `Invalid index specification ${printDocument(given)}; the field 'weights' can only be specified ` +
+        'with text indexes',
+    )
+  }
+  for (const name of ['clustered', 'prepareUnique']) {
+    if (flagOption(given, name))
+      throw new CommandError('NotImplemented', `The index option '${name}' is not supported.`)
+  }
+  if (given.get('partialFilterExpression') !== undefined && fields[0]![0] === modifiedField) {
+    throw new CommandError('CannotCreateIndex', `A TTL index on '${modifiedField}' cannot be a partial index.`)
   }
 }
 

@@ -11,7 +11,7 @@ import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import { badValue } from '../errors/mongo-error.ts'
+import { MongoError } from '../errors/mongo-error.ts'
 import type { CommandVariables } from '../expressions/core/scope.ts'
 import type { Sort } from '../paths/sort-order.ts'
 import {
@@ -122,7 +122,7 @@ function filterTest(filter: Filter, options: MatchOptions): DocumentTest {
     case 'always':
       return () => filter.holds
     case 'expression': {
-      if (options.expression === undefined) throw badValue('$expr is not allowed in this context')
+      if (options.expression === undefined) throw new MongoError(224, '$expr is not allowed in this context')
       const holds = options.expression(filter.spec)
       return bytes => holds(bytes)
     }

@@ -182,6 +182,62 @@ test('Invalid indexes are refused', async () => {
   assert.equal((await failure(collection.db.command({ listIndexes: 'nothing' }))).code, 26)
 })
 
+test('An index whose filter or options cannot work is refused, also on an empty collection', async () => {
+  const collection = newCollection()
+  const refusals: readonly (readonly [options: Document, code: number, text: string, key?: Document])[] = [
+    [{ partialFilterExpression: { $nonsense: 1 } }, 2, 'unknown top level operator: $nonsense'],
+    [{ partialFilterExpression: { a: { $nonsense: 1 } } }, 2, 'unknown operator: $nonsense'],
+    [{ partialFilterExpression: { a: { $in: 5 } } }, 2, '$in needs an array'],
+    [{ partialFilterExpression: { a: { $near: [1, 2] } } }, 2, 'not allowed in this context'],
+    [{ partialFilterExpression: { $expr: { $eq: ['$a', 1] } } }, 224, '$expr is not allowed in this context'],
+    [{ partialFilterExpression: 5 }, 14, "The field 'partialFilterExpression' must be an object, but got int"],
+    [
+      { partialFilterExpression: { a: { $ne: null } } },
+      67,
+      'Expression not supported in partial index: $not\n    a $eq null\n',
+    ],
+    [{ partialFilterExpression: { a: { $exists: false } } }, 67, 'partial index: $not\n    a exists\n'],
+    [{ partialFilterExpression: { a: /x/i } }, 67, 'Expression not supported in partial index: a regex /x/i\n'],
+    [{ partialFilterExpression: { $nor: [{ a: 1 }] } }, 67, 'partial index: $nor\n    a $eq 1\n'],
+    [
+      {
+        partialFilterExpression: {
+          $or: [{ $and: [{ $or: [{ $and: [{ a: 1 }, { b: 1 }] }, { c: 1 }] }, { d: 1 }] }, { e: 1 }],
+        },
+      },
+      67,
+      'partialFilterExpression depth may not exceed 4',
+    ],
+    [{ partialFilterExpression: { a: 1 }, expireAfterSeconds: 5 }, 67, "A TTL index on '_ts'", { _ts: 1 }],
+    [{ sparse: true }, 197, "The field 'sparse' is not valid for an _id index specification.", { _id: 1 }],
+    [{ partialFilterExpression: { a: 1 } }, 197, 'is not valid for an _id index specification.', { _id: 1 }],
+    [{ v: 3 }, 67, 'cannot create an index with v=3'],
+    [{ weights: { a: 1 } }, 67, "the field 'weights' can only be specified with text indexes"],
+    [{ clustered: true }, 238, "The index option 'clustered' is not supported."],
+    [{ prepareUnique: true }, 238, "The index option 'prepareUnique' is not supported."],
+    [{ storageEngine: 5 }, 14, "The field 'storageEngine' must be an object"],
+    [{ wildcardProjection: { a: 1 } }, 2, "The field 'wildcardProjection' is only allowed in 'wildcard' indexes"],
+    [{ wildcardProjection: {} }, 9, "The 'wildcardProjection' field can't be an empty object", { '$**': 1 }],
+    [{ wildcardProjection: { a: 1, b: 0 } }, 31254, 'Cannot do exclusion on field b in inclusion', { '$**': 1 }],
+    [{ wildcardProjection: { a: 0, 'b.c': 1 } }, 31253, 'Cannot do inclusion on field b.c in exc', { '$**': 1 }],
+    [{ wildcardProjection: { a: '$b' } }, 51271, 'cannot use computed fields', { '$**': 1 }],
+  ]
+  for (const [options, code, text, key = { a: 1 }] of refusals) {
+    const spec = { key, name: 'x', ...options }
+    const refused = await failure(collection.db.command({ createIndexes: 'items', indexes: [spec] }))
+    assert.equal(refused.code, code, JSON.stringify(spec))
+    assert.ok(refused.message.includes(text), refused.message)
+    assert.match(refused.message, /^Error in specification \{ key: .* :: caused by :: /)
+  }
+  await collection.insertOne({ a: 1 })
+  assert.equal(await collection.countDocuments({ a: 1 }), 1)
+  for (const filter of [{ a: { $in: [1, /x/] } }, { a: { $type: 'int' } }, { $or: [{ a: { $gt: 1 } }, { b: 1 }] }]) {
+    await collection.createIndex({ a: 1 }, { name: 'partial', partialFilterExpression: filter })
+    await collection.dropIndex('partial')
+  }
+  await collection.createIndex({ '$**': 1 } as never, { wildcardProjection: { _id: 1, a: 0, 'b.c': 0 } })
+})
+
 test('A unique index refuses a taken value, whatever the kind of write', async () => {
   const collection = newCollection()
   await collection.createIndex({ mail: 1 }, { unique: true })
