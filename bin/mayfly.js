@@ -22,6 +22,9 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 // Keeps stripped and compiled code on disk, so that later starts are faster.
 nodeModule.enableCompileCache?.()
 
+// Node would open a debugger, through which everybody on this machine could run code in the server.
+process.on('SIGUSR1', () => {})
+
 process.removeAllListeners('warning')
 process.on('warning', warning => {
   // Hides the notice of node:sqlite, which would be the first thing that every user reads.

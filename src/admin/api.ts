@@ -3,6 +3,7 @@
  * table.
  */
 
+import type { AccountKeys } from '../base/account-keys.ts'
 import type { Clock, ManualClock } from '../base/clock.ts'
 import { parseDuration } from '../base/duration.ts'
 import { RequestError } from '../base/error.ts'
@@ -16,6 +17,9 @@ import { requireContainer, requireDatabase } from './named-resource.ts'
 export interface AdminContext {
   readonly engine: Engine
   readonly clock: Clock
+  readonly keys: AccountKeys
+  /** Reads the key file again. */
+  readonly reloadKeys: () => void
   /** What can be switched on the Mongo side while it runs. */
   readonly mongoSettings: AdminMongoSettings
   /** The key of a Mongo document from what a person calls it. */
@@ -50,6 +54,7 @@ export async function answerAdminCall(context: AdminContext, call: AdminCall): P
 const rootCalls: Readonly<Record<string, Call>> = {
   'GET clock': async ({ engine, clock }) => clockState(engine, clock),
   'POST clock': moveClock,
+  'POST keys/reload': reloadKeys,
   'POST purge': purge,
   'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
   'POST mongo': switchMongo,
@@ -61,6 +66,11 @@ const ttlCalls: Readonly<Record<string, Call>> = {
   'GET forecast': forecastDeaths,
   'GET explain': explainItem,
   'POST preview': previewChange,
+}
+
+async function reloadKeys({ reloadKeys, keys }: AdminContext) {
+  reloadKeys()
+  return { keys: keys.all.length, readOnly: keys.all.filter(({ isReadOnly }) => isReadOnly).length }
 }
 
 async function clockState(engine: Engine, clock: Clock) {

@@ -2,43 +2,42 @@
  * Who may use the admin API and see the pages.
  *
  * With the well-known key, which protects nothing, being on this machine is the only credential: the socket
- * itself must be loopback, whatever headers say. With a key of one's own every call carries it. In both cases
- * the Host must be a name of ours and an Origin must be our own, so that no page elsewhere can reach a local
- * server through somebody's browser.
+ * itself must be loopback, whatever headers say, and the Host must be a name of the server. With a key of
+ * one's own every call carries it, and the Host may be any name: it is no secret, the key is. A read-only key
+ * may only read. In both cases an Origin must be the server's own.
  */
 
 import type { IncomingMessage } from 'node:http'
+import type { AccountKeys } from '../base/account-keys.ts'
 import { RequestError } from '../base/error.ts'
+import { checkOrigin, type HostNames } from '../base/host-names.ts'
 
 export interface GuardOptions {
-  readonly key: string
-  readonly isWellKnownKey: boolean
-  /** The name or address the server was told to bind. */
-  readonly host: string
+  readonly keys: AccountKeys
+  readonly hostNames: HostNames
 }
 
-const localNames = new Set(['localhost', '127.0.0.1', '[::1]', 'host.docker.internal'])
-
 /** Checks Host and Origin alone: for what anybody on the machine may see. */
-export function checkOrigin(req: IncomingMessage, { host }: GuardOptions): void {
-  const named = (req.headers.host ?? '').toLowerCase()
-  const name = named.replace(/:\d+$/, '')
-  if (!localNames.has(name) && name !== host.toLowerCase()) {
-    throw new RequestError('forbidden', `This server does not answer to the name '${name.slice(0, 64)}'.`)
-  }
-  const { origin } = req.headers
-  if (origin !== undefined && origin.toLowerCase().replace(/^https?:\/\//, '') !== named) {
-    throw new RequestError('forbidden', 'Requests from other origins are refused.')
-  }
+export function checkCaller({ headers }: IncomingMessage, { hostNames }: GuardOptions): void {
+  hostNames.check(headers.host, headers.origin)
 }
 
 export function checkAdmin(req: IncomingMessage, options: GuardOptions): void {
-  checkOrigin(req, options)
-  if (options.isWellKnownKey && isLoopback(req.socket.remoteAddress)) return
-  if (req.headers.authorization !== `Bearer ${options.key}`) {
+  const { keys } = options
+  const { authorization, host, origin } = req.headers
+  const key = authorization?.startsWith(scheme) ? keys.find(authorization.slice(scheme.length)) : undefined
+  if (key === undefined || keys.isWellKnown) checkCaller(req, options)
+  else checkOrigin(host, origin)
+  if (keys.isWellKnown && isLoopback(req.socket.remoteAddress)) return
+  if (key === undefined) {
     throw new RequestError('unauthenticated', 'The admin API needs the header "Authorization: Bearer <account key>".')
   }
+  if (key.isReadOnly && req.method !== 'GET' && req.method !== 'HEAD') {
+    throw new RequestError('forbidden', 'The key is read-only: it may use GET calls only.')
+  }
 }
+
+const scheme = 'Bearer '
 
 export function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address)

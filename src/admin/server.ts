@@ -8,7 +8,7 @@ import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall } from './api.ts'
 import { publicError } from './error-map.ts'
-import { checkAdmin, checkOrigin, type GuardOptions } from './guard.ts'
+import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
 import { metricsText, type RequestCounters } from './metrics.ts'
 
 export interface AdminOptions extends GuardOptions, AdminContext {
@@ -46,7 +46,7 @@ const pages: Readonly<Record<string, Page>> = {
     return { type: 'text/plain; version=0.0.4', body: await metricsText(options.engine, options.counters) }
   },
   '/_explorer/emulator.pem': async (options, req) => {
-    checkOrigin(req, options)
+    checkCaller(req, options)
     return { type: 'application/x-pem-file', body: await options.certificate() }
   },
 }

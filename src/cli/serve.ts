@@ -1,7 +1,9 @@
 /** mayfly serve: starts a server, prints where it listens, and stops it cleanly. */
 
 import { styleText } from 'node:util'
-import { type FlagValues, isOn, parseConfig, wellKnownKey } from '../server/config.ts'
+import { wellKnownKey } from '../base/account-keys.ts'
+import type { Logger } from '../base/log.ts'
+import { type FlagValues, isOn, parseConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
 import { version } from '../server/version.ts'
@@ -10,7 +12,7 @@ export async function serve(values: FlagValues): Promise<void> {
   const config = parseConfig(values)
   const log = createLog(config.logLevel)
   const server = await startServer(config, log, { holdsProcess: true })
-  const { endpoint, mongoUri } = server
+  const { endpoint } = server
 
   // If stdout is closed, the server must go on.
   process.stdout.on('error', () => {})
@@ -24,13 +26,29 @@ export async function serve(values: FlagValues): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  // Without a key file there is nothing to read again, and the signal means that the terminal is gone.
+  process.on('SIGHUP', config.keyFile === undefined ? stop : () => reloadKeys(server, log))
   if (isOn(values.json, '--json')) {
-    const ready = { ready: true, endpoint, mongoUri, explorer: null }
+    const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server), explorer: null }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
   } else {
     process.stdout.write(banner(server, config.directory))
   }
   await stopOnFailure(server)
+}
+
+function reloadKeys(server: RunningServer, log: Logger): void {
+  try {
+    server.reloadKeys()
+  } catch (error) {
+    log.error({ error }, 'the key file cannot be used; the keys stay as they are')
+  }
+}
+
+/** Output ends up in logs, so it never has a key of the user's own. */
+function shownMongoUri({ mongoUri, key }: RunningServer): string | null {
+  if (mongoUri === null || key === wellKnownKey) return mongoUri
+  return mongoUri.replace(`:${encodeURIComponent(key)}@`, '@')
 }
 
 /**
@@ -42,11 +60,10 @@ async function stopOnFailure(server: RunningServer): Promise<never> {
   process.exit(1)
 }
 
-function banner({ endpoint, mongoUri, key }: RunningServer, directory: string | undefined): string {
+function banner(server: RunningServer, directory: string | undefined): string {
+  const { endpoint, mongoUri, key } = server
   const name = (text: string) => styleText('gray', text.padEnd(10))
-  const isWellKnown = key === wellKnownKey
-  const shownKey = isWellKnown ? key : '(your own)'
-  const shownUri = isWellKnown ? mongoUri : mongoUri?.replace(encodeURIComponent(key), shownKey)
+  const shownKey = key === wellKnownKey ? key : '(your own)'
   return [
     '',
     `  ${styleText('bold', 'mayfly')} ${version}  ${styleText('green', 'ready')}`,
@@ -57,7 +74,7 @@ function banner({ endpoint, mongoUri, key }: RunningServer, directory: string | 
     `  ${name('Data')}${directory ?? 'in memory'}`,
     '',
     `  ${styleText('gray', 'COSMOS_CONNECTION_STRING=')}AccountEndpoint=${endpoint}/;AccountKey=${shownKey};`,
-    ...(mongoUri === null ? [] : [`  ${styleText('gray', 'MONGODB_URI=')}${shownUri}`]),
+    ...(mongoUri === null ? [] : [`  ${styleText('gray', 'MONGODB_URI=')}${shownMongoUri(server)}`]),
     '',
     '',
   ].join('\n')

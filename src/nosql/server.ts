@@ -1,6 +1,8 @@
 /** Handles one request: authorizes it, runs its handler, and always sends exactly one answer. */
 
+import { wellKnownKey } from '../base/account-keys.ts'
 import { MayflyError } from '../base/error.ts'
+import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen } from '../base/maybe-promise.ts'
@@ -10,6 +12,7 @@ import { Authorizer } from './access/authorize.ts'
 import { type Address, resolveAddress } from './access/resource-address.ts'
 import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
 import { publicError } from './http/error-map.ts'
+import { outcomeError } from './http/outcome-error.ts'
 import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
@@ -18,6 +21,7 @@ import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
+  readonly hostNames: HostNames
   readonly log: Logger
   /** Called for every answer with its status and charge. */
   readonly onAnswer: (status: number, chargeRu: number) => void
@@ -30,9 +34,9 @@ export interface NosqlServer extends AsyncDisposable {
 }
 
 export function nosqlServer(options: NosqlOptions): NosqlServer {
-  const { log, onAnswer, engine, key, strict } = options
-  const authorizer = new Authorizer(key)
-  const service: Service = { engine, key, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
+  const { log, onAnswer, engine, keys, strict, hostNames } = options
+  const authorizer = new Authorizer(keys)
+  const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
   function succeed(reply: Reply, activityId: string, response: NosqlResponse): void {
     onAnswer(response.status, response.chargeRu)
@@ -53,6 +57,29 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     sendError(reply, activityId, url, shown)
   }
 
+  /** Returns the grant of a resource token. */
+  function authorize(http: HttpRequest, { path, signedLink, otherSignedLink, signedType }: Address): Grant | undefined {
+    const { method, headers } = http
+    const { authorization } = headers
+    const grant = authorization === undefined ? undefined : readToken(keys, authorization)
+    if (grant !== undefined) {
+      const partitionKey = single(headers[partitionKeyHeader])
+      checkGrant(grant, { path, method, isRead: isRead(http, path), partitionKey })
+      return grant
+    }
+    const signed = {
+      verb: method.toLowerCase(),
+      type: signedType ?? resourceTypeOf(path).toLowerCase(),
+      link: signedLink,
+      otherLink: otherSignedLink,
+    }
+    const key = authorizer.check(signed, authorization, single(headers['x-ms-date'] ?? headers.date))
+    if (key.isReadOnly) checkReadOnly(http, path)
+    // Everybody knows this key, also a page on the Internet that reaches the server through a browser.
+    if (key.text === wellKnownKey) hostNames.check(headers.host, headers.origin)
+    return undefined
+  }
+
   return {
     handle(http, reply) {
       const activityId = newActivityId()
@@ -60,7 +87,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
         const response = andThen(
           resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])),
           address => {
-            const grant = authorize(authorizer, key, http, address)
+            const grant = authorize(http, address)
             checkPriority(http.headers)
             const { headers, origin } = http
             const body = isBinaryJson(http.body) ? binaryJsonToText(http.body) : http.body
@@ -91,32 +118,9 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 }
 
-/** Returns the grant of a resource token. */
-function authorize(
-  authorizer: Authorizer,
-  key: string,
-  http: HttpRequest,
-  { path, signedLink, otherSignedLink, signedType }: Address,
-): Grant | undefined {
-  const { method, headers } = http
-  const { authorization } = headers
-  const grant = authorization === undefined ? undefined : readToken(key, authorization)
-  if (grant !== undefined) {
-    const partitionKey = single(headers[partitionKeyHeader])
-    checkGrant(grant, { path, method, isRead: isRead(http, path), partitionKey })
-    return grant
-  }
-  authorizer.check(
-    {
-      verb: method.toLowerCase(),
-      type: signedType ?? resourceTypeOf(path).toLowerCase(),
-      link: signedLink,
-      otherLink: otherSignedLink,
-    },
-    authorization,
-    single(headers['x-ms-date'] ?? headers.date),
-  )
-  return undefined
+/** Permissions contain tokens that may write, so a read-only key does not see them, as in the service. */
+function checkReadOnly(http: HttpRequest, path: readonly string[]): void {
+  if (!isRead(http, path) || path[4] === 'permissions') throw outcomeError('notPermitted')
 }
 
 /** A query is a POST to a feed, but it only reads. Other POST handlers ignore this header. */

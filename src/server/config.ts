@@ -5,14 +5,9 @@
 
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { type AccountKey, wellKnownKey } from '../base/account-keys.ts'
 import { RequestError } from '../base/error.ts'
 import { partitionsMax } from '../base/limits.ts'
-
-/**
- * The key of every emulator, used in the samples of every SDK. It is public and protects nothing: only an
- * address that others cannot reach does.
- */
-export const wellKnownKey = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 
 export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -30,7 +25,13 @@ export interface Config {
   readonly directory: string | undefined
   /** `postgres://…` if data is kept in PostgreSQL. The directory then holds only the certificate. */
   readonly storeUrl: string | undefined
-  readonly key: string
+  readonly keys: readonly AccountKey[]
+  /** Whether others may reach a server that has the well-known key. */
+  readonly allowsWellKnownKey: boolean
+  /** Undefined if the key was not given in a file. */
+  readonly keyFile: string | undefined
+  /** Names by which clients may call the server, besides the local ones. */
+  readonly allowedHosts: readonly string[]
   readonly clock: 'system' | 'manual'
   readonly rateLimit: boolean
   readonly strict: boolean
@@ -82,7 +83,15 @@ export const serverFlags = {
   memory: { flags: '--memory', help: 'keep everything in memory' },
   store: { flags: '--store <url>', help: 'keep the data in PostgreSQL or Citus: postgres://…' },
   key: { flags: '--key <base64>', help: 'account key (default: the emulator’s well-known key)' },
-  keyFile: { flags: '--key-file <file>', help: 'read the account key from a file', emulatorVariable: 'KEY_FILE' },
+  keyFile: {
+    flags: '--key-file <file>',
+    help: 'read the account keys from a file, one in a line',
+    emulatorVariable: 'KEY_FILE',
+  },
+  allowedHosts: {
+    flags: '--allowed-hosts <names>',
+    help: 'names by which clients may call the server, with commas between them; * allows every name',
+  },
   clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when you move it', default: 'system' },
   rateLimit: { flags: '--rate-limit <on|off>', help: 'enforce provisioned throughput', default: 'off' },
   strict: { flags: '--strict', help: 'where Azure differs from its documentation, answer as Azure does' },
@@ -135,14 +144,9 @@ export function parseConfig(values: FlagValues): Config {
     throw new RequestError('malformed', '--store takes a URL that begins with postgres://.')
   }
   const mongoPort = checkedPort(values.mongoPort, '--mongo-port')
-  const key = readKey(values)
-  if (key === wellKnownKey && !isLoopbackHost(host) && !isOn(values.insecureAllowWellKnownKey, 'this')) {
-    throw new RequestError(
-      'forbidden',
-      `The well-known key protects nothing, and ${host} can be reached from other machines. Give a key of your ` +
-        'own with --key or --key-file, or allow it with --insecure-allow-well-known-key.',
-    )
-  }
+  const keys = readKeys(values)
+  const allowsWellKnownKey = isOn(values.insecureAllowWellKnownKey, '--insecure-allow-well-known-key')
+  checkExposure({ host, allowsWellKnownKey }, keys)
   return {
     host,
     port: checkedPort(values.port, '--port'),
@@ -151,7 +155,10 @@ export function parseConfig(values: FlagValues): Config {
     areTestCommandsOn: isOn(values.enableTestCommands, '--enable-test-commands'),
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
     storeUrl,
-    key,
+    keys,
+    allowsWellKnownKey,
+    keyFile: values.keyFile === undefined ? undefined : String(values.keyFile),
+    allowedHosts: readHostNames(values.allowedHosts),
     clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
     rateLimit: oneOf(values.rateLimit, ['on', 'off'], '--rate-limit') === 'on',
     strict: isOn(values.strict, '--strict'),
@@ -162,22 +169,73 @@ export function parseConfig(values: FlagValues): Config {
   }
 }
 
-function readKey({ key, keyFile }: FlagValues): string {
+/** Throws if others can reach the server with a key that everybody knows. */
+export function checkExposure(
+  { host, allowsWellKnownKey }: Pick<Config, 'host' | 'allowsWellKnownKey'>,
+  keys: readonly AccountKey[],
+): void {
+  if (allowsWellKnownKey || isLoopbackHost(host) || keys.every(({ text }) => text !== wellKnownKey)) return
+  throw new RequestError(
+    'forbidden',
+    `The well-known key protects nothing, and ${host} can be reached from other machines. Give a key of your ` +
+      'own with --key or --key-file, or allow it with --insecure-allow-well-known-key.',
+  )
+}
+
+function readKeys({ key, keyFile }: FlagValues): readonly AccountKey[] {
   if (key !== undefined && keyFile !== undefined) {
     throw new RequestError('malformed', 'Give the key with --key or with --key-file, not with both.')
   }
-  let text = key === undefined ? wellKnownKey : String(key)
-  if (keyFile !== undefined) {
-    try {
-      text = readFileSync(String(keyFile), 'utf8').trim()
-    } catch (error) {
-      throw new RequestError('malformed', `The key file ${keyFile} cannot be read.`, { cause: error })
+  if (keyFile !== undefined) return readKeyFile(String(keyFile))
+  const text = key === undefined ? wellKnownKey : String(key)
+  if (!isKey(text)) throw new RequestError('malformed', 'The account key must be base64 of at least 16 bytes.')
+  return [{ text, isReadOnly: false }]
+}
+
+/**
+ * A line has one key. `read-only` behind a key means that it may only read. The first key must be able to
+ * write. Empty lines and lines that begin with # are ignored. Errors never show the text of a line.
+ */
+export function readKeyFile(file: string): readonly AccountKey[] {
+  let lines: string[]
+  try {
+    lines = readFileSync(file, 'utf8').split('\n')
+  } catch (error) {
+    throw new RequestError('malformed', `The key file ${file} cannot be read.`, { cause: error })
+  }
+  const keys: AccountKey[] = []
+  for (const [index, line] of lines.entries()) {
+    const [text = '', mark, ...rest] = line.trim().split(/\s+/)
+    if (text === '' || text.startsWith('#')) continue
+    const place = `Line ${index + 1} of the key file ${file}`
+    if (!isKey(text)) throw new RequestError('malformed', `${place} must be base64 of at least 16 bytes.`)
+    if ((mark !== undefined && mark !== 'read-only') || rest.length > 0) {
+      throw new RequestError('malformed', `${place} may have only the word read-only behind the key.`)
     }
+    keys.push({ text, isReadOnly: mark !== undefined })
   }
-  if (!/^[A-Za-z0-9+/]{22,}={0,2}$/.test(text)) {
-    throw new RequestError('malformed', 'The account key must be base64 of at least 16 bytes.')
+  if (keys[0] === undefined) throw new RequestError('malformed', `There is no key in the key file ${file}.`)
+  if (keys[0].isReadOnly) {
+    throw new RequestError('malformed', `The first key of the key file ${file} must not be read-only.`)
   }
-  return text
+  return keys
+}
+
+function isKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(text)
+}
+
+function readHostNames(value: unknown): readonly string[] {
+  if (value === undefined) return []
+  const names = String(value)
+    .split(',')
+    .map(name => name.trim())
+  const wrong = names.find(name => !/^(\*|[\w.-]+|\[[0-9a-f:.]+\])$/i.test(name))
+  if (wrong === undefined) return names
+  throw new RequestError(
+    'malformed',
+    `--allowed-hosts takes names without a port, with commas between them; '${wrong}' is none.`,
+  )
 }
 
 function isLoopbackHost(host: string): boolean {

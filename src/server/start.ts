@@ -5,7 +5,10 @@ import { withContract } from '../adapters/contract.ts'
 import { openSqlite } from '../adapters/sqlite/open.ts'
 import { RequestCounters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
+import { AccountKeys } from '../base/account-keys.ts'
 import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
+import { HostNames } from '../base/host-names.ts'
 import type { Logger } from '../base/log.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
@@ -14,7 +17,7 @@ import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
-import { type Config, wellKnownKey } from './config.ts'
+import { type Config, checkExposure, readKeyFile } from './config.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
 import type { Listener } from './listener.ts'
@@ -28,7 +31,10 @@ export interface RunningServer extends AsyncDisposable {
   readonly endpoint: string
   /** Contains the key. Null if Mongo is not served. */
   readonly mongoUri: string | null
+  /** The primary key. */
   readonly key: string
+  /** Reads the key file again. Keys that are no longer in it are refused from now on. */
+  reloadKeys(): void
   readonly engine: Engine
   readonly clock: Clock
   /** Resolves when the store has failed and cannot be trusted. The server must stop then. */
@@ -65,7 +71,9 @@ export async function startServer(
   const queries = queryThread(config, log)
   const opened = withContract(await openStore(config, makeClock, onFatal, queries))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
-  const { rateLimit, partitions, key, strict, host } = config
+  const { rateLimit, partitions, strict, host } = config
+  const keys = new AccountKeys(config.keys)
+  const hostNames = new HostNames(host, config.allowedHosts)
   const engine = new Engine({
     store,
     rateLimit,
@@ -74,11 +82,21 @@ export async function startServer(
     declaredIndexes: declaredByDefinition,
     pageRunner: queries,
   })
+  const reloadKeys = () => {
+    if (config.keyFile === undefined) {
+      throw new RequestError('precondition_failed', 'The keys can be changed only if they are in a file: --key-file.')
+    }
+    const found = readKeyFile(config.keyFile)
+    checkExposure(config, found)
+    keys.replace(found)
+    log.info({ keys: found.length, readOnly: found.filter(({ isReadOnly }) => isReadOnly).length }, 'new account keys')
+  }
   const counters = new RequestCounters()
   const certificate = certificateSource(config.directory)
   const nosql = nosqlServer({
     engine,
-    key,
+    keys,
+    hostNames,
     strict,
     log,
     onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
@@ -97,9 +115,9 @@ export async function startServer(
     counters,
     log,
     version,
-    key,
-    host,
-    isWellKnownKey: key === wellKnownKey,
+    keys,
+    hostNames,
+    reloadKeys,
     storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
@@ -111,7 +129,7 @@ export async function startServer(
       engine,
       clock,
       log,
-      key,
+      key: keys.primary,
       version,
       settings: mongoSettings,
       uptimeMs: () => machine.monotonicMs() - startedMs,
@@ -153,8 +171,9 @@ export async function startServer(
     const name = host.includes(':') ? `[${host}]` : host
     return {
       endpoint: `http://${name}:${web.port}`,
-      mongoUri: wire === undefined ? null : mongoUri({ host: name, port: wire.port, key }),
-      key,
+      mongoUri: wire === undefined ? null : mongoUri({ host: name, port: wire.port, key: keys.primary }),
+      key: keys.primary,
+      reloadKeys,
       engine,
       clock,
       failed: failed.promise,

@@ -83,6 +83,8 @@ export interface Served extends AsyncDisposable {
   readonly endpoint: string
   // biome-ignore lint/suspicious/noExplicitAny: the line is what the test looks at.
   readonly ready: any
+  /** Sends a signal that does not stop it. */
+  signal(signal: NodeJS.Signals): void
   stop(signal?: NodeJS.Signals): Promise<Ended>
 }
 
@@ -99,6 +101,7 @@ export async function serveCli(args: readonly string[], options?: Options): Prom
     return {
       endpoint: ready.endpoint,
       ready,
+      signal: signal => void running.process.kill(signal),
       stop,
       async [Symbol.asyncDispose]() {
         if (running.process.exitCode === null) await stop()

@@ -1,14 +1,49 @@
-/** Makes a data directory. */
+/**
+ * Makes a data directory and keeps its files to their owner.
+ *
+ * In a directory that everybody may write to, another user could put a link in the place of a file, and the
+ * server would write wherever it points.
+ */
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { RequestError } from '../../base/error.ts'
+
+const ownerOnly = 0o600
+const writableByOthers = 0o002
+/** How the names of Mayfly's files begin. A user may keep others in the directory. */
+const ownFiles = 'mayfly.'
+
+/** Makes the directory if there is none, and the files that SQLite would make readable for others. */
+export function makeDataDirectory(directory: string, files: readonly string[]): void {
+  makeDirectory(directory)
+  const stats = lstatSync(directory)
+  if (stats.isSymbolicLink()) refuse(`${directory} is a symbolic link`, 'Give the directory that it points to')
+  if (!stats.isDirectory()) refuse(`${directory} is not a directory`, 'Choose another')
+  // Windows has no such bits.
+  if (process.platform !== 'win32' && (stats.mode & writableByOthers) !== 0) {
+    refuse(`every user of this machine may write to ${directory}`, `Run chmod o-w ${directory}`)
+  }
+  for (const name of readdirSync(directory)) if (name.startsWith(ownFiles)) checkFile(join(directory, name))
+  for (const name of files) closeSync(openSync(join(directory, name), 'a', ownerOnly))
+}
+
+function checkFile(file: string): void {
+  const stats = lstatSync(file)
+  if (stats.isSymbolicLink()) refuse(`${file} is a symbolic link`, 'Put the file itself there')
+  if ((stats.mode & 0o077) === 0) return
+  try {
+    chmodSync(file, ownerOnly)
+  } catch {
+    // Some file systems have no permissions. There the directory must protect its files.
+  }
+}
 
 /**
  * Not `mkdirSync` with `recursive`: that never returns if the file system answers every mkdir with ENOENT,
  * as /proc does.
  */
-export function makeDirectory(directory: string): void {
+function makeDirectory(directory: string): void {
   try {
     const parent = dirname(directory)
     if (!existsSync(parent)) makeDirectory(parent)
@@ -17,4 +52,8 @@ export function makeDirectory(directory: string): void {
     if (error instanceof RequestError) throw error
     throw new RequestError('malformed', `The data directory ${directory} cannot be made.`, { cause: error })
   }
+}
+
+function refuse(reason: string, advice: string): never {
+  throw new RequestError('forbidden', `The data directory cannot be used: ${reason}. ${advice}, or use --data.`)
 }

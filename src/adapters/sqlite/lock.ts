@@ -12,9 +12,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { RequestError } from '../../base/error.ts'
 import { isBusy } from './errors.ts'
 
+export const lockFile = 'mayfly.lock'
+
 export function lockDirectory(directory: string): Disposable {
   const pidFile = join(directory, 'mayfly.pid')
-  const db = new DatabaseSync(join(directory, 'mayfly.lock'), { timeout: 0 })
+  const db = new DatabaseSync(join(directory, lockFile), { timeout: 0 })
   try {
     db.exec('BEGIN IMMEDIATE')
   } catch (error) {
@@ -23,7 +25,7 @@ export function lockDirectory(directory: string): Disposable {
     const sentence = `The data directory ${directory} is in use by another Mayfly${holder(pidFile)}.`
     throw new RequestError('already_exists', `${sentence} Stop it, or choose another directory with --data.`)
   }
-  writeFileSync(pidFile, `${process.pid}\n`)
+  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
   return { [Symbol.dispose]: () => db.close() }
 }
 

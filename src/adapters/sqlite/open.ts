@@ -27,10 +27,10 @@ import { OpenViews } from '../open-views.ts'
 import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
-import { makeDirectory } from './directory.ts'
+import { makeDataDirectory } from './directory.ts'
 import { translate } from './errors.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory, lockFile } from './lock.ts'
 import { SqliteChangeLog } from './log.ts'
 import { changeNumber } from './positions.ts'
 import { dataFile, migrate } from './schema.ts'
@@ -59,7 +59,7 @@ export function openSqlite(options: SqliteOptions): Store {
   if (directory === undefined) return new SqliteStore(new DatabaseSync(':memory:'), undefined, options)
   let lock: Disposable | undefined
   try {
-    makeDirectory(directory)
+    makeDataDirectory(directory, [dataFile, lockFile])
     lock = lockDirectory(directory)
     return new SqliteStore(new DatabaseSync(join(directory, dataFile)), lock, options)
   } catch (error) {

@@ -25,11 +25,11 @@ import {
 } from '../../store/transfer.ts'
 import { type ContainerRow, type DatabaseRow, fromIndex, toContainer, toDatabase, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
-import { makeDirectory } from './directory.ts'
+import { makeDataDirectory } from './directory.ts'
 import { ContainerEntries } from './entries.ts'
 import { translate } from './errors.ts'
 import { loadIndexes } from './index-records.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory, lockFile } from './lock.ts'
 import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'
 import { pageBytes } from './settings.ts'
 
@@ -43,7 +43,7 @@ export function openSqliteSource(directory: string): TransferSource {
 }
 
 export function openSqliteTarget(directory: string, keysOf: KeyMaker): TransferTarget {
-  makeDirectory(directory)
+  makeDataDirectory(directory, [lockFile])
   if (existsSync(join(directory, dataFile))) {
     throw new RequestError(
       'already_exists',
@@ -57,6 +57,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   let lock: Disposable | undefined
   try {
     lock = lockDirectory(directory)
+    makeDataDirectory(directory, [file])
     const db = new DatabaseSync(join(directory, file))
     // Unlike a server (`settings.ts`), a transfer writes entries all over an index: a large cache helps.
     const settings = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536'

@@ -1,5 +1,5 @@
 /**
- * Checks the master-key signature of a request and the age of its date.
+ * Checks the signature of a request, made with one of the account's keys, and the age of its date.
  *
  *   authorization = encodeURIComponent("type=master&ver=1.0&sig=" + base64(HMAC-SHA256(key, payload)))
  *   payload       = verb \n resource type \n resource link \n date \n \n   (lower case, except the link)
@@ -8,6 +8,7 @@
  * service. TLS is the defence.
  */
 
+import type { AccountKey, AccountKeys } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -29,16 +30,19 @@ export interface SignedResource {
 }
 
 export class Authorizer {
-  readonly #hmac: HmacSha256
+  readonly #keys: AccountKeys
+  /** One for each key of `#signersOf`. */
+  #signers: readonly Signer[] = []
+  #signersOf: readonly AccountKey[] = []
   /** Parsed dates. Requests within a second share a date, and some arrive later than others. */
   readonly #dates = new Map<string, SignedDate>()
 
-  /** The account key, in base64. */
-  constructor(key: string) {
-    this.#hmac = new HmacSha256(Buffer.from(key, 'base64'))
+  constructor(keys: AccountKeys) {
+    this.#keys = keys
   }
 
-  check(resource: SignedResource, authorization: string | undefined, date: string | undefined): void {
+  /** Returns the key that signed the request. */
+  check(resource: SignedResource, authorization: string | undefined, date: string | undefined): AccountKey {
     const { verb, type, link, otherLink } = resource
     if (authorization === undefined) {
       refuse('Required Header authorization is missing. Ensure a valid Authorization token is passed.')
@@ -47,11 +51,9 @@ export class Authorizer {
     const { ms, lowerCase } = this.#dates.get(date) ?? this.#readDate(date)
     checkAge(ms)
     const payload = `${verb}\n${type}\n${link}\n${lowerCase}\n\n`
-    if (this.#isSigned(payload, authorization) || this.#isSigned(payload, decoded(authorization))) return
-    if (otherLink !== undefined) {
-      this.check({ verb, type, link: otherLink }, authorization, date)
-      return
-    }
+    const key = this.#signerOf(payload, authorization) ?? this.#signerOf(payload, decoded(authorization))
+    if (key !== undefined) return key
+    if (otherLink !== undefined) return this.check({ verb, type, link: otherLink }, authorization, date)
     if (entraToken.test(authorization)) {
       refuse(
         'Microsoft Entra ID is not available in Mayfly. Use the account key, or a resource token, instead of an ' +
@@ -65,9 +67,17 @@ export class Authorizer {
     )
   }
 
-  #isSigned(payload: string, token: string): boolean {
+  #signerOf(payload: string, token: string): AccountKey | undefined {
     const prefix = tokenPrefixes.find(each => token.startsWith(each))
-    return prefix !== undefined && this.#hmac.isDigest(payload, token, prefix.length)
+    if (prefix === undefined) return undefined
+    if (this.#signersOf !== this.#keys.all) this.#makeSigners()
+    for (const { key, hmac } of this.#signers) if (hmac.isDigest(payload, token, prefix.length)) return key
+    return undefined
+  }
+
+  #makeSigners(): void {
+    this.#signersOf = this.#keys.all
+    this.#signers = this.#signersOf.map(key => ({ key, hmac: new HmacSha256(Buffer.from(key.text, 'base64')) }))
   }
 
   #readDate(date: string): SignedDate {
@@ -82,6 +92,11 @@ export class Authorizer {
     }
     return read
   }
+}
+
+interface Signer {
+  readonly key: AccountKey
+  readonly hmac: HmacSha256
 }
 
 interface SignedDate {

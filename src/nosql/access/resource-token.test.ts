@@ -1,20 +1,33 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { AccountKeys } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { checkGrant, type Grant, issueToken, readToken } from './resource-token.ts'
 
-const key = Buffer.from('the key of the account').toString('base64')
+const key = (name: string) => ({ text: Buffer.from(name).toString('base64'), isReadOnly: false })
+const keys = new AccountKeys([key('the key of the account')])
 const path = ['dbs', 'd', 'colls', 'c']
 const expires = Math.floor(machine.epochMs() / 1000) + 60
 const grant: Grant = { path, mode: 'read', container: 'c', permission: 'p', expires }
 const read = { path, method: 'GET', isRead: true, partitionKey: undefined }
 
 test('a token contains its grant, and only the account key can issue it', () => {
-  const token = issueToken(key, grant)
-  assert.deepEqual(readToken(key, token), grant)
-  assert.deepEqual(readToken(key, encodeURIComponent(token)), grant)
-  assert.throws(() => readToken(Buffer.from('another').toString('base64'), token), { kind: 'unauthenticated' })
-  assert.equal(readToken(key, 'type=master&ver=1.0&sig=x'), undefined)
+  const token = issueToken(keys, grant)
+  assert.deepEqual(readToken(keys, token), grant)
+  assert.deepEqual(readToken(keys, encodeURIComponent(token)), grant)
+  assert.throws(() => readToken(new AccountKeys([key('another')]), token), { kind: 'unauthenticated' })
+  assert.equal(readToken(keys, 'type=master&ver=1.0&sig=x'), undefined)
+})
+
+test('a token is valid as long as the key that signed it', () => {
+  const rotated = new AccountKeys([key('old')])
+  const token = issueToken(rotated, grant)
+  rotated.replace([key('new'), key('old')])
+  assert.deepEqual(readToken(rotated, token), grant)
+  rotated.replace([key('new'), { ...key('old'), isReadOnly: true }])
+  assert.throws(() => readToken(rotated, token), { kind: 'unauthenticated' })
+  rotated.replace([key('new')])
+  assert.throws(() => readToken(rotated, token), { kind: 'unauthenticated' })
 })
 
 test('a token expires', () => {

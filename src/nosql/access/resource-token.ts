@@ -1,5 +1,5 @@
 /**
- * Resource tokens: what a permission allows its bearer, signed with the account key.
+ * Resource tokens: what a permission allows its bearer, signed with the account's primary key.
  *
  *   type=resource&ver=1&sig=<base64 of the signature>;<base64 of the grant in JSON>;
  *
@@ -8,6 +8,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AccountKeys } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { canonicalPartitionKey, parsePartitionKeyHeader } from '../../document/partition-key.ts'
@@ -36,21 +37,24 @@ function sign(key: string, payload: string): Buffer {
   return createHmac('sha256', Buffer.from(key, 'base64')).update(`resource token\n${payload}`).digest()
 }
 
-export function issueToken(key: string, grant: Grant): string {
+export function issueToken(keys: AccountKeys, grant: Grant): string {
   const payload = Buffer.from(JSON.stringify(grant)).toString('base64')
-  return `${prefix}${sign(key, payload).toString('base64')};${payload};`
+  return `${prefix}${sign(keys.primary, payload).toString('base64')};${payload};`
 }
 
-/** Undefined if it is not a resource token. */
-export function readToken(key: string, authorization: string): Grant | undefined {
+/** Undefined if it is not a resource token. A token goes on as long as the key that signed it is valid. */
+export function readToken(keys: AccountKeys, authorization: string): Grant | undefined {
   // Every request passes here, and nearly all have other tokens.
   if (!/^type(=|%3d)resource/i.test(authorization)) return undefined
   const token = decode(authorization)
   if (!token.startsWith(prefix)) return undefined
   const [signature = '', payload = ''] = token.slice(prefix.length).split(';')
   const given = Buffer.from(signature, 'base64')
-  const expected = sign(key, payload)
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  const isSigned = keys.all.some(({ text, isReadOnly }) => {
+    const expected = sign(text, payload)
+    return !isReadOnly && given.length === expected.length && timingSafeEqual(given, expected)
+  })
+  if (!isSigned) {
     throw new RequestError('unauthenticated', 'The input authorization token is not valid.')
   }
   return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as Grant

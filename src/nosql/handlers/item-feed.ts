@@ -33,11 +33,11 @@ export function listItems(request: NosqlRequest): MaybePromise<NosqlResponse> {
 /** Joins the bodies as they are stored. */
 export function feedOfItems(request: NosqlRequest, container: ContainerRecord): MaybePromise<NosqlResponse> {
   const view = viewOf(container)
-  const { engine, key } = request.service
+  const { engine, keys } = request.service
   const range = rangeOf(request, view)
   const scope = `docs ${view.rid} ${tokenRange(view, range)}`
   const token = headerOf(request, 'x-ms-continuation')
-  const after = token === undefined ? undefined : (decodeRangeContinuation(key, scope, token) as ItemKey)
+  const after = token === undefined ? undefined : (decodeRangeContinuation(keys, scope, token) as ItemKey)
   const page = { itemsMax: pageSize(request), bytesMax: pageBytesMax }
   const startMs = machine.monotonicMs()
   return andThen(engine.readPage(container, { ...range, after }, page), ({ items, last, bytes, chargeRu, version }) => {
@@ -45,7 +45,7 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
       sessionHeader(view, version, range.min) +
       header('x-ms-item-count', items.length) +
       header('x-ms-content-path', view.rid)
-    if (last !== undefined) headers += header('x-ms-continuation', encodeRangeContinuation(key, scope, range, last))
+    if (last !== undefined) headers += header('x-ms-continuation', encodeRangeContinuation(keys, scope, range, last))
     const counts = { itemsRead: items.length, bytesRead: bytes, rowsOut: items.length, bytesOut: bytes }
     const statistics = { ...counts, elapsedMs: machine.monotonicMs() - startMs }
     headers += metricsHeaders(request, statistics, { used: [], wished: [] })

@@ -136,12 +136,12 @@ async function answerPage(
   view: ContainerView,
   query: ItemQuery,
 ): Promise<NosqlResponse> {
-  const { engine, key } = request.service
+  const { engine, keys } = request.service
   const { range } = query
   const scope = scopeOf(prepared, parameters, view, range)
   const token = headerOf(request, 'x-ms-continuation')
   const page = await engine.queryPage(view.record, query, {
-    position: token === undefined ? undefined : (decodeRangeContinuation(key, scope, token) as PagePosition),
+    position: token === undefined ? undefined : (decodeRangeContinuation(keys, scope, token) as PagePosition),
     rowsMax: pageSize(request),
     bytesMax: pageBytesMax,
   })
@@ -150,7 +150,7 @@ async function answerPage(
     header('x-ms-item-count', page.rows.length) +
     header('x-ms-content-path', view.rid)
   if (page.next !== undefined) {
-    headers += header('x-ms-continuation', encodeRangeContinuation(key, scope, range, page.next))
+    headers += header('x-ms-continuation', encodeRangeContinuation(keys, scope, range, page.next))
   }
   headers += metricsHeaders(request, page.statistics, page.indexUse)
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }

@@ -91,7 +91,7 @@ function parsePermission(input: unknown): Permission {
 async function withToken(request: NosqlRequest, { text }: StoredResource): Promise<object> {
   const permission = JSON.parse(text) as Permission & { readonly _rid: string }
   const { permissionMode, resource, resourcePartitionKey } = permission
-  const { engine, key } = request.service
+  const { engine, keys } = request.service
   const keyHeader = resourcePartitionKey && JSON.stringify(resourcePartitionKey)
   const { path } = await resolveAddress(engine, resource, keyHeader)
   const partitionKey = keyHeader && canonicalPartitionKey(parsePartitionKeyHeader(keyHeader))
@@ -99,7 +99,7 @@ async function withToken(request: NosqlRequest, { text }: StoredResource): Promi
   const expires = Math.floor(machine.epochMs() / 1000) + tokenSeconds(request)
   const container = await engine.catalog.findContainer(path[1]!, path[3]!)
   const grant = { path, mode, container: container && viewOf(container).rid, permission: permission._rid } as const
-  return { ...permission, _token: issueToken(key, { ...grant, partitionKey, expires }) }
+  return { ...permission, _token: issueToken(keys, { ...grant, partitionKey, expires }) }
 }
 
 function tokenSeconds(request: NosqlRequest): number {

@@ -30,12 +30,12 @@ export function definitionFeed(
 ): NosqlResponse {
   const scope = `${name} ${ownerRid}`
   const token = headerOf(request, 'x-ms-continuation')
-  const after = token === undefined ? -1 : (decodeContinuation(request.service.key, scope, token) as number)
+  const after = token === undefined ? -1 : (decodeContinuation(request.service.keys, scope, token) as number)
   const rest = resources.filter(({ number }) => number > after)
   const page = rest.slice(0, pageSize(request))
   let headers = header('x-ms-item-count', page.length)
   if (page.length < rest.length) {
-    headers += header('x-ms-continuation', encodeContinuation(request.service.key, scope, page.at(-1)!.number))
+    headers += header('x-ms-continuation', encodeContinuation(request.service.keys, scope, page.at(-1)!.number))
   }
   const body = { _rid: ownerRid, [name]: page.map(({ resource }) => resource), _count: page.length }
   return { status: 200, body: JSON.stringify(body), chargeRu: catalogReadRu, headers }

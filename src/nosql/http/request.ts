@@ -1,6 +1,7 @@
 /** A request as handlers see it: path, headers and body; and how a path is split into names. */
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { AccountKeys } from '../../base/account-keys.ts'
 import { RequestError } from '../../base/error.ts'
 import { definitionBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -12,8 +13,8 @@ import { outcomeError } from './outcome-error.ts'
 /** What the handlers share. */
 export interface Service {
   readonly engine: Engine
-  /** Signs continuation tokens. */
-  readonly key: string
+  /** The primary key signs continuation tokens and resource tokens. */
+  readonly keys: AccountKeys
   /** Answer as Azure does today where it differs from its documentation. */
   readonly strict: boolean
   readonly scripts: ScriptRunner

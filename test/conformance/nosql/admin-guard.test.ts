@@ -84,10 +84,16 @@ test('If the key is not the well-known one, every call needs it', async () => {
   }
 })
 
-test('The right key does not excuse a wrong Host or Origin', async () => {
+test('With the right key any Host may call, as Prometheus in a cluster does; a foreign Origin may not', async () => {
   const authorization = `Bearer ${key}`
-  assert.equal(await statusOf(guarded, '/_mayfly/clock', { authorization, host: 'evil.example' }), 403)
-  assert.equal(await statusOf(guarded, '/_mayfly/clock', { authorization, origin: 'https://evil.example' }), 403)
+  for (const page of guardedPages) {
+    assert.equal(await statusOf(guarded, page, { authorization, host: 'mayfly.monitoring.svc:8081' }), 200)
+    assert.equal(await statusOf(guarded, page, { authorization: 'Bearer x', host: 'evil.example' }), 403)
+    assert.equal(await statusOf(guarded, page, { authorization, origin: 'https://evil.example' }), 403)
+    // Everybody knows the well-known key.
+    const wellKnown = { authorization: `Bearer ${open.db.key}`, host: 'evil.example' }
+    assert.equal(await statusOf(open, page, wellKnown), 403)
+  }
 })
 
 test('A refused call changes nothing', async () => {
