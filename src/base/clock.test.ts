@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fc } from '../../test/support/property.ts'
-import { ManualClock, machine, SystemClock, toEpochSeconds } from './clock.ts'
+import { epochMsWithin, ManualClock, machine, SystemClock, toEpochSeconds } from './clock.ts'
 import { InvariantError, RequestError } from './error.ts'
 
 class Source {
@@ -34,6 +34,16 @@ describe('the system clock', () => {
     assert.equal(clock.now(), 5)
     source.pass(0.1)
     assert.equal(clock.now(), 6)
+  })
+
+  test('shows the milliseconds of the same second', () => {
+    const source = new Source(5000)
+    const clock = new SystemClock(none, source)
+    source.pass(123.9)
+    assert.deepEqual([clock.nowMs(), clock.now()], [5123, 5])
+    source.wallMs -= 4000
+    source.pass(900)
+    assert.deepEqual([clock.nowMs(), clock.now()], [6023, 6])
   })
 
   test('follows a wall clock that is set forward', () => {
@@ -207,4 +217,12 @@ test('a number that is not a whole second is an invariant error', () => {
   for (const value of [0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => toEpochSeconds(value), InvariantError)
   }
+})
+
+test('milliseconds stay within the second of an operation', () => {
+  const source = new Source(5400)
+  const clock = new SystemClock(none, source)
+  const within = (moment: number) => epochMsWithin(toEpochSeconds(moment), clock)
+  assert.deepEqual([within(5), within(4), within(6)], [5400, 4999, 6000])
+  assert.equal(epochMsWithin(toEpochSeconds(7), new ManualClock(toEpochSeconds(7))), 7000)
 })

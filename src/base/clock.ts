@@ -5,6 +5,8 @@
  *
  *   item time     `Clock.now()`, whole seconds. Decides `_ts`, deadlines and which items are alive. It never
  *                 decreases, not even across restarts (the store keeps a high-water mark). Tests can move it.
+ *                 `Clock.nowMs()` is the same time in milliseconds, for dates that users see; it decides
+ *                 nothing.
  *   machine time  `machine.*`, milliseconds. For signature dates, sockets, budgets and timers. It is always
  *                 real, also when item time is moved by hand.
  *
@@ -46,6 +48,13 @@ export type ClockMode = 'system' | 'manual'
 export interface Clock {
   readonly mode: ClockMode
   now(): EpochSeconds
+  /** The same in whole milliseconds. */
+  nowMs(): number
+}
+
+/** The clock's milliseconds, kept within the second that a store gave to an operation. */
+export function epochMsWithin(moment: EpochSeconds, clock: Clock): number {
+  return Math.min(Math.max(clock.nowMs(), moment * 1000), moment * 1000 + 999)
 }
 
 /**
@@ -67,15 +76,19 @@ export class SystemClock implements Clock {
   }
 
   now(): EpochSeconds {
+    return Math.floor(this.nowMs() / 1000) as EpochSeconds
+  }
+
+  nowMs(): number {
     const wallMs = this.#source.epochMs()
     const monotonicMs = this.#source.monotonicMs()
     this.#lastMs = Math.max(wallMs, this.#lastMs + Math.max(0, monotonicMs - this.#lastMonotonicMs))
     this.#lastMonotonicMs = monotonicMs
-    return Math.floor(this.#lastMs / 1000) as EpochSeconds
+    return Math.floor(this.#lastMs)
   }
 }
 
-/** A clock that moves only when told, and only forward. */
+/** A clock that moves only when told, and only forward, by whole seconds. */
 export class ManualClock implements Clock {
   readonly mode = 'manual'
   #now: EpochSeconds
@@ -86,6 +99,10 @@ export class ManualClock implements Clock {
 
   now(): EpochSeconds {
     return this.#now
+  }
+
+  nowMs(): number {
+    return this.#now * 1000
   }
 
   advance(seconds: number): EpochSeconds {

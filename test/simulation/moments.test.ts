@@ -18,6 +18,10 @@ class RestlessClock implements Clock {
     this.at += this.stepS
     return toEpochSeconds(this.at)
   }
+
+  nowMs() {
+    return this.now() * 1000
+  }
 }
 
 async function withRestlessClock(defaultTtl: number | null) {

@@ -26,7 +26,7 @@ export class Twin {
 
   /** `isAlike`: the store under test gives the same numbers. */
   constructor(now: () => EpochSeconds, isAlike: boolean) {
-    this.store = openStore({ mode: 'system', now })
+    this.store = openStore({ mode: 'system', now, nowMs: () => now() * 1000 })
     this.#isAlike = isAlike
   }
 

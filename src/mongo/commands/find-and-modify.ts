@@ -67,7 +67,7 @@ async function modify(
       const mutation: Mutation =
         update === undefined
           ? { matcher, sort, change: () => deletion }
-          : { ...updateMutation(collection, matcher, update), sort }
+          : { ...updateMutation(call, collection, matcher, update), sort }
       const rememberOne = (mutated: Mutated | undefined) =>
         mutated === undefined ? new Map() : remember!(resultOf(mutated, modification))
       const mutated = await mutateOne(call, collection, mutation, remember && rememberOne)

@@ -133,7 +133,7 @@ class Updates {
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(this.#call.service.engine, this.#namespace)
       if (collection !== undefined) {
-        const mutation = updateMutation(collection, matcher, statement.update)
+        const mutation = updateMutation(this.#call, collection, matcher, statement.update)
         const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
         if (matched > 0 || error !== undefined) return { n: matched, nModified: changed, error }
       }
@@ -157,7 +157,7 @@ class Updates {
         const mutated = await mutateOne(
           this.#call,
           collection,
-          updateMutation(collection, matcher, statement.update),
+          updateMutation(this.#call, collection, matcher, statement.update),
           remember && (changed => (changed === undefined ? new Map() : remember(updatedOne(changed)))),
         )
         if (mutated !== undefined) return updatedOne(mutated)

@@ -19,8 +19,9 @@ import { timestampOf } from './cluster-time.ts'
 import type { CommandCall } from './command.ts'
 
 export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constants {
-  const seconds = service.clock.now()
-  return { now: BigInt(seconds) * 1000n, clusterTime: timestampOf(seconds).value, random: Math.random }
+  const nowMs = service.clock.nowMs()
+  const clusterTime = timestampOf(Math.floor(nowMs / 1000)).value
+  return { now: BigInt(nowMs), clusterTime, random: Math.random }
 }
 
 /** What expressions of a command can speak of: the time it came, and the variables in its `let`. */

@@ -1,6 +1,6 @@
 /** Finds the documents of an update or delete, and changes them. */
 
-import type { EpochSeconds } from '../../base/clock.ts'
+import { type EpochSeconds, epochMsWithin } from '../../base/clock.ts'
 import type { RequestError } from '../../base/error.ts'
 import { groupBytesMax, pageBytesMax } from '../../base/limits.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
@@ -140,17 +140,27 @@ async function firstMatching(
   }
 }
 
-export function updateContext(moment: EpochSeconds, position: number | undefined, isInsert: boolean): UpdateContext {
-  return { position, isInsert, now: { epochMs: moment * 1000, timestamp: timestampOf(moment).value } }
+/** The time that `$currentDate` sets: the moment of the write, with the milliseconds of the clock. */
+export function updateTime({ service }: Pick<CommandCall, 'service'>, moment: EpochSeconds): UpdateContext['now'] {
+  return { epochMs: epochMsWithin(moment, service.clock), timestamp: timestampOf(moment).value }
 }
 
 /** An update as a mutation. It is refused if the document would leave its partition. */
-export function updateMutation(collection: Collection, matcher: Matcher, update: CompiledUpdate): Mutation {
+export function updateMutation(
+  call: CommandCall,
+  collection: Collection,
+  matcher: Matcher,
+  update: CompiledUpdate,
+): Mutation {
   return {
     matcher,
     change: (document, moment) => {
       const position = update.needsPosition ? matcher.position(document) : undefined
-      const { document: after, isChanged } = update.apply(document, updateContext(moment, position, false))
+      const { document: after, isChanged } = update.apply(document, {
+        position,
+        isInsert: false,
+        now: updateTime(call, moment),
+      })
       if (!isChanged) return undefined
       if (collection.shardKey !== undefined) refuseMove(collection, document, after)
       return { kind: 'put', document: after, isReplacement: update.kind === 'replacement' }

@@ -14,7 +14,7 @@ import type { Collection } from '../collections/collections.ts'
 import { newObjectId } from '../collections/object-id.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { StatementResult } from '../session/retry-record.ts'
-import { updateContext } from './document-updates.ts'
+import { updateTime } from './document-updates.ts'
 import { writeDocuments } from './document-writes.ts'
 
 export interface Inserted {
@@ -31,8 +31,7 @@ export async function insertUpserted(
 ): Promise<Inserted | undefined> {
   // A generated `_id` stays the same when the write is retried.
   const ownId = objectId(newObjectId())
-  const made = (moment: EpochSeconds): Inserted =>
-    upsertDocument(filter, update, updateContext(moment, undefined, true).now, () => ownId)
+  const made = (moment: EpochSeconds): Inserted => upsertDocument(filter, update, updateTime(call, moment), () => ownId)
   let inserted = made(await call.service.engine.moment())
   const { bytes, start } = bytesOf(inserted.id)
   let isTaken = false
