@@ -156,6 +156,14 @@ async function collStats(call: CommandCall): Promise<Fields> {
 async function validate(call: CommandCall): Promise<Fields> {
   const { engine } = call.service
   const namespace = namespaceOf(call)
+  for (const name of ['full', 'repair'] as const) {
+    if (call.args.flag('background') && call.args.flag(name)) {
+      throw new CommandError(
+        'InvalidOptions',
+        `Running the validate command with both { background: true } and { ${name}: true } is not supported.`,
+      )
+    }
+  }
   const collection = await requireCollection(engine, namespace)
   const { count } = await measure(engine, collection)
   const names = collection.indexes.map(({ name }) => name)
@@ -189,5 +197,10 @@ export const collectionCommands: readonly Command[] = [
   },
   { name: 'collStats', fields: ['scale'], run: collStats },
   { name: 'collstats', fields: ['scale'], run: collStats },
-  { name: 'validate', fields: ['full', 'repair', 'metadata', 'checkBSONConformance', 'background'], run: validate },
+  {
+    name: 'validate',
+    // Old drivers send `scandata`.
+    fields: ['full', 'scandata', 'repair', 'metadata', 'checkBSONConformance', 'background', 'enforceFastCount'],
+    run: validate,
+  },
 ]

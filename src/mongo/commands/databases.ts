@@ -15,17 +15,18 @@ async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   const isNameOnly = args.flag('nameOnly')
   const databases: Uint8Array[] = []
   let total = 0
-  const all = [...(await service.engine.catalog.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
-  for (const database of all) {
-    const collections = await collectionsOf(service.engine, database)
-    // A database without collections does not exist for Mongo. NoSQL containers do not count.
-    if (collections.length === 0) continue
+  const all = new Map((await service.engine.catalog.databases()).map(database => [database.id, database]))
+  for (const name of [...new Set([...all.keys(), 'admin'])].sort()) {
+    const database = all.get(name)
+    const collections = database === undefined ? [] : await collectionsOf(service.engine, database)
+    // A database without collections does not exist for Mongo, except `admin`. NoSQL containers do not count.
+    if (collections.length === 0 && name !== 'admin') continue
     let bytes = 0
     if (!isNameOnly) for (const each of collections) bytes += (await measure(service.engine, each)).bytes
-    const shown = encodeFields({ name: database.id, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
+    const shown = encodeFields({ name, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
     if (matcher?.matches(shown) === false) continue
     total += bytes
-    databases.push(isNameOnly ? encodeFields({ name: database.id }) : shown)
+    databases.push(isNameOnly ? encodeFields({ name }) : shown)
   }
   return {
     databases: new Documents(databases),

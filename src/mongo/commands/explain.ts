@@ -53,7 +53,7 @@ async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fie
     return explainPipeline(call, namespaceOf(call), args.requiredArray('pipeline'), verbosity)
   }
   const filter = filterOf(args)
-  const matcher = compileCallFilter(call, filter, { allowsNear: true })
+  const matcher = compileCallFilter(call, filter)
   const sort = prepareSort(args.document('sort'))
   const query = { matcher, filter, sort, ...windowOf(args), isCount: args.name === 'count' }
   return explained(call, namespaceOf(call), query, verbosity)

@@ -73,7 +73,7 @@ function search(call: CommandCall, collection: Collection | undefined, filter: B
   for (const name of ['returnKey', 'showRecordId'] as const) {
     if (args.flag(name)) throw new CommandError('NotImplemented', refusalOf(name))
   }
-  const matcher = compileCallFilter(call, filter, { allowsNear: true })
+  const matcher = compileCallFilter(call, filter)
   const sort = prepareSort(args.document('sort'))
   const projection = compileCallProjection(call, args.document('projection'))
   const skip = args.count('skip') ?? 0

@@ -15,7 +15,7 @@ import { type Appetite, documentStream, noDocuments } from '../find/document-str
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
-import { constantsOf } from '../service/query-language.ts'
+import { variablesOf } from '../service/query-language.ts'
 import { pipelineCollections } from './pipeline-collections.ts'
 import { stageSource } from './stage-sources.ts'
 
@@ -35,7 +35,7 @@ function pipelineSpec(
   collection: Collection | undefined,
 ): PipelineSpec {
   const geoPath = collection && geoPathOf(collection)
-  return { stages, options: { namespace, geoPath, constants: constantsOf(call), let: call.args.document('let') } }
+  return { stages, options: { namespace, geoPath, ...variablesOf(call) } }
 }
 
 /** Of the only field that an index has for places. */

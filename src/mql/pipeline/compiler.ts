@@ -33,6 +33,8 @@ interface CompilerOptions {
   readonly geoPath?: string | undefined
   /** Nesting depth of the pipeline. */
   readonly depth?: number
+  /** Constants that cannot be computed fail at the first document. */
+  readonly isLazy?: boolean
 }
 
 export class PipelineCompiler implements StageCompiler {
@@ -42,11 +44,11 @@ export class PipelineCompiler implements StageCompiler {
   readonly geoPath: string | undefined
   readonly #depth: number
 
-  constructor(scope: VariableScope, namespace: Namespace, { geoPath, depth = 0 }: CompilerOptions = {}) {
+  constructor(scope: VariableScope, namespace: Namespace, { geoPath, depth = 0, isLazy }: CompilerOptions = {}) {
     this.scope = scope
     this.namespace = namespace
     this.geoPath = geoPath
-    this.expressions = expressionCompiler(scope)
+    this.expressions = expressionCompiler(scope, { isLazy })
     this.#depth = depth
   }
 
@@ -60,7 +62,9 @@ export class PipelineCompiler implements StageCompiler {
   }
 
   changes(pipeline: BsonArray, scope: VariableScope): (context: Context) => BsonDocument {
-    const compiled = new PipelineCompiler(scope, this.namespace, { depth: this.#depth }).compile(readStages(pipeline))
+    const compiled = new PipelineCompiler(scope, this.namespace, { depth: this.#depth, isLazy: true }).compile(
+      readStages(pipeline),
+    )
     return changesOf(compiled)
   }
 

@@ -81,15 +81,15 @@ export function commandScope({ constants, let: variables }: CommandVariables): V
   let scope = VariableScope.outermost(constants)
   for (const [name, spec] of variables?.fields ?? []) {
     checkVariableName(name)
-    const constant = expressionCompiler(scope).constant(spec)
-    if (constant === undefined) {
+    const found = expressionCompiler(scope).valueNow(spec)
+    if (found === undefined) {
       return refuse(
         4890500,
         'Command let Expression tried to access a field, but this is not allowed because Command let ' +
           'Expressions run before the query examines any documents.',
       )
     }
-    scope = scope.knowing(name, constant.value)
+    scope = scope.knowing(name, found.value)
   }
   return scope
 }
@@ -157,6 +157,6 @@ async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Ar
     }
   } catch (error) {
     if (!(error instanceof MongoError)) throw error
-    throw new MongoError(error.code, `PlanExecutor error during aggregation :: caused by :: ${error.message}`)
+    throw error.prefixed('PlanExecutor error during aggregation :: caused by :: ')
   }
 }
