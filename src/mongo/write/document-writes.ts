@@ -34,7 +34,9 @@ export interface DocumentWrite {
   readonly key: ItemKey
   /** The expected size, for the charge. */
   readonly bytes: number
-  /** Undefined: leave the document unchanged. May be called several times. In a transaction `life` is unknown. */
+  /**
+   * Undefined: leave the document unchanged. May be called several times. In a transaction `life` is unknown.
+   */
   decide(found: Uint8Array | undefined, moment: EpochSeconds, life: LifeStamps | undefined): DocumentChange | undefined
   /** Only for new documents: the store inserts without reading first, and refuses if the `_id` is taken. */
   readonly isBlind?: boolean
