@@ -32,11 +32,9 @@ export class SystemItems {
   }
 
   /** The container of this name, created on first use. */
-  container(id: string, defaultTtl: number | null): MaybePromise<ContainerRecord> {
-    return andThen(this.#store.findContainer(systemDatabase, id), found => found ?? this.#create(id, defaultTtl))
-  }
-
-  async #create(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
+  async container(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
+    const found = await this.#store.findContainer(systemDatabase, id)
+    if (found !== undefined) return found
     await this.#store.createDatabase({ id: systemDatabase, throughput: null, rid: newResourceNumber() })
     const database = await this.#store.findDatabase(systemDatabase)
     const made = await this.#store.createContainer(database!, {

@@ -29,11 +29,8 @@ import { isFatal, translate } from './errors.ts'
  */
 export const groupTurnsMax = 3
 
-/**
- * `mustUndoAlone`: work that has to take back what it did sets a savepoint first. Otherwise it calls `undo`.
- * Runs again after a rollback.
- */
-type Work<T> = (moment: EpochSeconds, mustUndoAlone: boolean) => T
+/** `isAlone`: it is the only work in its transaction. */
+type Work<T> = (moment: EpochSeconds, isAlone: boolean) => T
 
 interface Waiting {
   readonly work: Work<unknown>
@@ -125,11 +122,7 @@ export class Turns {
     this.#participants.add(participant)
   }
 
-  /**
-   * Called by work without a savepoint: rolls back what it did. With it goes the group, which then runs again
-   * with savepoints. So only groups with such work pay for savepoints: with one, SQLite copies every page
-   * that it changes (measured: a quarter of the cost of a retryable insert).
-   */
+  /** Called by work that is alone: rolls back what it did. It is answered nevertheless. */
   undo(): void {
     this.#isUndone = true
   }
@@ -184,16 +177,16 @@ export class Turns {
     this.#waiting = group === this.#waiting ? [] : this.#waiting.slice(groupWritesMax)
     if (this.#waiting.length > 0) this.#scheduleEndOfTurn()
 
-    let results: unknown[]
+    const results: unknown[] = []
     const moment = this.#clock.now()
     try {
-      results = this.#run(group, moment, false)
+      this.#beginImmediate.run()
+      if (moment > this.#highWaterMark) this.#raiseHighWaterMark.run(moment)
+      const isAlone = group.length === 1
+      for (const { work } of group) results.push(attempt(work, moment, isAlone))
       if (this.#isUndone) {
         this.#rollBack()
-        // Work that is alone is answered: nothing was to be kept.
-        if (group.length > 1) results = this.#run(group, moment, true)
-      }
-      if (this.#db.isTransaction) {
+      } else {
         for (const participant of this.#participants) participant.beforeCommit()
         this.#commit.run()
         this.#highWaterMark = Math.max(this.#highWaterMark, moment) as EpochSeconds
@@ -212,18 +205,6 @@ export class Turns {
       else resolve(result as never)
     }
     this.#considerCheckpoint()
-  }
-
-  /** Begins a transaction and does the work of a group. Stops when the group must be rolled back. */
-  #run(group: readonly Waiting[], moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
-    this.#beginImmediate.run()
-    if (moment > this.#highWaterMark) this.#raiseHighWaterMark.run(moment)
-    const results: unknown[] = []
-    for (const { work } of group) {
-      results.push(attempt(work, moment, mustUndoAlone))
-      if (this.#isUndone) break
-    }
-    return results
   }
 
   /**
@@ -278,9 +259,9 @@ export class Turns {
  * A write that our own rules refuse fails alone: it was checked before it touched a row. Any other error
  * fails the whole group.
  */
-function attempt(work: Work<unknown>, moment: EpochSeconds, mustUndoAlone: boolean): unknown {
+function attempt(work: Work<unknown>, moment: EpochSeconds, isAlone: boolean): unknown {
   try {
-    return work(moment, mustUndoAlone)
+    return work(moment, isAlone)
   } catch (error) {
     if (error instanceof MayflyError) return error
     throw error

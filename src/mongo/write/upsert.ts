@@ -20,7 +20,6 @@ import { writeDocuments } from './document-writes.ts'
 export interface Inserted {
   readonly id: Value
   readonly document: Uint8Array
-  readonly moment: EpochSeconds
 }
 
 /** Undefined: another client inserted a matching document meanwhile. Update that one instead. */
@@ -32,10 +31,7 @@ export async function insertUpserted(
 ): Promise<Inserted | undefined> {
   // A generated `_id` stays the same when the write is retried.
   const ownId = objectId(newObjectId())
-  const made = (moment: EpochSeconds): Inserted => ({
-    ...upsertDocument(filter, update, updateTime(call, moment), () => ownId),
-    moment,
-  })
+  const made = (moment: EpochSeconds): Inserted => upsertDocument(filter, update, updateTime(call, moment), () => ownId)
   let inserted = made(await call.service.engine.moment())
   const { bytes, start } = bytesOf(inserted.id)
   let isTaken = false

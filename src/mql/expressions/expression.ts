@@ -5,8 +5,7 @@
  *   const context = new Context()
  *   evaluate(context.at(BsonDocument.view(bytes)))
  *
- * Constant parts are computed at compile time. If that fails, so does the compilation, unless it is lazy:
- * then the evaluation fails.
+ * Constant parts are computed at compile time; if that fails, so does the compilation.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -24,8 +23,8 @@ export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
   return expressionCompiler(scope).compile(spec)
 }
 
-export function expressionCompiler(scope: VariableScope, { isLazy = false } = {}): Compiler {
-  return new ExpressionCompiler(scope, { varying: 0, documents: 0, slots: [], isLazy })
+export function expressionCompiler(scope: VariableScope): Compiler {
+  return new ExpressionCompiler(scope, { varying: 0, slots: [] })
 }
 
 /** For filters: whether the expression is true for a document. `slots` holds outer variables. */
@@ -48,14 +47,10 @@ export function expressionValue(scope: VariableScope, slots: readonly (Value | u
 
 /** What keeps an expression from being constant, collected while compiling. */
 interface Seen {
-  /** Number of parts that differ from evaluation to evaluation. */
+  /** Number of parts that differ from document to document. */
   varying: number
-  /** Number of those that read the document. */
-  documents: number
   /** Slots of the variables used so far. */
   readonly slots: number[]
-  /** A constant that cannot be computed fails when it is evaluated, not when it is compiled. */
-  readonly isLazy: boolean
 }
 
 class ExpressionCompiler implements Compiler {
@@ -84,12 +79,6 @@ class ExpressionCompiler implements Compiler {
     return isConstant ? { value: evaluate(new Context()) } : undefined
   }
 
-  valueNow(spec: Value): { readonly value: Value | undefined } | undefined {
-    const before = this.#seen.documents
-    const { evaluate } = this.#compile(spec)
-    return this.#seen.documents === before ? { value: evaluate(new Context()) } : undefined
-  }
-
   #compile(spec: Value): { readonly evaluate: Evaluate; readonly isConstant: boolean } {
     const { varying, slots } = this.#seen
     const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
@@ -98,14 +87,8 @@ class ExpressionCompiler implements Compiler {
     const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
     if (isClosed) slots.length = seenBefore
     if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
-    try {
-      const value = evaluate(new Context())
-      return { evaluate: () => value, isConstant: true }
-    } catch (error) {
-      if (!(error instanceof MongoError)) throw error
-      if (this.#seen.isLazy) return { evaluate, isConstant: false }
-      throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
-    }
+    const value = evaluateConstant(evaluate)
+    return { evaluate: () => value, isConstant: true }
   }
 
   /** Recurses as deep as documents nest. */
@@ -179,7 +162,6 @@ class ExpressionCompiler implements Compiler {
       case 'ROOT':
       case 'CURRENT':
         this.varies()
-        this.#seen.documents += 1
         return context => context.root
       case 'REMOVE':
         return () => undefined
@@ -201,5 +183,14 @@ class ExpressionCompiler implements Compiler {
     if ('value' in variable) return () => variable.value
     this.#seen.slots.push(variable.slot)
     return context => context.slots[variable.slot]
+  }
+}
+
+function evaluateConstant(evaluate: Evaluate): Value | undefined {
+  try {
+    return evaluate(new Context())
+  } catch (error) {
+    if (!(error instanceof MongoError)) throw error
+    throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
   }
 }
