@@ -32,9 +32,11 @@ export class SystemItems {
   }
 
   /** The container of this name, created on first use. */
-  async container(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
-    const found = await this.#store.findContainer(systemDatabase, id)
-    if (found !== undefined) return found
+  container(id: string, defaultTtl: number | null): MaybePromise<ContainerRecord> {
+    return andThen(this.#store.findContainer(systemDatabase, id), found => found ?? this.#create(id, defaultTtl))
+  }
+
+  async #create(id: string, defaultTtl: number | null): Promise<ContainerRecord> {
     await this.#store.createDatabase({ id: systemDatabase, throughput: null, rid: newResourceNumber() })
     const database = await this.#store.findDatabase(systemDatabase)
     const made = await this.#store.createContainer(database!, {

@@ -20,6 +20,7 @@ import { loginCommands } from './commands/login.ts'
 import { replicaSetCommands } from './commands/replica-set.ts'
 import { sessionCommands } from './commands/session-commands.ts'
 import { transactionCommands } from './commands/transaction-commands.ts'
+import { unsupportedCommands } from './commands/unsupported.ts'
 import { updateCommands } from './commands/update.ts'
 import type { Command } from './service/command.ts'
 
@@ -37,6 +38,7 @@ export const commandFamilies = {
   cosmos: customActionCommands,
   'replica set': replicaSetCommands,
   diagnostics: [...diagnosticCommands, { name: 'listCommands', run: listCommands }],
+  'not supported': unsupportedCommands,
 } as const satisfies Record<string, readonly Command[]>
 
 const byName = new Map<string, Command>(

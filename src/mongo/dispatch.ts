@@ -11,6 +11,8 @@ import { asMongoError, type ErrorContext, errorAnswer } from './answers/error-ma
 import { type Fields, one } from './answers/fields.ts'
 import { documentCommands, findCommand } from './commands.ts'
 import { Arguments } from './requests/arguments.ts'
+import { checkStableApi } from './requests/stable-api.ts'
+import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
@@ -46,6 +48,8 @@ export function dispatch(service: MongoService, client: Client, request: Request
   }
   const succeed = (answer: Fields): Fields => {
     end(call!, 0)
+    const { writeConcernError } = call!
+    if (writeConcernError !== undefined) return { writeConcernError, ...answer, ok: answer.ok ?? one }
     return answer.ok === undefined ? { ...answer, ok: one } : answer
   }
   try {
@@ -97,6 +101,8 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   }
   checkFields(command, args, request.sequences)
   checkReadConcern(args)
+  checkStableApi(command, args)
+  const writeConcernError = writeConcernErrorOf(command, args)
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid)
   const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
@@ -118,6 +124,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
     session,
     txnNumber,
     isInTransaction,
+    writeConcernError,
     chargeRu: 0,
     documentsRead: 0,
   }
@@ -133,10 +140,7 @@ function readArguments({ body }: Request): Arguments {
 
 const readConcerns: ReadonlySet<string> = new Set(['local', 'available', 'majority', 'linearizable', 'snapshot'])
 
-/**
- * There is one copy of the data, so all read concerns mean the same. Write concerns are ignored, as in
- * Cosmos.
- */
+/** There is one copy of the data, so all read concerns mean the same. */
 function checkReadConcern(args: Arguments): void {
   const level = args.within('readConcern')?.string('level')
   if (level !== undefined && !readConcerns.has(level)) {

@@ -15,7 +15,7 @@ import { machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
 import type { Http2Sessions } from './http/http2-sessions.ts'
-import { headerBytesMax } from './http/request-parser.ts'
+import { headerBytesMax, headersTooLarge } from './http/request-parser.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { type Decrypt, makeDecrypt } from './tls/decrypt.ts'
@@ -45,7 +45,7 @@ const limits = {
   keepAliveTimeout: keepAliveMs,
 }
 
-const http2Limits = { headerBytesMax, requestMsMax: requestTimeoutMs, idleMsMax: keepAliveMs }
+const http2Limits = { requestMsMax: requestTimeoutMs, idleMsMax: keepAliveMs }
 
 export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
   const { host, port, handler, certificate, log, holdsProcess } = options
@@ -180,11 +180,11 @@ function prepare(server: Server): void {
   server.emit('listening')
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const [status, code, message] =
+    const [status, content] =
       error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'RequestHeaderFieldsTooLarge', 'The headers are too large.']
-        : ['400 Bad Request', 'BadRequest', 'The request is not valid HTTP.']
-    const body = JSON.stringify({ code, message })
+        ? ['431 Request Header Fields Too Large', headersTooLarge]
+        : ['400 Bad Request', { code: 'BadRequest', message: 'The request is not valid HTTP.' }]
+    const body = JSON.stringify(content)
     socket.end(
       `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: ` +
         `close\r\n\r\n${body}`,

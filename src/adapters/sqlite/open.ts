@@ -74,6 +74,11 @@ const noConsequences: Consequences = { updateEntries: () => true, log: undefined
 /** Room for one item of any size: an empty page accepts its first item whatever its bytes. */
 const roomForOne = { itemsMax: 1, bytesMax: 0, isEmpty: true }
 
+/** Then no step has done anything. */
+function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
+  return steps.length === (refusal?.error === undefined ? 1 : 0)
+}
+
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #lock: Disposable | undefined
@@ -183,18 +188,18 @@ class SqliteStore implements Store {
   }
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
-    return this.#turns.write((moment, isAlone) => {
+    return this.#turns.write((moment, mustUndoAlone) => {
       // A single step needs no savepoint: if it is refused, it has done nothing.
       if (steps.length === 1) return this.#runSteps(steps, moment)
-      const undo = isAlone ? () => this.#turns.undo() : this.#setSavepoint(steps)
-      let isWhole = false
+      const undo = mustUndoAlone ? this.#setSavepoint(steps) : () => this.#turns.undo()
+      let hasEnded = false
       try {
         const answer = this.#runSteps(steps, moment)
-        isWhole = answer.refusal === undefined
+        hasEnded = answer.refusal === undefined || isFirstRefused(answer)
         return answer
       } finally {
-        if (!isWhole) undo()
-        if (!isAlone) this.#savepoint.end.run()
+        if (!hasEnded) undo()
+        if (mustUndoAlone) this.#savepoint.end.run()
       }
     })
   }

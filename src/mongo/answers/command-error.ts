@@ -37,4 +37,8 @@ export class CommandError extends MongoError {
     this.areLabelsFinal = onlyLabels !== undefined
     this.fields = fields
   }
+
+  override prefixed(words: string): CommandError {
+    return new CommandError(this.code, `${words}${this.message}`, this)
+  }
 }

@@ -12,21 +12,16 @@ import {
   type Collection,
   createCollection,
   deleteCollection,
-  entriesOf,
   findCollection,
-  findEntry,
-  notOnView,
-  requireEntry,
+  listCollections,
+  requireCollection,
 } from '../collections/collections.ts'
-import { systemViews, viewsOf } from '../collections/views.ts'
-import type { Arguments } from '../requests/arguments.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
-import { createView, describeSystemViews, describeView } from './views.ts'
 
 /** The options of `create`, and what is done with each. */
-const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'view'>> = {
+const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = {
   changeStreamPreAndPostImages: 'kept',
   autoIndexId: 'ignored',
   flags: 'ignored',
@@ -41,48 +36,33 @@ const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'v
   clusteredIndex: 'refused',
   encryptedFields: 'refused',
   expireAfterSeconds: 'refused',
-  pipeline: 'view',
+  pipeline: 'refused',
   timeseries: 'refused',
   validationAction: 'refused',
   validationLevel: 'refused',
   validator: 'refused',
-  viewOn: 'view',
+  viewOn: 'refused',
 }
 
 async function create(call: CommandCall): Promise<Fields> {
   const { args, service } = call
   const namespace = namespaceOf(call)
-  const isView = args.present('viewOn') !== undefined
   if (isSystemCollection(namespace.collection)) {
-    throw new CommandError(
-      'InvalidNamespace',
-      isView && namespace.collection === systemViews
-        ? `Cannot create a view called '${systemViews}': this is a reserved system namespace`
-        : `Invalid system namespace: ${nameOf(namespace)}`,
-    )
-  }
-  if (isView) return createView(call, namespace, givenOptions(args))
-  if (args.present('pipeline') !== undefined) {
-    throw new CommandError('InvalidOptions', "'pipeline' requires 'viewOn' to also be specified")
+    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
   }
   const kept: [string, NonNullable<ReturnType<typeof args.value>>][] = []
-  for (const name of givenOptions(args)) {
-    const fate = createOptions[name]
-    if (fate === 'refused') throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
-    if (fate === 'kept') kept.push([name, args.present(name)!])
+  for (const name of args.names) {
+    const fate = Object.hasOwn(createOptions, name) ? createOptions[name] : undefined
+    const value = args.present(name)
+    if (fate === undefined || value === undefined) continue
+    const isHarmless = value.type === bsonType.bool && !value.value
+    if (fate === 'refused' && !isHarmless && !isSimpleCollation(name, value)) {
+      throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
+    }
+    if (fate === 'kept') kept.push([name, value])
   }
   await createCollection(service.engine, namespace, { options: BsonDocument.view(encodeDocument(kept)) })
   return {}
-}
-
-/** Without those that say the same as if they were not there. */
-function givenOptions(args: Arguments): string[] {
-  return args.names.filter(name => {
-    const value = Object.hasOwn(createOptions, name) ? args.present(name) : undefined
-    if (value === undefined || createOptions[name] === 'ignored') return false
-    const isHarmless = value.type === bsonType.bool && !value.value
-    return createOptions[name] === 'kept' || (!isHarmless && !isSimpleCollation(name, value))
-  })
 }
 
 function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCall['args']['value']>>): boolean {
@@ -94,16 +74,10 @@ function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCa
 async function drop(call: CommandCall): Promise<Fields> {
   const { engine, cursors } = call.service
   const namespace = namespaceOf(call)
-  const collection = await findEntry(engine, namespace)
-  if (collection === undefined) {
-    // Without its list there are no views.
-    const views = namespace.collection === systemViews ? await viewsOf(engine, namespace.database) : []
-    for (const view of views) await deleteCollection(engine, view)
-    return views.length === 0 ? {} : { nIndexesWas: 1, ns: nameOf(namespace) }
-  }
+  const collection = await findCollection(engine, namespace)
+  if (collection === undefined) return {}
   cursors.closeOfContainer(collection.container.number)
   await deleteCollection(engine, collection)
-  if (collection.isView) return { ns: nameOf(namespace) }
   call.service.changes.notify()
   return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
 }
@@ -116,18 +90,14 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
   if (isSystemCollection(to.collection)) {
     throw new CommandError('IllegalOperation', `Invalid system namespace: ${nameOf(to)}`)
   }
-  const collection = await findEntry(engine, from)
-  if (collection?.isView === true) throw notOnView(`cannot rename view: ${nameOf(from)}`)
+  const collection = await findCollection(engine, from)
   if (collection === undefined)
     throw new CommandError('NamespaceNotFound', `Source collection ${nameOf(from)} does not exist`)
   if (from.database !== to.database) {
     throw new CommandError('NotImplemented', 'A collection cannot be moved to another database.')
   }
   if (nameOf(from) === nameOf(to)) throw new CommandError('IllegalOperation', "Can't rename a collection to itself")
-  const target = await findEntry(engine, to)
-  if (target?.isView === true) {
-    throw new CommandError('NamespaceExists', `a view already exists with that name: ${nameOf(to)}`)
-  }
+  const target = await findCollection(engine, to)
   if (target !== undefined) {
     if (!args.flag('dropTarget')) throw new CommandError('NamespaceExists', 'target namespace exists')
     cursors.closeOfContainer(target.container.number)
@@ -146,12 +116,12 @@ async function list(call: CommandCall): Promise<Fields> {
   const filter = args.document('filter')
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
-  const record = await service.engine.catalog.findDatabase(database)
-  const entries = record === undefined ? [] : await entriesOf(service.engine, record)
-  const described = entries.map(entry => (entry.isView ? describeView(entry) : describe(entry)))
-  if (entries.some(({ isView }) => isView)) described.push(describeSystemViews(database))
-  const matching = matcher === undefined ? described : described.filter(matcher.matches)
-  const shown = isNameOnly ? matching.map(onlyName) : matching
+  const shown: Uint8Array[] = []
+  for (const collection of await listCollections(service.engine, database)) {
+    const whole = describe(collection)
+    if (matcher?.matches(whole) === false) continue
+    shown.push(isNameOnly ? encodeFields({ name: collection.container.id, type: 'collection' }) : whole)
+  }
   return openCursor(service.cursors, listSource(shown), {
     namespace: `${database}.$cmd.listCollections`,
     session: session?.key,
@@ -161,11 +131,6 @@ async function list(call: CommandCall): Promise<Fields> {
     isSingleBatch: false,
     by: call,
   })
-}
-
-function onlyName(entry: Uint8Array): Uint8Array {
-  const whole = BsonDocument.view(entry)
-  return encodeFields({ name: whole.get('name'), type: whole.get('type') })
 }
 
 function describe({ container, definition }: Collection): Uint8Array {
@@ -191,8 +156,15 @@ async function collStats(call: CommandCall): Promise<Fields> {
 async function validate(call: CommandCall): Promise<Fields> {
   const { engine } = call.service
   const namespace = namespaceOf(call)
-  const collection = await requireEntry(engine, namespace)
-  if (collection.isView) throw notOnView('Cannot validate a view')
+  for (const name of ['full', 'repair'] as const) {
+    if (call.args.flag('background') && call.args.flag(name)) {
+      throw new CommandError(
+        'InvalidOptions',
+        `Running the validate command with both { background: true } and { ${name}: true } is not supported.`,
+      )
+    }
+  }
+  const collection = await requireCollection(engine, namespace)
   const { count } = await measure(engine, collection)
   const names = collection.indexes.map(({ name }) => name)
   return {
@@ -225,5 +197,10 @@ export const collectionCommands: readonly Command[] = [
   },
   { name: 'collStats', fields: ['scale'], run: collStats },
   { name: 'collstats', fields: ['scale'], run: collStats },
-  { name: 'validate', fields: ['full', 'repair', 'metadata', 'checkBSONConformance', 'background'], run: validate },
+  {
+    name: 'validate',
+    // Old drivers send `scandata`.
+    fields: ['full', 'scandata', 'repair', 'metadata', 'checkBSONConformance', 'background', 'enforceFastCount'],
+    run: validate,
+  },
 ]

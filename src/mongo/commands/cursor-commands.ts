@@ -3,6 +3,7 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
+import { apiParameters } from '../requests/stable-api.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import type { Cursor } from '../service/cursors.ts'
 import { mongoBatchBytesMax } from '../service/cursors.ts'
@@ -24,6 +25,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
       by: call,
       waitMs: args.count('maxTimeMS') ?? 1000,
     })
+    operation.check()
     if (isEnd || operation.isAbandoned) service.cursors.close(cursor)
     const isOpen = service.cursors.find(cursor.id) !== undefined
     return {
@@ -63,6 +65,14 @@ function requireCursor({ service, args, database, session }: CommandCall): Curso
     throw new CommandError(
       50737,
       `Cannot run getMore on cursor ${id.value}, which was not created in the session that asks for it`,
+    )
+  }
+  const api = apiParameters(args)
+  if (api !== cursor.api) {
+    throw new CommandError(
+      'APIMismatchError',
+      `API parameter mismatch: getMore used params { ${api ?? ''} }, the cursor-creating command used ` +
+        `{ ${cursor.api ?? ''} }`,
     )
   }
   return cursor

@@ -5,8 +5,7 @@ import { compileFilter } from '../../mql/filter/match.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { measure } from '../collections/collection-size.ts'
-import { databaseNotFound, deleteCollection, entriesOf, listCollections } from '../collections/collections.ts'
-import { viewsOf } from '../collections/views.ts'
+import { collectionsOf, databaseNotFound, deleteCollection, listCollections } from '../collections/collections.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
@@ -16,17 +15,18 @@ async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
   const isNameOnly = args.flag('nameOnly')
   const databases: Uint8Array[] = []
   let total = 0
-  const all = [...(await service.engine.catalog.databases())].sort((a, b) => (a.id < b.id ? -1 : 1))
-  for (const database of all) {
-    const entries = await entriesOf(service.engine, database)
-    // A database without collections and views does not exist for Mongo. NoSQL containers do not count.
-    if (entries.length === 0) continue
+  const all = new Map((await service.engine.catalog.databases()).map(database => [database.id, database]))
+  for (const name of [...new Set([...all.keys(), 'admin'])].sort()) {
+    const database = all.get(name)
+    const collections = database === undefined ? [] : await collectionsOf(service.engine, database)
+    // A database without collections does not exist for Mongo, except `admin`. NoSQL containers do not count.
+    if (collections.length === 0 && name !== 'admin') continue
     let bytes = 0
-    if (!isNameOnly) for (const each of entries) bytes += (await measure(service.engine, each)).bytes
-    const shown = encodeFields({ name: database.id, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
+    if (!isNameOnly) for (const each of collections) bytes += (await measure(service.engine, each)).bytes
+    const shown = encodeFields({ name, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
     if (matcher?.matches(shown) === false) continue
     total += bytes
-    databases.push(isNameOnly ? encodeFields({ name: database.id }) : shown)
+    databases.push(isNameOnly ? encodeFields({ name }) : shown)
   }
   return {
     databases: new Documents(databases),
@@ -44,7 +44,7 @@ async function dropDatabase({ service, database }: CommandCall): Promise<Fields>
   const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return {}
   const containers = await engine.catalog.containers(record)
-  for (const collection of await entriesOf(engine, record)) {
+  for (const collection of await collectionsOf(engine, record)) {
     cursors.closeOfContainer(collection.container.number)
     await deleteCollection(engine, collection)
   }
@@ -69,7 +69,7 @@ async function dbStats({ service, database, args }: CommandCall): Promise<Fields
   return {
     db: database,
     collections: BigInt(collections.length),
-    views: BigInt((await viewsOf(service.engine, database)).length),
+    views: 0n,
     objects: BigInt(objects),
     avgObjSize: double(objects === 0 ? 0 : dataBytes / objects),
     dataSize: double(Math.floor(dataBytes / scale)),

@@ -1,6 +1,5 @@
 /** delete: removes one or all documents that match a filter. */
 
-import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -14,6 +13,7 @@ import { compileCallFilter, refuseCollation } from '../service/query-language.ts
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutation, mutateAll, mutateOne } from '../write/document-updates.ts'
 import {
+  checkStatements,
   inTurn,
   isStatementError,
   retryRecord,
@@ -30,6 +30,7 @@ async function remove(call: CommandCall): Promise<Fields> {
   const statements = statementDocuments(call, 'deletes')
   const numberOf = statementNumbers(call, statements.length)
   const isOrdered = call.args.boolean('ordered') ?? true
+  await checkStatements(statements, readStatement)
   return inTurn(call, async () => {
     const record = await retryRecord(call)
     const errors: StatementError[] = []
@@ -82,14 +83,11 @@ async function removeMatching(
   return matched
 }
 
-function parseStatement(
-  call: CommandCall,
-  bytes: Uint8Array,
-): { readonly matcher: Matcher; readonly limit: number; readonly args: Arguments } {
-  validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
+/** The fields of a statement, with their types checked. */
+function readStatement(bytes: Uint8Array) {
   const args = new Arguments(bytes, 0, 'delete.deletes')
   args.refuseUnknown(statementFields)
-  refuseCollation(args)
+  const filter = args.requiredDocument('q')
   const limit = args.number('limit')
   if (limit === undefined) {
     throw new CommandError(40414, "BSON field 'delete.deletes.limit' is missing but a required field")
@@ -97,7 +95,17 @@ function parseStatement(
   if (limit !== 0 && limit !== 1) {
     throw new CommandError('FailedToParse', `The limit field in delete objects must be 0 or 1. Got ${limit}`)
   }
-  return { matcher: compileCallFilter(call, args.requiredDocument('q')), limit, args }
+  args.document('collation')
+  return { filter, limit, args }
+}
+
+function parseStatement(
+  call: CommandCall,
+  bytes: Uint8Array,
+): { readonly matcher: Matcher; readonly limit: number; readonly args: Arguments } {
+  const { filter, limit, args } = readStatement(bytes)
+  refuseCollation(args)
+  return { matcher: compileCallFilter(call, filter), limit, args }
 }
 
 export const deleteCommands: readonly Command[] = [

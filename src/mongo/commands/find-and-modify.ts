@@ -1,7 +1,8 @@
 /** findAndModify: changes one document and returns it, as it was before or after the change. */
 
+import type { EpochSeconds } from '../../base/clock.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
@@ -9,17 +10,21 @@ import { prepareSort } from '../../mql/prepare.ts'
 import type { Projection } from '../../mql/projection/projection.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
+import { ownDeadline } from '../../ttl/lifespan.ts'
+import { isAlive, livingAt } from '../../ttl/living.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
-import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { type Collection, findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { lifeOf } from '../collections/document-life.ts'
 import { checkHint } from '../collections/hint.ts'
-import { namespaceOf } from '../requests/namespace.ts'
+import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, compileCallProjection, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
-import { insertUpserted } from '../write/upsert.ts'
+import type { LifeStamps } from '../write/document-writes.ts'
+import { type Inserted, insertUpserted } from '../write/upsert.ts'
 import { inTurn, mongoRacesMax, retryRecord, statementNumbers } from '../write/write-command.ts'
 
 interface Modification {
@@ -40,7 +45,10 @@ async function findAndModify(call: CommandCall): Promise<Fields> {
   return inTurn(call, async () => {
     const record = await retryRecord(call)
     const known = record?.find(number)
-    if (known !== undefined) return { ...answerOf(known, modification), retriedStmtId: number }
+    if (known !== undefined) {
+      const shown = await knownResult(call, namespace, modification, known)
+      return { ...answerOf(shown, modification), retriedStmtId: number }
+    }
     const remember = record === undefined ? undefined : (result: StatementResult) => new Map([[number, result]])
     try {
       return answerOf(await modify(call, namespace, modification, remember), modification)
@@ -68,40 +76,118 @@ async function modify(
         update === undefined
           ? { matcher, sort, change: () => deletion }
           : { ...updateMutation(call, collection, matcher, update), sort }
+      const result = (mutated: Mutated) => resultOf(call, collection, modification, mutated)
       const rememberOne = (mutated: Mutated | undefined) =>
-        mutated === undefined ? new Map() : remember!(resultOf(mutated, modification))
+        mutated === undefined ? new Map() : remember!(result(mutated))
       const mutated = await mutateOne(call, collection, mutation, remember && rememberOne)
-      if (mutated !== undefined) return resultOf(mutated, modification)
+      if (mutated !== undefined) return result(mutated)
     }
     if (!isUpsert || update === undefined) return { n: 0 }
     const made = await findOrCreateCollection(call.service.engine, namespace)
-    const result = (id: Value, document: Uint8Array): StatementResult => ({
+    const result = ({ id, document, moment }: Inserted): StatementResult => ({
       n: 1,
       upserted: toBase64(encodeDocument([['_id', id]])),
-      ...(modification.isNewWanted && { value: toBase64(document) }),
+      modified: {
+        kind: 'insert',
+        namespace: made.name,
+        container: made.container.number,
+        ...(modification.isNewWanted && returned(document, newLife(call, made, document, moment))),
+      },
     })
-    const inserted = await insertUpserted(
-      call,
-      made,
-      { filter, update },
-      remember && (({ id, document }) => remember(result(id, document))),
-    )
-    if (inserted !== undefined) return result(inserted.id, inserted.document)
+    const inserted = await insertUpserted(call, made, { filter, update }, remember && (each => remember(result(each))))
+    if (inserted !== undefined) return result(inserted)
   }
   throw new CommandError('WriteConflict', 'The document keeps coming and going.')
 }
 
-/** `nModified: 0` marks a result that needs a full record. */
-function resultOf({ before, after }: Mutated, { isNewWanted, update }: Modification): StatementResult {
-  const shown = isNewWanted && update !== undefined ? after! : before
-  return { n: 1, nModified: before === after ? 0 : 1, value: toBase64(shown) }
+function resultOf(
+  call: CommandCall,
+  collection: Collection,
+  { isNewWanted, update }: Modification,
+  { before, after, moment, life }: Mutated,
+): StatementResult {
+  const isAfter = isNewWanted && update !== undefined
+  const shown = isAfter ? after! : before
+  const isNew = shown !== before
+  return {
+    n: 1,
+    modified: {
+      kind: update === undefined ? 'delete' : 'update',
+      namespace: collection.name,
+      container: collection.container.number,
+      ...returned(shown, isNew ? newLife(call, collection, shown, moment) : life),
+      ...(isAfter && { isAfter }),
+    },
+  }
+}
+
+function newLife(
+  { service }: CommandCall,
+  collection: Collection,
+  document: Uint8Array,
+  moment: EpochSeconds,
+): LifeStamps {
+  const { ttl, until } = lifeOf(collection, document, service.settings)
+  return { ts: moment, deadline: ownDeadline(ttl, moment, until) }
+}
+
+function returned(document: Uint8Array, life: LifeStamps | undefined) {
+  return { value: toBase64(document), ...(life !== undefined && { ts: life.ts, deadline: life.deadline }) }
+}
+
+/**
+ * The recorded result, for a driver that repeats the statement. Another statement under the same number is
+ * refused, with MongoDB's codes. A document that has died meanwhile is not shown to anybody: the answer has
+ * null in its place.
+ */
+async function knownResult(
+  call: CommandCall,
+  namespace: Namespace,
+  modification: Modification,
+  known: StatementResult,
+): Promise<StatementResult> {
+  const { modified } = known
+  const { engine } = call.service
+  if (modified === undefined) throw incompatible(40609, 'another command')
+  if (modified.namespace !== nameOf(namespace)) throw incompatible(40609, `${modified.kind} in another collection`)
+  const { kind, value, isAfter, ts, deadline, container } = modified
+  const { update, isUpsert, isNewWanted } = modification
+  if (kind === 'delete' && update !== undefined) throw incompatible(40606, kind)
+  if (kind === 'insert' && !isUpsert) throw incompatible(40608, kind)
+  if (kind === 'update') {
+    if (update === undefined) throw incompatible(40609, kind)
+    if (isNewWanted !== (isAfter ?? false)) {
+      const [wanted, stored] = isNewWanted ? ['after', 'before'] : ['before', 'after']
+      throw new CommandError(
+        isNewWanted ? 40611 : 40612,
+        `findAndModify retry request wants the document ${wanted} update returned, but only ${stored} update ` +
+          'document is stored',
+      )
+    }
+  }
+  if (value === undefined || ts === undefined) return known
+  const collection = await findCollection(engine, namespace)
+  if (collection?.container.number === container) {
+    using view = await engine.view(collection.container)
+    if (isAlive(livingAt(view.policy, view.moment), { ts, deadline: deadline ?? null })) return known
+  }
+  const { value: _dead, ...rest } = modified
+  return { ...known, modified: rest }
+}
+
+function incompatible(code: number, kind: string): CommandError {
+  return new CommandError(
+    code,
+    `findAndModify retry request is not compatible with previous write in the transaction of type: ${kind}`,
+  )
 }
 
 function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')
 }
 
-function answerOf({ n, upserted, value }: StatementResult, { update, project }: Modification): Fields {
+function answerOf({ n, upserted, modified }: StatementResult, { update, project }: Modification): Fields {
+  const value = modified?.value
   const document = value === undefined ? undefined : Buffer.from(value, 'base64')
   const shown = document === undefined ? null : BsonDocument.view(project === undefined ? document : project(document))
   return {

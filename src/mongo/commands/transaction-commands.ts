@@ -66,7 +66,7 @@ async function store(
   record.isCommitted = true
   const writes = overlays.flatMap(overlay => overlay.pending().map(pending => ({ overlay, pending })))
   const steps = writes.map(({ overlay, pending }) => commitStep(call, overlay, pending))
-  steps.push(await recordStep(engine, session.key, session.stored, () => record))
+  steps.push(await recordStep(engine, session, () => record))
   const chargeRu = writes.reduce(
     (sum, { pending: { document } }) => sum + (document === undefined ? deleteRu : writeRu(document.length)),
     0,

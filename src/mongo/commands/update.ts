@@ -2,7 +2,6 @@
 
 import type { RequestError } from '../../base/error.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -20,6 +19,7 @@ import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
 import { insertUpserted } from '../write/upsert.ts'
 import {
+  checkStatements,
   inTurn,
   isStatementError,
   mongoRacesMax,
@@ -55,6 +55,7 @@ async function update(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const statements = statementDocuments(call, 'updates')
   const numberOf = statementNumbers(call, statements.length)
+  await checkStatements(statements, readStatement)
   return inTurn(call, async () => {
     const record = await retryRecord(call)
     return new Updates(call, namespace, record, numberOf).run(statements)
@@ -198,12 +199,11 @@ function upsertedOne(id: Value): StatementResult {
   return { n: 1, nModified: 0, upserted: encodeDocument([['_id', id]]).toString('base64') }
 }
 
-function parseStatement(call: CommandCall, bytes: Uint8Array): UpdateStatement {
-  validateDocument(bytes, { end: bytes.length, depthMax: bsonCommandDepthMax })
+/** The fields of a statement, with their types checked. */
+function readStatement(bytes: Uint8Array) {
   const args = new Arguments(bytes, 0, 'update.updates')
   args.refuseUnknown(statementFields)
-  refuseCollation(args)
-  const isMulti = args.flag('multi')
+  const filter = args.requiredDocument('q')
   const u = args.required('u')
   if (u.type !== bsonType.document && u.type !== bsonType.array) {
     throw new CommandError(
@@ -211,16 +211,25 @@ function parseStatement(call: CommandCall, bytes: Uint8Array): UpdateStatement {
       `Update argument must be either an object or an array, not ${typeName(u.type)}`,
     )
   }
+  args.document('collation')
   return {
-    filter: args.requiredDocument('q'),
-    update: compileUpdate(u, {
-      arrayFilters: args.array('arrayFilters'),
-      isMulti,
-      pipeline: pipelineUpdate(call, args.document('c')),
-    }),
-    isMulti,
+    filter,
+    u,
+    constants: args.document('c'),
+    arrayFilters: args.array('arrayFilters'),
+    isMulti: args.flag('multi'),
     isUpsert: args.flag('upsert'),
     args,
+  }
+}
+
+function parseStatement(call: CommandCall, bytes: Uint8Array): UpdateStatement {
+  const { u, constants, arrayFilters, ...statement } = readStatement(bytes)
+  refuseCollation(statement.args)
+  const { isMulti } = statement
+  return {
+    ...statement,
+    update: compileUpdate(u, { arrayFilters, isMulti, pipeline: pipelineUpdate(call, constants) }),
   }
 }
 

@@ -226,7 +226,7 @@ export function withOptions(
 
 /** Options without effect here. They are stored and shown unchanged. */
 function passedOn(given: BsonDocument): Record<string, FieldValue> {
-  const names = ['2dsphereIndexVersion', 'wildcardProjection', 'storageEngine', 'bits', 'min', 'max']
+  const names = ['background', '2dsphereIndexVersion', 'wildcardProjection', 'storageEngine', 'bits', 'min', 'max']
   return Object.fromEntries(names.flatMap(name => (given.get(name) === undefined ? [] : [[name, given.get(name)]])))
 }
 
@@ -289,7 +289,7 @@ const acceptableRange =
 
 /**
  * On `_ts`: -1 (on, no default) or 1 to 2147483647, as in Cosmos. On other fields: 0 to 2147483647, as in
- * MongoDB. Fractions are cut off.
+ * MongoDB. Fractions are refused.
  */
 function parseExpireAfterSeconds(value: Value | undefined, key: BsonDocument, kind: IndexKind): number | undefined {
   if (value === undefined) return undefined
@@ -328,8 +328,8 @@ export function checkedExpireAfterSeconds(
       `TTL index 'expireAfterSeconds' option must be numeric, but received a type of ${typeName(value.type)}.`,
     )
   }
-  if (Number.isNaN(number) || number > ttlSecondsMax) throw new CommandError(code, acceptableRange)
-  const seconds = Math.trunc(number)
+  if (!Number.isInteger(number) || number > ttlSecondsMax) throw new CommandError(code, acceptableRange)
+  const seconds = number
   if (field === modifiedField) {
     if (seconds === -1 || seconds >= 1) return seconds
     throw new CommandError(

@@ -14,15 +14,17 @@ import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import {
   type Collection,
+  type CollectionIndex,
   createCollection,
   deleteCollection,
   findCollection,
   findOrCreateCollection,
 } from '../collections/collections.ts'
+import { duplicateKeyError, takenIdError } from '../collections/duplicate-key.ts'
 import { newDocument } from '../collections/new-document.ts'
 import { documentStream } from '../find/document-stream.ts'
 import { mongoPageDocumentsMax } from '../find/documents.ts'
-import { createIndex } from '../indexes/create-index.ts'
+import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { checkedNamespace, isSystemCollection, nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
@@ -76,7 +78,7 @@ async function insertAll(call: CommandCall, collection: Collection, documents: r
         key: collection.keyOf(id, document),
         bytes: document.length,
         decide: found => {
-          if (found !== undefined) throw duplicate(collection)
+          if (found !== undefined) throw takenIdError(collection, document)
           return { kind: 'put', document }
         },
       }
@@ -86,32 +88,30 @@ async function insertAll(call: CommandCall, collection: Collection, documents: r
   }
 }
 
-function duplicate({ name }: Collection): CommandError {
-  return new CommandError('DuplicateKey', `E11000 duplicate key error collection: ${name} index: _id_`)
-}
-
 async function merge(call: CommandCall, request: MergeRequest, documents: ByteStream): Promise<void> {
   const target = checkedTarget(request.target)
   const collection = await findOrCreateCollection(call.service.engine, target)
   const isById = request.on.length === 1 && request.on[0] === '_id'
-  if (!isById) requireUnique(collection, request.on)
+  const index = requireUnique(collection, request.on)
   for await (const batch of documents) {
     for (const given of batch) {
       if (isById && collection.shardKey === undefined) await mergeById(call, collection, request, given)
-      else await mergeByFields(call, collection, request, given)
+      else await mergeByFields(call, { collection, index }, request, given)
     }
   }
 }
 
-function requireUnique({ indexes }: Collection, on: readonly string[]): void {
-  const isThere = indexes.some(
-    ({ isUnique, parts, partialFilter }) =>
-      isUnique &&
-      partialFilter === undefined &&
-      parts.length === on.length &&
-      parts.every(({ path }) => on.includes(path)),
+/** The index that keeps the fields of `on` unique. */
+function requireUnique({ indexes }: Collection, on: readonly string[]): CollectionIndex {
+  const found = indexes.find(
+    index =>
+      (index.isUnique || isIdIndex(index)) &&
+      index.partialFilter === undefined &&
+      index.parts.length === on.length &&
+      index.parts.every(({ path }) => on.includes(path)),
   )
-  if (!isThere) throw new CommandError(51183, 'Cannot find index to verify that join fields will be unique')
+  if (found !== undefined) return found
+  throw new CommandError(51183, 'Cannot find index to verify that join fields will be unique')
 }
 
 async function mergeById(
@@ -129,7 +129,8 @@ async function mergeById(
         refuseNotMatched(request)
         return request.whenNotMatched === 'insert' ? { kind: 'put', document: incoming } : undefined
       }
-      return mergedDocument(collection, request, found, incoming)
+      if (request.whenMatched === 'fail') throw takenIdError(collection, incoming)
+      return mergedDocument(request, found, incoming)
     },
   }
   const refusal = await writeDocuments(call, collection, [write])
@@ -137,12 +138,10 @@ async function mergeById(
 }
 
 function mergedDocument(
-  collection: Collection,
   { whenMatched, update }: MergeRequest,
   existing: Uint8Array,
   incoming: Uint8Array,
 ): { readonly kind: 'put'; readonly document: Uint8Array } | undefined {
-  if (whenMatched === 'fail') throw duplicate(collection)
   if (whenMatched === 'keepExisting') return undefined
   const { bytes: document, id } = newDocument(update(existing, incoming))
   if (id !== newDocument(existing).id) {
@@ -166,7 +165,7 @@ function refuseNotMatched({ whenNotMatched }: MergeRequest): void {
 
 async function mergeByFields(
   call: CommandCall,
-  collection: Collection,
+  { collection, index }: { readonly collection: Collection; readonly index: CollectionIndex },
   request: MergeRequest,
   given: Uint8Array,
 ): Promise<void> {
@@ -176,7 +175,13 @@ async function mergeByFields(
   const mutated = await mutateOne(
     call,
     collection,
-    { matcher, change: existing => mergedDocument(collection, request, existing, given) },
+    {
+      matcher,
+      change: existing => {
+        if (request.whenMatched === 'fail') throw duplicateKeyError(collection, index, given)
+        return mergedDocument(request, existing, given)
+      },
+    },
     undefined,
   )
   if (mutated !== undefined) return

@@ -21,6 +21,8 @@ export interface CommandCall {
   /** The session's number for this retryable write or transaction. */
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean
+  /** Part of the answer of a write that cannot be as durable as it should be. The write is done. */
+  readonly writeConcernError?: Fields | undefined
   /** What the command has cost so far. */
   chargeRu: number
   documentsRead: number

@@ -13,7 +13,8 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
-import type { Operation } from './operations.ts'
+import { apiParameters } from '../requests/stable-api.ts'
+import type { KillReason, Operation } from './operations.ts'
 
 /**
  * An idle cursor is closed after this time, as in MongoDB. The second limit is the number of open cursors.
@@ -67,12 +68,15 @@ export class Cursor {
   readonly settings: CursorSettings
   /** The command that opened it had a `maxTimeMS`. */
   isTimeLimited = false
+  /** The API parameters of the command that opened it. */
+  readonly api: string | undefined
   usedMs = machine.monotonicMs()
   /** The command that is fetching now. */
   operation: Operation | undefined
 
-  constructor(id: bigint, source: CursorSource, settings: CursorSettings) {
+  constructor(id: bigint, source: CursorSource, settings: CursorSettings, api: string | undefined) {
     this.id = id
+    this.api = api
     this.source = source
     this.settings = settings
   }
@@ -92,7 +96,8 @@ export class CursorRegistry {
     return { opened: this.#opened, timedOut: this.#timedOut }
   }
 
-  open(source: CursorSource, settings: CursorSettings): Cursor {
+  open(source: CursorSource, settings: CursorSettings & { readonly by: Fetching }): Cursor {
+    const { by } = settings
     this.closeIdle()
     if (this.#cursors.size >= mongoCursorsMax) {
       throw new CommandError('OperationFailed', `There are ${mongoCursorsMax} open cursors; close some`)
@@ -101,7 +106,7 @@ export class CursorRegistry {
     do {
       id = randomBytes(8).readBigInt64LE() & 0x7fff_ffff_ffff_ffffn
     } while (id === 0n || this.#cursors.has(id))
-    const cursor = new Cursor(id, source, settings)
+    const cursor = new Cursor(id, source, settings, apiParameters(by.operation.args))
     this.#cursors.set(id, cursor)
     this.#opened++
     return cursor
@@ -118,8 +123,9 @@ export class CursorRegistry {
     this.#cursors.set(cursor.id, cursor)
   }
 
-  close(cursor: Cursor): boolean {
-    cursor.operation?.kill()
+  /** A command that is fetching from it fails with the reason. */
+  close(cursor: Cursor, reason: KillReason = 'CursorKilled'): boolean {
+    cursor.operation?.kill(reason)
     return this.#cursors.delete(cursor.id)
   }
 
@@ -128,7 +134,9 @@ export class CursorRegistry {
   }
 
   closeOfContainer(container: number): void {
-    for (const cursor of this.#cursors.values()) if (cursor.settings.containers.includes(container)) this.close(cursor)
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.settings.containers.includes(container)) this.close(cursor, 'QueryPlanKilled')
+    }
   }
 
   /** The least recently used come first. Cursors without a timeout are skipped. */

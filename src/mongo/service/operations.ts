@@ -11,6 +11,15 @@ const timerMsMax = 2 ** 31 - 1
 
 export type OperationDetails = Pick<Operation, 'args' | 'database' | 'connectionId'>
 
+/** Why a command ends before its time: somebody named it, killed its cursor, or dropped its collection. */
+export type KillReason = keyof typeof killTexts
+
+const killTexts = {
+  Interrupted: 'operation was interrupted',
+  CursorKilled: 'operation was interrupted because its cursor was killed',
+  QueryPlanKilled: 'collection dropped',
+} as const
+
 export class Operation {
   readonly id: number
   readonly args: Arguments
@@ -19,7 +28,7 @@ export class Operation {
   readonly startMs = machine.monotonicMs()
   /** The end of `maxTimeMS`. Undefined: no limit. */
   #endMs: number | undefined
-  #isKilled = false
+  #killedBy: KillReason | undefined
   #isAbandoned = false
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
@@ -39,8 +48,8 @@ export class Operation {
     return this.#endMs !== undefined
   }
 
-  kill(): void {
-    this.#isKilled = true
+  kill(reason: KillReason = 'Interrupted'): void {
+    this.#killedBy ??= reason
     this.#abortIfOver()
   }
 
@@ -78,7 +87,7 @@ export class Operation {
   }
 
   #refusal(): CommandError | undefined {
-    if (this.#isKilled) return new CommandError('Interrupted', 'operation was interrupted')
+    if (this.#killedBy !== undefined) return new CommandError(this.#killedBy, killTexts[this.#killedBy])
     if (this.#isAbandoned) return new CommandError('Interrupted', 'the client has gone')
     if (this.#endMs !== undefined && machine.monotonicMs() > this.#endMs) {
       return new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')

@@ -4,7 +4,7 @@
  */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument } from '../../document/bson/value.ts'
+import { BsonDocument, type Field, type Value } from '../../document/bson/value.ts'
 import type { CommandVariables, Constants } from '../../mql/expressions/core/scope.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import { commandScope } from '../../mql/pipeline/pipeline.ts'
@@ -25,12 +25,32 @@ export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constant
 }
 
 /** What expressions of a command can speak of: the time it came, and the variables in its `let`. */
-function variablesOf(call: CommandCall): CommandVariables {
-  return { constants: constantsOf(call), let: call.args.document('let') }
+export function variablesOf(call: CommandCall): CommandVariables {
+  return { constants: constantsOf(call), let: letOf(call) }
 }
 
-export function compileCallFilter(call: CommandCall, filter: BsonDocument, options = { allowsNear: false }): Matcher {
-  return prepareFilter({ filter, variables: variablesOf(call), ...options })
+const lets = new WeakMap<CommandCall, BsonDocument>()
+
+/** The values are computed once: `$rand` is the same in every part and on every page of a command. */
+function letOf(call: CommandCall): BsonDocument | undefined {
+  const given = call.args.document('let')
+  if (given === undefined) return undefined
+  const known = lets.get(call)
+  if (known !== undefined) return known
+  const scope = commandScope({ constants: constantsOf(call), let: given })
+  const values = BsonDocument.of(
+    given.fields.map(([name, spec]): Field => {
+      const variable = scope.find(name) as { readonly value: Value | undefined }
+      return [name, variable.value === undefined ? spec : BsonDocument.of([['$literal', variable.value]])]
+    }),
+  )
+  lets.set(call, values)
+  return values
+}
+
+/** Commands accept `$near`, which also says which document comes first. Stages do not. */
+export function compileCallFilter(call: CommandCall, filter: BsonDocument): Matcher {
+  return prepareFilter({ filter, variables: variablesOf(call), allowsNear: true })
 }
 
 export function compileCallProjection(call: CommandCall, spec: BsonDocument | undefined): Projection | undefined {
@@ -40,7 +60,7 @@ export function compileCallProjection(call: CommandCall, spec: BsonDocument | un
 
 /** Each statement of an update has its own variables beside those of the command. */
 export function pipelineUpdate(call: CommandCall, constants: BsonDocument | undefined): CompileUpdatePipeline {
-  const fields = [...(call.args.document('let')?.fields ?? []), ...(constants?.fields ?? [])]
+  const fields = [...(letOf(call)?.fields ?? []), ...(constants?.fields ?? [])]
   const scope = commandScope({
     constants: constantsOf(call),
     let: fields.length === 0 ? undefined : BsonDocument.of(fields),

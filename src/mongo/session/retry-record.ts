@@ -7,6 +7,7 @@
  * one. A record lives as long as its session.
  */
 
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -23,20 +24,32 @@ export interface StatementResult {
   readonly nModified?: number
   /** `{_id: …}` of the document that an upsert inserted. */
   readonly upserted?: string
-  /** The document that a findAndModify returned. */
+  /** What a findAndModify did, and the document that it returned. */
+  readonly modified?: ModifiedDocument
+}
+
+/** The answer of a findAndModify beside the counts. */
+export interface ModifiedDocument {
+  readonly kind: 'insert' | 'update' | 'delete'
+  readonly namespace: string
+  /** The number of the container. Its name may be given to another one. */
+  readonly container: number
+  /** Absent: it returned none, as an upsert that is asked for the document before. */
   readonly value?: string
+  readonly isAfter?: boolean
+  /** The life of the returned document: nobody is shown it when it is dead. */
+  readonly ts?: number
+  readonly deadline?: number | null
 }
 
 /** The stored form. */
 interface StoredRecord {
-  readonly id: string
-  readonly owner: string
   readonly txnNumber: string
   /** The transaction with this number is committed. */
   readonly isCommitted?: boolean
   /** Ranges of statements, both ends included, whose result is just `n: 1`. */
   readonly simple: readonly (readonly [from: number, to: number])[]
-  readonly others: Readonly<Record<string, StatementResult>>
+  readonly others?: Readonly<Record<string, StatementResult>>
 }
 
 export class RetryRecord {
@@ -44,6 +57,7 @@ export class RetryRecord {
   isCommitted = false
   readonly #simple: [from: number, to: number][] = []
   readonly #others = new Map<number, StatementResult>()
+  #text: string | undefined
 
   constructor(txnNumber: bigint) {
     this.txnNumber = txnNumber
@@ -77,27 +91,29 @@ export class RetryRecord {
     else this.#simple.push([statement, statement])
   }
 
-  stored(session: string): StoredRecord {
-    return {
-      id: session,
-      owner: session,
+  /** The stored form. A record that is stored does not change any more. */
+  get text(): string {
+    this.#text ??= JSON.stringify({
       txnNumber: String(this.txnNumber),
       ...(this.isCommitted && { isCommitted: true }),
       simple: this.#simple,
-      others: Object.fromEntries(this.#others),
-    }
+      ...(this.#others.size > 0 && { others: Object.fromEntries(this.#others) }),
+    } satisfies StoredRecord)
+    return this.#text
   }
 
-  static of({ txnNumber, isCommitted, simple, others }: StoredRecord): RetryRecord {
+  static of(text: string): RetryRecord {
+    const { txnNumber, isCommitted, simple, others = {} }: StoredRecord = JSON.parse(text)
     const record = new RetryRecord(BigInt(txnNumber))
     record.isCommitted = isCommitted === true
     for (const [from, to] of simple) record.#simple.push([from, to])
     for (const [statement, result] of Object.entries(others)) record.#others.set(Number(statement), result)
+    record.#text = text
     return record
   }
 }
 
-function recordContainer(engine: Engine): Promise<ContainerRecord> {
+function recordContainer(engine: Engine): MaybePromise<ContainerRecord> {
   return engine.systemItems.container('mongo-sessions', mongoSessionMinutes * 60)
 }
 
@@ -109,7 +125,7 @@ function recordKey(container: ContainerRecord, session: string): ItemKey {
 export async function readRecord(engine: Engine, session: string): Promise<RetryRecord | undefined> {
   const container = await recordContainer(engine)
   const item = await engine.systemItems.find(container, recordKey(container, session))
-  return item === undefined ? undefined : RetryRecord.of(JSON.parse(item.body as string))
+  return item === undefined ? undefined : RetryRecord.of(item.body as string)
 }
 
 /** Another server has already done this write under the same number. */
@@ -119,22 +135,27 @@ export class AlreadyDone extends CommandError {
   }
 }
 
-/** The step that stores a record together with its writes. `before` is the expected stored record. */
-export async function recordStep(
-  engine: Engine,
-  session: string,
-  before: RetryRecord | undefined,
-  record: () => RetryRecord,
-): Promise<Step> {
-  const container = await recordContainer(engine)
-  const expected = before === undefined ? undefined : JSON.stringify(before.stored(session))
-  return {
-    container,
-    key: recordKey(container, session),
-    decide: (found): ItemChange => {
-      if (found !== undefined && found.body !== expected) throw new AlreadyDone()
-      const draft = { texts: [JSON.stringify(record().stored(session))], stamps: [] }
-      return { kind: 'upsert', draft, ttl: undefined }
-    },
-  }
+/** A session, as far as its record is concerned. */
+interface Recorded {
+  readonly key: string
+  /** The record that is expected to be stored. */
+  readonly stored: RetryRecord | undefined
+  /** Where it is stored. Kept because every retryable write wants to know. */
+  recordKey: ItemKey | undefined
+}
+
+/** The step that stores a record together with its writes. */
+export function recordStep(engine: Engine, session: Recorded, record: () => RetryRecord): MaybePromise<Step> {
+  return andThen(recordContainer(engine), container => {
+    session.recordKey ??= recordKey(container, session.key)
+    const { recordKey: key, stored } = session
+    return {
+      container,
+      key,
+      decide: (found): ItemChange => {
+        if (found !== undefined && found.body !== stored?.text) throw new AlreadyDone()
+        return { kind: 'upsert', draft: { texts: [record().text], stamps: [] }, ttl: undefined }
+      },
+    }
+  })
 }

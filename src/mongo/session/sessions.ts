@@ -8,6 +8,7 @@
 import { machine } from '../../base/clock.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
+import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { RequestStatistics } from './client.ts'
 import { mongoSessionMinutes, type RetryRecord } from './retry-record.ts'
@@ -30,6 +31,7 @@ export class ClientSession {
   txnNumber = -1n
   /** The results under that number, if its writes are retryable. */
   record: RetryRecord | undefined
+  recordKey: ItemKey | undefined
   /** The record as it is stored. */
   stored: RetryRecord | undefined
   /**

@@ -13,7 +13,7 @@ import { documentSource, keyOfDocument, matchingDocuments } from '../find/docume
 import { timestampOf } from '../service/cluster-time.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { StatementResult } from '../session/retry-record.ts'
-import { type DocumentChange, type DocumentWrite, writeDocuments } from './document-writes.ts'
+import { type DocumentChange, type DocumentWrite, type LifeStamps, writeDocuments } from './document-writes.ts'
 import { mongoRacesMax } from './write-command.ts'
 
 /**
@@ -36,6 +36,9 @@ export interface Mutated {
   readonly before: Uint8Array
   /** The same bytes if nothing changed. Undefined if the document was deleted. */
   readonly after: Uint8Array | undefined
+  readonly moment: EpochSeconds
+  /** The life of the document before. Unknown in a transaction. */
+  readonly life: LifeStamps | undefined
 }
 
 /** Makes the results for the retry record, from the changed document or from none. */
@@ -118,12 +121,16 @@ class Change implements DocumentWrite {
     this.#mutation = mutation
   }
 
-  decide = (found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined => {
+  decide = (
+    found: Uint8Array | undefined,
+    moment: EpochSeconds,
+    life: LifeStamps | undefined,
+  ): DocumentChange | undefined => {
     this.mutated = undefined
     if (found === undefined || !this.#mutation.matcher.matches(found)) return undefined
     const change = this.#mutation.change(found, moment)
     const after = change === undefined ? found : change.kind === 'put' ? change.document : undefined
-    this.mutated = { before: found, after }
+    this.mutated = { before: found, after, moment, life }
     return change
   }
 }

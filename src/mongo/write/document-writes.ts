@@ -27,12 +27,17 @@ export type DocumentChange =
   | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
   | { readonly kind: 'delete' }
 
+/** What a stored document's life is judged by. */
+export type LifeStamps = Pick<StoredItem, 'ts' | 'deadline'>
+
 export interface DocumentWrite {
   readonly key: ItemKey
   /** The expected size, for the charge. */
   readonly bytes: number
-  /** Undefined: leave the document unchanged. May be called several times. */
-  decide(found: Uint8Array | undefined, moment: EpochSeconds): DocumentChange | undefined
+  /**
+   * Undefined: leave the document unchanged. May be called several times. In a transaction `life` is unknown.
+   */
+  decide(found: Uint8Array | undefined, moment: EpochSeconds, life: LifeStamps | undefined): DocumentChange | undefined
   /** Only for new documents: the store inserts without reading first, and refuses if the `_id` is taken. */
   readonly isBlind?: boolean
 }
@@ -79,7 +84,8 @@ async function writeToStore(
       recorded = before.with(results())
       return recorded
     }
-    steps.push(await recordStep(engine, session.key, session.stored, makeRecord))
+    const step = recordStep(engine, session, makeRecord)
+    steps.push(step instanceof Promise ? await step : step)
   }
   const isWatched = recordsWrite && service.failPoints.isAnyOn
   const whenStored = isWatched ? service.failPoints.onRetryableWrite(call) : undefined
@@ -127,7 +133,7 @@ function stepOf(
     decide: (looked, moment) => {
       // A store may pass the found document to a blind write too.
       const found = write.isBlind === true ? undefined : looked
-      const change = write.decide(found?.body as Uint8Array | undefined, moment)
+      const change = write.decide(found?.body as Uint8Array | undefined, moment, found)
       if (change?.kind === 'put') offer(change)
       return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
     },
@@ -192,7 +198,7 @@ async function putInto(
     const isTaken = write.isBlind === true && found !== undefined
     let change: DocumentChange | undefined
     try {
-      change = write.decide(isTaken ? undefined : found, moment)
+      change = write.decide(isTaken ? undefined : found, moment, undefined)
       if (change?.kind === 'put') refuseSize(change.document)
     } catch (error) {
       if (error instanceof RequestError) return { index, error }

@@ -20,6 +20,7 @@ import { writeDocuments } from './document-writes.ts'
 export interface Inserted {
   readonly id: Value
   readonly document: Uint8Array
+  readonly moment: EpochSeconds
 }
 
 /** Undefined: another client inserted a matching document meanwhile. Update that one instead. */
@@ -31,7 +32,10 @@ export async function insertUpserted(
 ): Promise<Inserted | undefined> {
   // A generated `_id` stays the same when the write is retried.
   const ownId = objectId(newObjectId())
-  const made = (moment: EpochSeconds): Inserted => upsertDocument(filter, update, updateTime(call, moment), () => ownId)
+  const made = (moment: EpochSeconds): Inserted => ({
+    ...upsertDocument(filter, update, updateTime(call, moment), () => ownId),
+    moment,
+  })
   let inserted = made(await call.service.engine.moment())
   const { bytes, start } = bytesOf(inserted.id)
   let isTaken = false

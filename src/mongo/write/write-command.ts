@@ -5,8 +5,11 @@
  * on. Statement errors are part of an answer with `ok: 1`.
  */
 
+import { machine } from '../../base/clock.ts'
 import { MayflyError } from '../../base/error.ts'
+import { querySliceMsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
+import { bsonCommandDepthMax, validateDocument } from '../../document/bson/validate.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { asMongoError, isInterruption } from '../answers/error-map.ts'
@@ -54,6 +57,24 @@ export function statementDocuments({ args, sequences, command }: CommandCall, na
     )
   }
   return documents
+}
+
+/**
+ * Checks the form of all statements before the first one runs: a malformed statement fails the whole command,
+ * and nothing is written.
+ */
+export async function checkStatements(
+  statements: readonly Uint8Array[],
+  check: (statement: Uint8Array) => void,
+): Promise<void> {
+  let sliceStartMs = machine.monotonicMs()
+  for (const [index, statement] of statements.entries()) {
+    validateDocument(statement, { end: statement.length, depthMax: bsonCommandDepthMax })
+    check(statement)
+    if (index % 100 !== 99 || machine.monotonicMs() - sliceStartMs <= querySliceMsMax) continue
+    await new Promise<void>(resolve => machine.setImmediate(resolve))
+    sliceStartMs = machine.monotonicMs()
+  }
 }
 
 /** The number of each statement. A retry uses the same numbers. */

@@ -63,6 +63,11 @@ export class MongoError extends RequestError {
     this.code = code
     this.codeName = names[code] ?? `Location${code}`
   }
+
+  /** The same error, with words before its message. */
+  prefixed(words: string): MongoError {
+    return new MongoError(this.code, `${words}${this.message}`)
+  }
 }
 
 export function badValue(message: string): MongoError {

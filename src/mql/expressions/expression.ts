@@ -5,7 +5,8 @@
  *   const context = new Context()
  *   evaluate(context.at(BsonDocument.view(bytes)))
  *
- * Constant parts are computed at compile time; if that fails, so does the compilation.
+ * Constant parts are computed at compile time. If that fails, so does the compilation, unless it is lazy:
+ * then the evaluation fails.
  */
 
 import { bsonType } from '../../document/bson/types.ts'
@@ -23,8 +24,8 @@ export function compileExpression(spec: Value, scope: VariableScope): Evaluate {
   return expressionCompiler(scope).compile(spec)
 }
 
-export function expressionCompiler(scope: VariableScope): Compiler {
-  return new ExpressionCompiler(scope, { varying: 0, slots: [] })
+export function expressionCompiler(scope: VariableScope, { isLazy = false } = {}): Compiler {
+  return new ExpressionCompiler(scope, { varying: 0, documents: 0, slots: [], isLazy })
 }
 
 /** For filters: whether the expression is true for a document. `slots` holds outer variables. */
@@ -47,10 +48,14 @@ export function expressionValue(scope: VariableScope, slots: readonly (Value | u
 
 /** What keeps an expression from being constant, collected while compiling. */
 interface Seen {
-  /** Number of parts that differ from document to document. */
+  /** Number of parts that differ from evaluation to evaluation. */
   varying: number
+  /** Number of those that read the document. */
+  documents: number
   /** Slots of the variables used so far. */
   readonly slots: number[]
+  /** A constant that cannot be computed fails when it is evaluated, not when it is compiled. */
+  readonly isLazy: boolean
 }
 
 class ExpressionCompiler implements Compiler {
@@ -79,6 +84,12 @@ class ExpressionCompiler implements Compiler {
     return isConstant ? { value: evaluate(new Context()) } : undefined
   }
 
+  valueNow(spec: Value): { readonly value: Value | undefined } | undefined {
+    const before = this.#seen.documents
+    const { evaluate } = this.#compile(spec)
+    return this.#seen.documents === before ? { value: evaluate(new Context()) } : undefined
+  }
+
   #compile(spec: Value): { readonly evaluate: Evaluate; readonly isConstant: boolean } {
     const { varying, slots } = this.#seen
     const [usedBefore, seenBefore] = [this.scope.slotsUsed, slots.length]
@@ -87,8 +98,14 @@ class ExpressionCompiler implements Compiler {
     const isClosed = slots.slice(seenBefore).every(slot => slot >= usedBefore)
     if (isClosed) slots.length = seenBefore
     if (this.#seen.varying !== varying || !isClosed) return { evaluate, isConstant: false }
-    const value = evaluateConstant(evaluate)
-    return { evaluate: () => value, isConstant: true }
+    try {
+      const value = evaluate(new Context())
+      return { evaluate: () => value, isConstant: true }
+    } catch (error) {
+      if (!(error instanceof MongoError)) throw error
+      if (this.#seen.isLazy) return { evaluate, isConstant: false }
+      throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
+    }
   }
 
   /** Recurses as deep as documents nest. */
@@ -162,6 +179,7 @@ class ExpressionCompiler implements Compiler {
       case 'ROOT':
       case 'CURRENT':
         this.varies()
+        this.#seen.documents += 1
         return context => context.root
       case 'REMOVE':
         return () => undefined
@@ -183,14 +201,5 @@ class ExpressionCompiler implements Compiler {
     if ('value' in variable) return () => variable.value
     this.#seen.slots.push(variable.slot)
     return context => context.slots[variable.slot]
-  }
-}
-
-function evaluateConstant(evaluate: Evaluate): Value | undefined {
-  try {
-    return evaluate(new Context())
-  } catch (error) {
-    if (!(error instanceof MongoError)) throw error
-    throw new MongoError(error.code, `Failed to optimize pipeline :: caused by :: ${error.message}`)
   }
 }

@@ -49,7 +49,7 @@ export type Condition =
 export interface FilterContext {
   /** False within `$elemMatch`: some operators work only on whole documents. */
   readonly isWholeDocument: boolean
-  /** `$near` sorts the result, which only a find can do. */
+  /** `$near` sorts the result, which only commands can do. */
   readonly allowsNear: boolean
 }
 

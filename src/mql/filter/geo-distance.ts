@@ -1,6 +1,7 @@
 /** Distances as MongoDB measures them: on a sphere in radians, on a plane in the units of the coordinates. */
 
 import { edgesOf, intersects, type Position, positionsOf, type Shape } from '../../document/geometry.ts'
+import { turnsOf } from './geo-turns.ts'
 
 /** MongoDB's earth radius in metres. */
 export const earthRadius = 6_378_100
@@ -9,8 +10,10 @@ export const earthRadius = 6_378_100
 export function distanceTo(shape: Shape, from: Position, isSphere: boolean): number {
   const [point] = shape.points
   if (point !== undefined && shape.points.length === 1) return distanceBetween(from, point, isSphere)
-  if (intersects(shape, { points: [from], lines: [], polygons: [] })) return 0
-  const candidates = [...positionsOf(shape), ...edgesOf(shape).map(edge => nearestOn(edge, from))]
+  const places = isSphere ? turnsOf(from) : [from]
+  if (places.some(place => intersects(shape, { points: [place], lines: [], polygons: [] }))) return 0
+  const onEdges = places.flatMap(place => edgesOf(shape).map(edge => nearestOn(edge, place)))
+  const candidates = [...positionsOf(shape), ...onEdges]
   return candidates.reduce(
     (least, each) => Math.min(least, distanceBetween(from, each, isSphere)),
     Number.POSITIVE_INFINITY,

@@ -7,6 +7,7 @@ import { intersects, isWithin, positionsOf, type Shape } from '../../document/ge
 import type { Sort } from '../paths/sort-order.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
 import { distanceBetween, distanceTo } from './geo-distance.ts'
+import { holdsInAnyTurn } from './geo-turns.ts'
 import { type GeoCondition, type NearCondition, type Region, shapeOf } from './parse-geo.ts'
 
 export function geoTest(condition: GeoCondition): ElementTest {
@@ -27,7 +28,7 @@ function shapeTest(condition: GeoCondition): (shape: Shape) => boolean {
     case 'geoWithin':
       return shape => isInRegion(shape, condition.region)
     case 'geoIntersects':
-      return shape => intersects(shape, condition.shape)
+      return shape => holdsInAnyTurn(shape, turned => intersects(turned, condition.shape))
     case 'near':
       return shape => {
         const distance = distanceTo(shape, condition.center, condition.isSphere)
@@ -37,7 +38,7 @@ function shapeTest(condition: GeoCondition): (shape: Shape) => boolean {
 }
 
 function isInRegion(shape: Shape, region: Region): boolean {
-  if (region.kind === 'shape') return isWithin(shape, region.shape)
+  if (region.kind === 'shape') return holdsInAnyTurn(shape, turned => isWithin(turned, region.shape))
   const { center, radius, isSphere } = region
   return positionsOf(shape).every(position => distanceBetween(center, position, isSphere) <= radius)
 }

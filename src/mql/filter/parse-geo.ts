@@ -4,19 +4,22 @@
  *   { $geoWithin: { $geometry | $box | $polygon | $center | $centerSphere } }
  *   { $geoIntersects: { $geometry } }
  *   { $near | $nearSphere: { $geometry, $minDistance, $maxDistance } }   metres
+ *   { $near | $nearSphere: GeoJSON point, $minDistance, $maxDistance }   metres
  *   { $near: [x, y], $maxDistance }                                      units of the coordinates, in a plane
  *   { $nearSphere: [x, y], $maxDistance }                                radians
+ *   { $near | $nearSphere: [x, y, maxDistance] }                         the same, shorter
  *
  * Distances on the earth use MongoDB's earth radius.
  */
 
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { type Position, readShape, type Shape } from '../../document/geometry.ts'
-import { badValue } from '../errors/mongo-error.ts'
+import { badValue, MongoError } from '../errors/mongo-error.ts'
 import { printElement, printValue } from '../errors/print.ts'
 import { earthRadius } from './geo-distance.ts'
+import { unwrapped } from './geo-turns.ts'
 
 export type GeoCondition =
   | { readonly kind: 'geoWithin'; readonly region: Region }
@@ -125,35 +128,101 @@ function positionOf(value: Value): Position | undefined {
   return isNumeric(x) && isNumeric(y) ? [toDouble(x), toDouble(y)] : undefined
 }
 
+/** The point stands in the operator itself with its distances beside it, or all are in its document. */
 function nearOf(name: string, operand: Value, operators: BsonDocument): NearCondition {
-  const geometry = operand.type === bsonType.document ? operand.get('$geometry') : undefined
-  const isGeoJson = geometry !== undefined
-  const options = isGeoJson ? (operand as BsonDocument) : operators
-  const center = isGeoJson ? shapeOf(geometry)?.points[0] : positionOf(operand)
-  if (center === undefined) throw badValue(`invalid point in geo near query $geometry argument: ${printValue(operand)}`)
+  if (operand.type !== bsonType.document && operand.type !== bsonType.array) {
+    throw badValue(operators.fields.length > 1 ? extraField(operators) : 'geo near query argument is not an object')
+  }
+  const point = queryPoint(operand)
+  if (point !== undefined) return nearPoint(name, point, besides(operators))
+  if (operators.fields.length > 1) throw badValue(extraField(operators))
+  return nearPoint(name, ...geometryAndDistances(operand))
+}
+
+interface QueryPoint {
+  readonly center: Position
+  readonly isGeoJson: boolean
+  readonly max?: number
+}
+
+interface Distances {
+  readonly min?: number | undefined
+  readonly max?: number | undefined
+}
+
+function nearPoint(name: string, { center, isGeoJson, max: ownMax }: QueryPoint, { min, max }: Distances) {
   const unit = isGeoJson ? earthRadius : 1
   return {
     kind: 'near',
     center,
     isSphere: isGeoJson || name === '$nearSphere',
-    min: distanceOf(options, '$minDistance', 0) / unit,
-    max: distanceOf(options, '$maxDistance', Number.POSITIVE_INFINITY) / unit,
-  }
+    min: (min ?? 0) / unit,
+    max: (max ?? ownMax ?? Number.POSITIVE_INFINITY) / unit,
+  } as const
 }
 
-function distanceOf(options: BsonDocument, name: string, otherwise: number): number {
-  const value = options.get(name)
-  if (value === undefined) return otherwise
+/** A GeoJSON point, `[x, y]`, a document of two numbers, or `[x, y, maxDistance]`. */
+function queryPoint(value: BsonDocument | BsonArray): QueryPoint | undefined {
+  if (value.type === bsonType.document && value.get('type') !== undefined) {
+    const center = shapeOf(value)?.points[0]
+    return center === undefined ? undefined : { center, isGeoJson: true }
+  }
+  const center = positionOf(value)
+  if (center === undefined) return undefined
+  const third = partsOf(value)[2]
+  if (!isNumeric(third)) return { center, isGeoJson: false }
+  if (!(toDouble(third) >= 0)) throw badValue('max distance must be non-negative')
+  return { center, isGeoJson: false, max: toDouble(third) }
+}
+
+/** The distances beside the operator. */
+function besides(operators: BsonDocument): Distances {
+  const found: { min?: number; max?: number } = {}
+  for (const [name, value] of operators.fields.slice(1)) {
+    if (name === '$minDistance') found.min = distanceOf(name, value)
+    else if (name === '$maxDistance') found.max = distanceOf(name, value)
+    else if (name !== '$uniqueDocs') throw new MongoError(34413, `invalid argument in geo near query: ${name}`)
+  }
+  return found
+}
+
+function geometryAndDistances(operand: BsonDocument | BsonArray): [QueryPoint, Distances] {
+  const fields = operand.type === bsonType.document ? operand.fields : []
+  const found: { min?: number; max?: number } = {}
+  let point: QueryPoint | undefined
+  for (const [name, value] of fields) {
+    if (name === '$minDistance') found.min = distanceOf(name, value)
+    else if (name === '$maxDistance') found.max = distanceOf(name, value)
+    else if (name !== '$geometry') throw badValue(`invalid argument in geo near query: ${name}`)
+    else if (value.type === bsonType.document || value.type === bsonType.array) {
+      point = queryPoint(value)
+      const problem = 'invalid point in geo near query $geometry argument:'
+      if (point === undefined) throw badValue(`${problem} ${printValue(value)}`)
+      if (!point.isGeoJson) throw new MongoError(16681, `$near requires geojson point, given ${printValue(value)}`)
+    }
+  }
+  if (point === undefined) throw badValue('$geometry is required for geo near query')
+  return [point, found]
+}
+
+function extraField(operators: BsonDocument): string {
+  const [name, value] = operators.fields[1]!
+  const problem = 'geo near accepts just one argument when querying for a GeoJSON point. Extra field found:'
+  return `${problem} ${printElement(name, value)}`
+}
+
+function distanceOf(name: string, value: Value): number {
   if (!isNumeric(value)) throw badValue(`${name} must be a number`)
-  if (!(toDouble(value) >= 0)) throw badValue(`${name} must be non-negative`)
-  return toDouble(value)
+  const distance = toDouble(value)
+  if (!(distance >= 0)) throw badValue(`${name} must be non-negative`)
+  return distance
 }
 
 /** The shape that a value means: GeoJSON or a legacy pair of coordinates. */
 export function shapeOf(value: Value): Shape | undefined {
   if (value.type === bsonType.document && value.get('type') !== undefined) {
     const reading = readShape(plain(value))
-    return 'shape' in reading ? reading.shape : undefined
+    return 'shape' in reading ? unwrapped(reading.shape) : undefined
   }
   const position = positionOf(value)
   return position === undefined ? undefined : { points: [position], lines: [], polygons: [] }

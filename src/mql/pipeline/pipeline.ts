@@ -32,7 +32,6 @@ import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
-import type { ViewPipelines } from './foreign-collections.ts'
 import { splitLeadingFind } from './leading-find.ts'
 import { eachOf, type OwnPart, ownPartOf } from './own-part.ts'
 import { readStages } from './stage-list.ts'
@@ -42,8 +41,6 @@ export interface PipelineOptions extends CommandVariables {
   readonly namespace: Namespace
   /** The path of the collection's only geographic index: the default `key` of `$geoNear`. */
   readonly geoPath?: string | undefined
-  /** The views that it names. Other names are those of collections. */
-  readonly views?: ViewPipelines | undefined
 }
 
 /** A pipeline as the command sent it. */
@@ -84,22 +81,22 @@ export function commandScope({ constants, let: variables }: CommandVariables): V
   let scope = VariableScope.outermost(constants)
   for (const [name, spec] of variables?.fields ?? []) {
     checkVariableName(name)
-    const constant = expressionCompiler(scope).constant(spec)
-    if (constant === undefined) {
+    const found = expressionCompiler(scope).valueNow(spec)
+    if (found === undefined) {
       return refuse(
         4890500,
         'Command let Expression tried to access a field, but this is not allowed because Command let ' +
           'Expressions run before the query examines any documents.',
       )
     }
-    scope = scope.knowing(name, constant.value)
+    scope = scope.knowing(name, found.value)
   }
   return scope
 }
 
 export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pipeline {
   const scope = commandScope(options)
-  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath, views: options.views })
+  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath })
   const specs = readStages(stages)
   const [first] = specs
   const isOutside = first !== undefined && sourceStages.has(first.name)
@@ -160,6 +157,6 @@ async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Ar
     }
   } catch (error) {
     if (!(error instanceof MongoError)) throw error
-    throw new MongoError(error.code, `PlanExecutor error during aggregation :: caused by :: ${error.message}`)
+    throw error.prefixed('PlanExecutor error during aggregation :: caused by :: ')
   }
 }

@@ -10,7 +10,7 @@ import { readStages } from './stage-list.ts'
 /** For the option `pipeline` of `compileUpdate`. The scope has `$$NOW` and the command's variables. */
 export function updatePipeline(scope: VariableScope, namespace: Namespace) {
   return (stages: BsonArray): ((document: Uint8Array) => Uint8Array) => {
-    const change = changesOf(new PipelineCompiler(scope, namespace).compile(readStages(stages)))
+    const change = changesOf(new PipelineCompiler(scope, namespace, { isLazy: true }).compile(readStages(stages)))
     const context = new Context()
     return document => documentBytes(change(context.at(BsonDocument.view(document))))
   }

@@ -18,6 +18,14 @@ import { documentsStage, unionWithStage } from './union.ts'
 import { unwindStage } from './unwind.ts'
 import { mergeStage, outStage } from './write.ts'
 
+/** MongoDB's words outside of Atlas. */
+const search: CompileStage = () =>
+  refuse(
+    31082,
+    'Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas ' +
+      'or an AtlasCLI local deployment to enable.',
+  )
+
 const unsupported: CompileStage = (_, __, name) => refuse(238, `${name} is not supported`)
 
 export const stages: Readonly<Record<string, CompileStage>> = {
@@ -53,7 +61,11 @@ export const stages: Readonly<Record<string, CompileStage>> = {
 export const unsupportedStages: Readonly<Record<string, CompileStage>> = {
   $densify: unsupported,
   $fill: unsupported,
+  $listSearchIndexes: search,
+  $search: search,
+  $searchMeta: search,
   $setWindowFields: unsupported,
+  $vectorSearch: search,
 }
 
 /** First stages whose documents come from no collection. The caller of the pipeline supplies them. */

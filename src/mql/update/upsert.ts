@@ -34,7 +34,7 @@ export function upsertDocument(
 /** The fields that the filter compares with `=`. For a replacement only `_id` is taken. */
 function equalityDocument(filter: BsonDocument, isReplacement: boolean): BsonDocument {
   const equalities: Field[] = []
-  collect(parseFilter(filter), equalities)
+  collect(parseFilter(filter, { isWholeDocument: true, allowsNear: true }), equalities)
   const wanted = isReplacement ? equalities.filter(([path]) => path.split('.', 1)[0] === '_id') : equalities
   const sorted = wanted.toSorted(([left], [right]) => compareValues(string(left), string(right)))
   const root: Branch = new Map()

@@ -8,7 +8,6 @@ import type { Engine } from '../../engine/engine.ts'
 import type { ScriptRunner } from '../../scripts/script-runner.ts'
 import type { UserDefinedFunctions } from '../../scripts/user-defined-functions.ts'
 import { decodeJson, parseJson } from '../json/parse-json.ts'
-import { outcomeError } from './outcome-error.ts'
 
 /** What the handlers share. */
 export interface Service {
@@ -35,7 +34,7 @@ export interface NosqlRequest {
 
 /**
  * Splits a path into names. This protocol has no query strings: an unescaped `?` belongs to an item's id, and
- * SDKs do send it.
+ * SDKs do send it. An escaped slash belongs to a name.
  */
 export function parsePath(url: string): string[] {
   const path: string[] = []
@@ -51,15 +50,11 @@ export function parsePath(url: string): string[] {
 
 function decode(segment: string): string {
   if (!segment.includes('%')) return segment
-  let name: string
   try {
-    name = decodeURIComponent(segment)
+    return decodeURIComponent(segment)
   } catch (error) {
     throw new RequestError('malformed', 'The path is not encoded properly.', { cause: error })
   }
-  // An item may have a slash in its id, but no path finds it, as in the service.
-  if (name.includes('/')) throw outcomeError('missing')
-  return name
 }
 
 export const partitionKeyHeader = 'x-ms-documentdb-partitionkey'

@@ -23,7 +23,7 @@ const nosql = {
 
 async function listen(limits: { requestMsMax: number; idleMsMax: number }): Promise<string> {
   const handler = () => assert.fail('every path belongs to the protocol')
-  const sessions = new Http2Sessions({ nosql, isProtocolPath: () => true, handler, headerBytesMax: 16_384, ...limits })
+  const sessions = new Http2Sessions({ nosql, isProtocolPath: () => true, handler, ...limits })
   const gate = createServer(socket => sessions.serve(socket))
   gate.listen(0, '127.0.0.1')
   await once(gate, 'listening')

@@ -2,7 +2,7 @@
  * Serves HTTP/2 connections, encrypted or not. They carry the same requests as HTTP/1, many at a time.
  *
  * The limits are those of HTTP/1 where both have them: bytes of headers and body, time for a whole request,
- * idle time. A request whose headers are too large is reset, not answered: node:http2 leaves no choice.
+ * idle time.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -21,6 +21,8 @@ import { pageBytesMax } from '../../base/limits.ts'
 import type { Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { collectBody, noBody } from './collect-body.ts'
+import { authorizedTwice, isAuthorizedTwice } from './node-http.ts'
+import { headerBytesMax, headersTooLarge } from './request-parser.ts'
 
 /** Requests at a time on one connection. SDKs open another connection if they need more. */
 export const concurrentStreamsMax = 100
@@ -31,13 +33,24 @@ export const concurrentStreamsMax = 100
  */
 const sessionMegabytesMax = (2 * concurrentStreamsMax * pageBytesMax) / 1e6
 
+/**
+ * node:http2 resets a request with larger headers, without an answer. So it must allow more than we do: a
+ * request of up to this size gets a 431.
+ */
+const toldHeaderBytesMax = 4 * headerBytesMax
+
+/** As node:http has it. The bytes are too many before. */
+const headerPairsMax = 2000
+
+/** What a header field counts in HTTP/2, besides its name and value (RFC 9113, 6.5.2). */
+const fieldBytes = 32
+
 export interface Http2Options {
   readonly nosql: NosqlServer
   /** Whether a path belongs to the protocol. */
   readonly isProtocolPath: (url: string) => boolean
   /** Answers requests for all other paths. */
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
-  readonly headerBytesMax: number
   readonly requestMsMax: number
   readonly idleMsMax: number
 }
@@ -49,10 +62,9 @@ export class Http2Sessions {
 
   constructor(options: Http2Options) {
     this.#options = options
-    const settings = { maxHeaderListSize: options.headerBytesMax, maxConcurrentStreams: concurrentStreamsMax }
-    this.#server = createServer({ settings, maxSessionMemory: sessionMegabytesMax }, (req, res) =>
-      this.#answer(req, res),
-    )
+    const settings = { maxHeaderListSize: toldHeaderBytesMax, maxConcurrentStreams: concurrentStreamsMax }
+    const limits = { settings, maxHeaderListPairs: headerPairsMax, maxSessionMemory: sessionMegabytesMax }
+    this.#server = createServer(limits, (req, res) => this.#answer(req, res))
     this.#server.on('session', session => this.#watch(session))
   }
 
@@ -91,13 +103,17 @@ export class Http2Sessions {
 
   #answer(req: Http2ServerRequest, res: Http2ServerResponse): void {
     const { nosql, isProtocolPath, handler, requestMsMax, idleMsMax } = this.#options
-    const { stream, headers, method } = req
+    const { stream, headers, rawHeaders, method } = req
     const url = req.url ?? '/'
     headers.host ??= req.authority
     if (!stream.endAfterHeaders) {
       const limit = machine.setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestMsMax).unref()
       stream.once('end', () => machine.clearTimeout(limit))
       stream.once('close', () => machine.clearTimeout(limit))
+    }
+    if (isTooLarge(rawHeaders)) {
+      refuseLarge(stream)
+      return
     }
     if (!isProtocolPath(url)) {
       // The interfaces are alike, as far as these handlers use them.
@@ -108,11 +124,26 @@ export class Http2Sessions {
     const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
     const handle = (body: Buffer) => {
       // A reset ends the body as well, perhaps in the middle.
-      if (!stream.aborted) nosql.handle({ method, url, headers, origin, body }, reply)
+      if (stream.aborted) return
+      if (isAuthorizedTwice(rawHeaders)) nosql.refuse({ method, url }, reply, authorizedTwice())
+      else nosql.handle({ method, url, headers, origin, body }, reply)
     }
     if (method === 'GET' || method === 'DELETE' || method === 'HEAD') handle(noBody)
     else collectBody(req, handle, error => nosql.refuse({ method, url }, reply, error))
   }
+}
+
+function isTooLarge(rawHeaders: readonly string[]): boolean {
+  let bytes = (rawHeaders.length / 2) * fieldBytes
+  for (const text of rawHeaders) bytes += text.length
+  return bytes > headerBytesMax
+}
+
+function refuseLarge(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 431, 'content-type': 'application/json' })
+  stream.end(JSON.stringify(headersTooLarge))
+  // Nobody reads the body of the request.
+  stream.resume()
 }
 
 function replyTo(stream: ServerHttp2Stream, method: string, idleMsMax: number): Reply {

@@ -13,7 +13,7 @@ export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res:
     const url = pathOf(req.url ?? '/')
     const reply = replyTo(res)
     const answer = (body: Buffer) => {
-      if (isAuthorizedTwice(req)) nosql.refuse({ method, url }, reply, new RequestError('malformed', twiceText))
+      if (isAuthorizedTwice(req.rawHeaders)) nosql.refuse({ method, url }, reply, authorizedTwice())
       else nosql.handle({ method, url, headers, origin: originOf(req), body }, reply)
     }
     inTurn(req, res, () => {
@@ -23,10 +23,12 @@ export function nodeHttpHandler(nosql: NosqlServer): (req: IncomingMessage, res:
   }
 }
 
-const twiceText = 'The request has several Authorization headers. Send one.'
+export function authorizedTwice(): RequestError {
+  return new RequestError('malformed', 'The request has several Authorization headers. Send one.')
+}
 
 /** Node keeps only the first one, and a proxy may have looked at another. */
-function isAuthorizedTwice({ rawHeaders }: IncomingMessage): boolean {
+export function isAuthorizedTwice(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'authorization') count++
   return count > 1

@@ -16,6 +16,9 @@ import { ownText } from '../../base/own-text.ts'
 /** Bytes of headers that a request may have. This is Node's default. */
 export const headerBytesMax = 16 * KiB
 
+/** The answer to a request with more, of status 431. */
+export const headersTooLarge = { code: 'RequestHeaderFieldsTooLarge', message: 'The headers are too large.' }
+
 /**
  * How many header names are remembered. All SDKs together send fewer. Other names work too, but are checked
  * each time.

@@ -270,3 +270,55 @@ test('$geoNear uses the field of a geospatial index unless a key is given', asyn
   await collection.createIndex({ there: '2dsphere' })
   assert.equal((await failure(near())).code, 27)
 })
+
+test('A variable of let is computed once for a command, by chance or not', async () => {
+  const collection = await filled(300)
+  const variables = { let: { r: { $rand: {} }, two: { $add: [1, 1] } } }
+  const found = await collection
+    .aggregate([{ $project: { r: '$$r', two: '$$two' } }], { ...variables, batchSize: 10 })
+    .toArray()
+  assert.equal(new Set(found.map(({ r }) => r)).size, 1)
+  assert.ok(found[0]!.r >= 0 && found[0]!.r < 1)
+  assert.equal(found[0]!.two, 2)
+  const shown = await collection
+    .find({ $expr: { $lt: ['$$r', 2] } }, { ...variables, projection: { r: '$$r' }, batchSize: 10 })
+    .toArray()
+  assert.equal(new Set(shown.map(({ r }) => r)).size, 1)
+  assert.equal(shown.length, 300)
+  await collection.updateMany({}, [{ $set: { r: '$$r' } }], variables)
+  assert.equal((await collection.distinct('r')).length, 1)
+  for (const problem of ['$n', { $add: ['$n', { $rand: {} }] }]) {
+    const { code } = await failure(collection.aggregate([], { let: { x: problem } }).toArray())
+    assert.equal(code, 4890500)
+  }
+})
+
+test('A duplicate that $merge or $out meets is named with its key', async () => {
+  const collection = newCollection()
+  await collection.insertMany([
+    { _id: 1 as never, a: 5 },
+    { _id: 2 as never, a: 5 },
+  ])
+  const target = collection.db.collection<Document>('target')
+  await target.insertOne({ _id: 1 as never, a: 5 })
+  await target.createIndex({ a: 1 }, { unique: true })
+  const conflict = async (...stages: Document[]) => {
+    const error = await collection
+      .aggregate(stages)
+      .toArray()
+      .then(() => assert.fail('it did not fail'))
+      .catch(error => error)
+    return [error.code, error.errorResponse.keyPattern, error.errorResponse.keyValue]
+  }
+  const one = { $match: { _id: 1 } }
+  const whenMatched = 'fail'
+  assert.deepEqual(await conflict(one, { $merge: { into: 'target', whenMatched } }), [11000, { _id: 1 }, { _id: 1 }])
+  assert.deepEqual(await conflict(one, { $merge: { into: 'target', on: 'a', whenMatched } }), [
+    11000,
+    { a: 1 },
+    { a: 5 },
+  ])
+  const other = { $match: { _id: 2 } }
+  assert.deepEqual(await conflict(other, { $merge: { into: 'target' } }), [11000, { a: 1 }, { a: 5 }])
+  assert.deepEqual(await conflict({ $set: { _id: 7 } }, { $out: 'other' }), [11000, { _id: 1 }, { _id: 7 }])
+})

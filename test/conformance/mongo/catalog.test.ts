@@ -67,6 +67,7 @@ test('Options that Mayfly would have to ignore are refused', async () => {
   for (const option of [
     { capped: true, size: 100 },
     { validator: { a: 1 } },
+    { viewOn: 'x' },
     { timeseries: { timeField: 't' } },
     { collation: { locale: 'de' } },
   ]) {
@@ -426,4 +427,28 @@ test('In a sharded collection an _id is unique within its shard key', async () =
     (await failure(client.db('admin').command({ shardCollection: collection.namespace, key: { other: 1 } }))).code,
     20,
   )
+})
+
+test('listIndexes shows the option background as it was given', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ a: 1 }, { background: true } as never)
+  await collection.createIndex({ a: 1 }, { background: false } as never)
+  await collection.createIndex({ b: 1 })
+  const [, first, second] = await collection.indexes()
+  assert.deepEqual(first, { v: 2, key: { a: 1 }, name: 'a_1', background: true })
+  assert.deepEqual(second, { v: 2, key: { b: 1 }, name: 'b_1' })
+})
+
+test('A time of expiry with a fraction is refused', async () => {
+  const collection = newCollection()
+  for (const expireAfterSeconds of [1.5, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const field of ['at', '_ts']) {
+      const { code } = await failure(collection.createIndex({ [field]: 1 }, { expireAfterSeconds }))
+      assert.equal(code, 67, `${field} ${expireAfterSeconds}`)
+    }
+  }
+  await collection.createIndex({ at: 1 }, { expireAfterSeconds: new Double(2) as never })
+  const index = { keyPattern: { at: 1 }, expireAfterSeconds: 1.5 }
+  assert.equal((await failure(collection.db.command({ collMod: 'items', index }))).code, 72)
+  assert.equal((await collection.indexes())[1]!.expireAfterSeconds, 2)
 })

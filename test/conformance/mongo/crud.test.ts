@@ -267,13 +267,8 @@ test('Invalid commands are refused with MongoDB’s error code', async () => {
 const statementRefusals: readonly (readonly [command: Document, code: number])[] = [
   [{ update: 'c', updates: [{ q: {}, u: { $nonsense: { a: 1 } } }] }, 9],
   [{ update: 'c', updates: [{ q: {}, u: { a: 1 }, multi: true }] }, 9],
-  [{ update: 'c', updates: [{ q: {}, u: 5 }] }, 9],
   [{ update: 'c', updates: [{ q: {}, u: { $set: { _id: 2 } } }] }, 66],
   [{ update: 'c', updates: [{ q: {}, u: { $set: { a: 1 }, $inc: { a: 1 } } }] }, 40],
-  [{ update: 'c', updates: [{ q: {}, u: { $set: {} }, nonsense: 1 }] }, 40415],
-  [{ update: 'c', updates: [{ u: { $set: { a: 1 } } }] }, 40414],
-  [{ delete: 'c', deletes: [{ q: {} }] }, 40414],
-  [{ delete: 'c', deletes: [{ q: {}, limit: 2 }] }, 9],
 ]
 
 test('An invalid statement is a write error of its own', async () => {
@@ -289,6 +284,49 @@ test('An invalid statement is a write error of its own', async () => {
       JSON.stringify(command),
     )
   }
+})
+
+const good = { q: {}, u: { $set: { a: 1 } } }
+const malformedStatements: readonly (readonly [Document, number])[] = [
+  [{ update: 'c', updates: [good, { q: {}, u: 5 }] }, 9],
+  [{ update: 'c', updates: [good, { q: {}, u: { $set: {} }, nonsense: 1 }] }, 40415],
+  [{ update: 'c', updates: [good, { u: { $set: { a: 1 } } }] }, 40414],
+  [{ update: 'c', updates: [good, { ...good, multi: 'yes' }] }, 14],
+  [{ update: 'c', updates: [good, { ...good, q: 5 }] }, 14],
+  [{ delete: 'c', deletes: [{ q: {}, limit: 1 }, { q: {} }] }, 40414],
+  [
+    {
+      delete: 'c',
+      deletes: [
+        { q: {}, limit: 1 },
+        { q: {}, limit: 2 },
+      ],
+    },
+    9,
+  ],
+  [
+    {
+      delete: 'c',
+      deletes: [
+        { q: {}, limit: 1 },
+        { q: {}, limit: 1, nonsense: 1 },
+      ],
+    },
+    40415,
+  ],
+]
+
+test('A malformed statement fails the whole command, and the statements before it do nothing', async () => {
+  const database = newDatabase()
+  await database.collection('c').insertOne({ _id: 1 as never })
+  for (const [command, code] of malformedStatements) {
+    for (const ordered of [true, false]) {
+      assert.equal((await failure(database.command({ ...command, ordered }))).code, code, JSON.stringify(command))
+    }
+  }
+  const updates = Array.from({ length: 5000 }, () => good)
+  assert.equal((await failure(database.command({ update: 'c', updates: [...updates, { nonsense: 1 }] }))).code, 40415)
+  assert.deepEqual(await database.collection('c').find().toArray(), [{ _id: 1 }])
 })
 
 test('A hint must name an existing index', async () => {
@@ -345,4 +383,16 @@ test('An upsert fails as a duplicate if a document that its filter excludes has 
   ]) {
     assert.equal((await failure(work())).code, 11000)
   }
+})
+
+test('A constant of a pipeline that cannot be computed fails only where a document is updated', async () => {
+  const collection = await filled(1)
+  const update = [{ $set: { a: { $divide: [1, 0] } } }]
+  assert.equal((await collection.updateOne({ n: 'none' }, update)).matchedCount, 0)
+  assert.equal((await collection.updateMany({ n: 'none' }, update)).matchedCount, 0)
+  assert.equal(await collection.findOneAndUpdate({ n: 'none' }, update), null)
+  assert.equal((await failure(collection.updateOne({}, update))).code, 2)
+  assert.equal((await failure(collection.updateOne({ n: 'none' }, update, { upsert: true }))).code, 2)
+  assert.equal((await failure(collection.updateOne({ n: 'none' }, [{ $set: { a: { $nonsense: 1 } } }]))).code, 168)
+  assert.equal(await collection.countDocuments(), 1)
 })

@@ -178,3 +178,25 @@ test('listCollections and listIndexes are cursors too', async () => {
   const more = await collection.db.command({ getMore: long(indexes.cursor.id), collection: 'items' })
   assert.equal(more.cursor.nextBatch.length, 1)
 })
+
+test('A getMore whose cursor is killed meanwhile fails with CursorKilled', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  const { cursor } = await collection.db.command(
+    { aggregate: 'items', pipeline: [{ $changeStream: {} }], cursor: {} },
+    { promoteLongs: false },
+  )
+  const fetching = failure(
+    collection.db.command({ getMore: cursor.id, collection: 'items', maxTimeMS: 60_000 }, { promoteLongs: false }),
+  )
+  let killed: unknown[] = []
+  while (killed.length === 0) {
+    const answer = await collection.db.command({ killCursors: 'items', cursors: [cursor.id] })
+    killed = answer.cursorsKilled
+  }
+  // A killed stream notices it at the next change at the latest.
+  await collection.insertOne({})
+  const { code, codeName } = await fetching
+  assert.deepEqual([code, codeName], [237, 'CursorKilled'])
+  assert.equal((await failure(collection.db.command({ getMore: cursor.id, collection: 'items' }))).code, 43)
+})

@@ -11,7 +11,7 @@ import { cuttingProxy } from './support/cutting-proxy.ts'
 import { startMongo } from './support/fixture.ts'
 import { RawClient } from './support/raw-client.ts'
 
-const { uri, newDatabase, client, connect } = await startMongo()
+const { uri, newDatabase, client, connect, db } = await startMongo()
 
 const lsid = () => ({ id: new UUID() })
 
@@ -118,6 +118,101 @@ test('The same write sent twice at the same time happens once', async () => {
   assert.equal(cursor.firstBatch[0].n, 20)
   first.close()
   second.close()
+})
+
+/** A collection whose documents live ten seconds, and a client that sends what it is told. */
+async function mortal() {
+  const raw = await RawClient.loggedIn(uri)
+  const $db = newDatabase().databaseName
+  const collection: Collection<Document> = client.db($db).collection('c')
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  const say = (command: Document) => raw.command({ ...command, $db: command.$db ?? $db })
+  return { raw, collection, say, $db }
+}
+
+test('A findAndModify that is repeated after the death of its document does not show it', async () => {
+  const commands: readonly (readonly [command: Document, value: Document | null])[] = [
+    [
+      { query: { _id: 1 }, update: { $set: { n: 1 } } },
+      { _id: 1, n: 0 },
+    ],
+    [
+      { query: { _id: 1 }, update: { $set: { n: 1 } }, new: true },
+      { _id: 1, n: 1 },
+    ],
+    [
+      { query: { _id: 1 }, update: { $set: { n: 0 } }, new: true },
+      { _id: 1, n: 0 },
+    ],
+    [
+      { query: { _id: 1 }, remove: true },
+      { _id: 1, n: 0 },
+    ],
+    [
+      { query: { _id: 2 }, update: { $set: { n: 2 } }, upsert: true, new: true },
+      { _id: 2, n: 2 },
+    ],
+    [{ query: { _id: 2 }, update: { $set: { n: 2 } }, upsert: true }, null],
+  ]
+  for (const [command, value] of commands) {
+    const { raw, collection, say } = await mortal()
+    await collection.insertOne({ _id: 1 as never, n: 0 })
+    await db.clock.advance('4s')
+    const numbered = { findAndModify: 'c', ...command, lsid: lsid(), txnNumber: Long.fromNumber(1) }
+    const first = await say(numbered)
+    assert.deepEqual(first.value, value)
+    await db.clock.advance('5s')
+    assert.deepEqual((await say(numbered)).value, value)
+    await db.clock.advance('5s')
+    const late = await say(numbered)
+    assert.deepEqual([late.value, late.lastErrorObject], [null, first.lastErrorObject], JSON.stringify(command))
+    raw.close()
+  }
+})
+
+test('A repeated findAndModify follows the life of its document when the collection changes', async () => {
+  const { raw, collection, say, $db } = await mortal()
+  await collection.insertOne({ _id: 1 as never, ttl: -1 })
+  const session = { lsid: lsid(), txnNumber: Long.fromNumber(1) }
+  const numbered = { findAndModify: 'c', query: { _id: 1 }, update: { $set: { n: 1 } }, new: true, ...session }
+  await say(numbered)
+  await db.clock.advance('20s')
+  assert.deepEqual((await say(numbered)).value, { _id: 1, ttl: -1, n: 1 })
+  await client.db($db).dropCollection('c')
+  assert.equal((await say(numbered)).value, null)
+  await client
+    .db($db)
+    .collection<Document>('c')
+    .insertOne({ _id: 1 as never })
+  assert.equal((await say(numbered)).value, null)
+  raw.close()
+})
+
+test('A number answers from the record only for the statement that it was given to', async () => {
+  const { raw, collection, say } = await mortal()
+  await collection.insertOne({ _id: 1 as never, n: 0 })
+  const session = { lsid: lsid(), txnNumber: Long.fromNumber(1) }
+  const update = { findAndModify: 'c', query: { _id: 1 }, update: { $inc: { n: 1 } }, ...session }
+  await say(update)
+  for (const [other, code] of [
+    [{ ...update, findAndModify: 'd' }, 40609],
+    [{ ...update, $db: 'other' }, 40609],
+    [{ ...update, new: true }, 40611],
+    [{ findAndModify: 'c', query: { _id: 1 }, remove: true, ...session }, 40609],
+  ] as const) {
+    const answer = await say(other)
+    assert.deepEqual([answer.code, answer.value], [code, undefined])
+  }
+  const removal = { findAndModify: 'c', query: { _id: 1 }, remove: true, ...session, txnNumber: Long.fromNumber(2) }
+  assert.equal((await say(removal)).ok, 1)
+  assert.equal((await say({ ...update, txnNumber: Long.fromNumber(2) })).code, 40606)
+  const upsert = { ...update, upsert: true, txnNumber: Long.fromNumber(3) }
+  assert.equal((await say(upsert)).ok, 1)
+  assert.equal((await say({ ...upsert, upsert: false })).code, 40608)
+  const insert = { insert: 'c', documents: [{ _id: 5 }], ...session, txnNumber: Long.fromNumber(4) }
+  assert.equal((await say(insert)).n, 1)
+  assert.equal((await say({ ...update, txnNumber: Long.fromNumber(4) })).code, 40609)
+  raw.close()
 })
 
 test('A retried write is recognised after a restart of the server', async () => {

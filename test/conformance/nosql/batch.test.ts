@@ -274,7 +274,7 @@ test('A malformed operation answers 400, and its batch is rolled back', async ()
     { operationType: 'Patch', id: '1' },
     { operationType: 'Patch', resourceBody: [] },
     { operationType: 'Create', resourceBody: 7 },
-    { operationType: 'Replace', id: '2\\', resourceBody: { id: '1', pk: 'a' } },
+    { operationType: 'Replace', id: '', resourceBody: { id: '1', pk: 'a' } },
   ]
   for (const operation of lacking) {
     const { status, json } = await server.send({
@@ -368,4 +368,23 @@ test('A batch in the binary form of the .NET SDK is answered in that form', asyn
   const elsewhere = await send({ 'x-ms-documentdb-partitionkey': '["q"]' })
   assert.equal(elsewhere.status, 207)
   assert.equal(elsewhere.headers.get('x-ms-substatus'), '1001')
+})
+
+test('The items of a batch follow each other in the change feed, each with its own number', async () => {
+  // In the service they share one number, and a page holds all of them (azure-cosmos-dotnet-v3#2644).
+  const container = await server.newContainer()
+  await run(container, [create('1'), create('2'), create('3')])
+  const feed = { 'a-im': 'Incremental Feed', 'x-ms-max-item-count': '2' }
+  const first = await server.send({ path: pathOf(container, 'docs'), headers: feed })
+  const rest = await server.send({
+    path: pathOf(container, 'docs'),
+    headers: { ...feed, 'if-none-match': String(first.headers.etag) },
+  })
+  const items: { id: string; _lsn: number }[] = [...first.json.Documents, ...rest.json.Documents]
+  assert.deepEqual(
+    items.map(({ id }) => id),
+    ['1', '2', '3'],
+  )
+  assert.equal(new Set(items.map(({ _lsn }) => _lsn)).size, 3)
+  assert.ok(items.every(({ _lsn }, at) => at === 0 || _lsn > items[at - 1]!._lsn))
 })

@@ -110,3 +110,14 @@ test('So it is in scripts and with triggers', async () => {
   assert.equal(replaced.status, 200)
   assert.deepEqual(await idsIn(container), ['three'])
 })
+
+test('The item has a new _rid, unlike in the service (INFERRED)', async () => {
+  const container = await server.newContainer()
+  const { resource: old } = await container.items.create({ id: 'old', pk: 'x' })
+  const { resource: renamed } = await container.item('old', 'x').replace({ id: 'new', pk: 'x' })
+  assert.notEqual(renamed!._rid, old!._rid)
+  const headers = { 'x-ms-documentdb-partitionkey': '["x"]' }
+  const byRid = (rid: string) => server.send({ path: pathOf(container, 'docs', rid), headers })
+  assert.equal((await byRid(old!._rid)).status, 404)
+  assert.equal((await byRid(renamed!._rid)).json.id, 'new')
+})

@@ -107,6 +107,8 @@ export interface Compiler {
   compile(spec: Value): Evaluate
   /** The constant value, or undefined if it depends on a document, a variable or chance. */
   constant(spec: Value): { readonly value: Value | undefined } | undefined
+  /** The value at this moment, which may be by chance; undefined if it depends on a document. */
+  valueNow(spec: Value): { readonly value: Value | undefined } | undefined
   /** Must be called by operators whose result differs from call to call. */
   varies(): void
   /** The same compiler in another scope. */
