@@ -31,9 +31,13 @@ export class SystemItems {
     return (await this.#store.findDatabase(systemDatabase)) !== undefined
   }
 
+  findContainer(id: string): MaybePromise<ContainerRecord | undefined> {
+    return this.#store.findContainer(systemDatabase, id)
+  }
+
   /** The container of this name, created on first use. */
   container(id: string, defaultTtl: number | null): MaybePromise<ContainerRecord> {
-    return andThen(this.#store.findContainer(systemDatabase, id), found => found ?? this.#create(id, defaultTtl))
+    return andThen(this.findContainer(id), found => found ?? this.#create(id, defaultTtl))
   }
 
   async #create(id: string, defaultTtl: number | null): Promise<ContainerRecord> {

@@ -22,11 +22,13 @@ import { sessionCommands } from './commands/session-commands.ts'
 import { transactionCommands } from './commands/transaction-commands.ts'
 import { unsupportedCommands } from './commands/unsupported.ts'
 import { updateCommands } from './commands/update.ts'
+import { userCommands } from './commands/users.ts'
 import type { Command } from './service/command.ts'
 
 export const commandFamilies = {
   greeting: helloCommands,
   login: loginCommands,
+  users: userCommands,
   reading: [...findCommands, ...countAndDistinctCommands, ...aggregateCommands, ...explainCommands],
   writing: [...insertCommands, ...updateCommands, ...deleteCommands, ...findAndModifyCommands],
   cursors: cursorCommands,

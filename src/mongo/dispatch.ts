@@ -5,6 +5,7 @@
 
 import { MayflyError } from '../base/error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { type Access, authorize } from './access/authorize.ts'
 import { CommandError } from './answers/command-error.ts'
 import { errorCodes } from './answers/error-codes.ts'
 import { asMongoError, type ErrorContext, errorAnswer } from './answers/error-map.ts'
@@ -54,9 +55,14 @@ export function dispatch(service: MongoService, client: Client, request: Request
   }
   try {
     args = readArguments(request)
-    call = begin(service, client, request, args)
-    const running = call
-    const answer = service.failPoints.isAnyOn ? runWithFailPoints(running) : run(running)
+    const admitted = admit(client, request, args)
+    const start = (access: Access | undefined): MaybePromise<Fields> => {
+      call = begin(service, client, admitted, access)
+      return service.failPoints.isAnyOn ? runWithFailPoints(call) : run(call)
+    }
+    // The account, and whoever has not logged in, has no roles to look at.
+    const answer =
+      client.named === undefined ? start(undefined) : andThen(checkAccess(service, client, admitted), start)
     return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
   } catch (error) {
     return fail(error)
@@ -86,7 +92,14 @@ function errorContextOf(args: Arguments | undefined): ErrorContext {
   }
 }
 
-function begin(service: MongoService, client: Client, request: Request, args: Arguments): CommandCall {
+interface Admitted {
+  readonly command: Command
+  readonly args: Arguments
+  readonly sequences: readonly DocumentSequence[]
+  readonly database: string
+}
+
+function admit(client: Client, request: Request, args: Arguments): Admitted {
   const command = findCommand(args.name)
   if (command === undefined) {
     throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
@@ -94,7 +107,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   const database = request.database ?? args.string('$db')
   if (database === undefined) throw new CommandError(40571, 'OP_MSG requests require a $db argument')
   if (!client.isLoggedIn && command.isPublic !== true) {
-    throw new CommandError('Unauthorized', `Command ${args.name} requires authentication`)
+    throw requiresLogin(args)
   }
   if (command.isForAdmin === true && database !== 'admin') {
     throw new CommandError('Unauthorized', `${args.name} may only be run against the admin database.`)
@@ -102,17 +115,37 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
   checkFields(command, args, request.sequences)
   checkReadConcern(args)
   checkStableApi(command, args)
-  const writeConcernError = writeConcernErrorOf(command, args)
-  const lsid = client.isLoggedIn ? args.document('lsid') : undefined
-  const session = lsid === undefined ? undefined : service.sessions.use(lsid)
-  const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
-  const operation = service.operations.begin({
-    args,
-    database,
-    connectionId: client.connectionId,
+  return { command, args, sequences: request.sequences, database }
+}
+
+/** A user who was removed meanwhile is logged out. */
+function checkAccess(service: MongoService, client: Client, admitted: Admitted): MaybePromise<Access | undefined> {
+  const { command, args } = admitted
+  if (command.isPublic === true) return undefined
+  return andThen(authorize(service.users, client.named!, { ...admitted, command: command.name }), access => {
+    if (access !== undefined) return access
+    client.logOut()
+    throw requiresLogin(args)
   })
-  operation.limit(args.name === 'getMore' ? undefined : args.count('maxTimeMS'))
-  const { sequences } = request
+}
+
+function requiresLogin(args: Arguments): CommandError {
+  return new CommandError('Unauthorized', `Command ${args.name} requires authentication`)
+}
+
+function begin(
+  service: MongoService,
+  client: Client,
+  { command, args, sequences, database }: Admitted,
+  access: Access | undefined,
+): CommandCall {
+  const lsid = client.isLoggedIn ? args.document('lsid') : undefined
+  const session = lsid === undefined ? undefined : service.sessions.use(lsid, client.owner)
+  const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
+  const writeConcernError = writeConcernErrorOf(command, args)
+  const maxTimeMs = args.name === 'getMore' ? undefined : args.count('maxTimeMS')
+  const operation = service.operations.begin({ args, database, client, lsid })
+  operation.limit(maxTimeMs)
   return {
     service,
     client,
@@ -122,6 +155,7 @@ function begin(service: MongoService, client: Client, request: Request, args: Ar
     database,
     operation,
     session,
+    access,
     txnNumber,
     isInTransaction,
     writeConcernError,

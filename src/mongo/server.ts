@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
+import { Users } from './access/users.ts'
 import { Connection } from './connection.ts'
 import { dropForgottenIndexes, finishRewriting } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
@@ -16,7 +17,7 @@ import { Operations } from './service/operations.ts'
 import { Replacements } from './service/replacements.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
 import { Client } from './session/client.ts'
-import { Accounts } from './session/scram.ts'
+import { Logins } from './session/scram.ts'
 import { Sessions } from './session/sessions.ts'
 
 /** How often idle cursors and sessions are looked for. */
@@ -33,9 +34,6 @@ export interface MongoOptions {
   readonly onAnswer: (code: number, chargeRu: number) => void
 }
 
-/** `localhost` is the user in the emulator's connection string. `mayfly` is the account's name. */
-const users = ['localhost', 'mayfly']
-
 export class MongoServer {
   readonly #service: MongoService
   readonly #connections = new Set<Connection>()
@@ -44,9 +42,11 @@ export class MongoServer {
   #lastConnectionId = 0
 
   private constructor({ key, ...options }: MongoOptions) {
+    const users = new Users(options.engine)
     this.#service = {
       ...options,
-      accounts: new Accounts({ users, password: key }),
+      users,
+      logins: new Logins({ key, users }),
       sessions: new Sessions(),
       cursors: new CursorRegistry(),
       operations: new Operations(),

@@ -111,13 +111,15 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
 }
 
 async function list(call: CommandCall): Promise<Fields> {
-  const { service, args, database, session } = call
+  const { service, args, database, session, access } = call
   checkDatabaseName(database)
   const filter = args.document('filter')
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
+  const isFiltered = access !== undefined && args.flag('authorizedCollections')
   const shown: Uint8Array[] = []
   for (const collection of await listCollections(service.engine, database)) {
+    if (isFiltered && !access.rights.knowsCollection(database, collection.container.id)) continue
     const whole = describe(collection)
     if (matcher?.matches(whole) === false) continue
     shown.push(isNameOnly ? encodeFields({ name: collection.container.id, type: 'collection' }) : whole)

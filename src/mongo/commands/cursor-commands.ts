@@ -1,6 +1,8 @@
 /** getMore and killCursors. */
 
 import { bsonType } from '../../document/bson/types.ts'
+import { notAuthorized } from '../access/authorize.ts'
+import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import { apiParameters } from '../requests/stable-api.ts'
@@ -46,7 +48,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
   }
 }
 
-function requireCursor({ service, args, database, session }: CommandCall): Cursor {
+function requireCursor({ service, args, database, session, access }: CommandCall): Cursor {
   const id = args.value('getMore')
   if (id?.type !== bsonType.int64) {
     throw new CommandError('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
@@ -60,6 +62,12 @@ function requireCursor({ service, args, database, session }: CommandCall): Curso
       `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ` +
         `${cursor.settings.namespace}`,
     )
+  }
+  if (cursor.access?.key !== access?.key) {
+    throw new CommandError('Unauthorized', `cursor id ${id.value} was not created by the authenticated user`)
+  }
+  if (access?.rights.allowsAll(cursor.access!.needed) === false) {
+    throw new CommandError('Unauthorized', `not authorized for getMore with cursor id ${id.value}`)
   }
   if (cursor.settings.session !== session?.key) {
     throw new CommandError(
@@ -78,7 +86,8 @@ function requireCursor({ service, args, database, session }: CommandCall): Curso
   return cursor
 }
 
-function killCursors({ service, args, database }: CommandCall): Fields {
+function killCursors(call: CommandCall): Fields {
+  const { service, args, database } = call
   const namespace = `${database}.${args.requiredString('killCursors')}`
   const cursorsKilled: bigint[] = []
   const cursorsNotFound: bigint[] = []
@@ -88,10 +97,18 @@ function killCursors({ service, args, database }: CommandCall): Fields {
     }
     const cursor = service.cursors.find(id.value)
     const isOurs = cursor !== undefined && cursor.settings.namespace === namespace
+    if (isOurs) checkMayKill(call, cursor)
     if (isOurs && service.cursors.close(cursor)) cursorsKilled.push(id.value)
     else cursorsNotFound.push(id.value)
   }
   return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [] }
+}
+
+/** A user may end its own cursors, and others' with a privilege. */
+function checkMayKill(call: CommandCall, cursor: Cursor): void {
+  const { access } = call
+  if (access === undefined || access.key === cursor.access?.key) return
+  if (!access.rights.allows('killAnyCursor', cluster)) throw notAuthorized(call)
 }
 
 export const cursorCommands: readonly Command[] = [

@@ -2,6 +2,7 @@
 
 import { double } from '../../document/bson/value.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
+import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { measure } from '../collections/collection-size.ts'
@@ -9,14 +10,17 @@ import { collectionsOf, databaseNotFound, deleteCollection, listCollections } fr
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
-async function listDatabases({ service, args }: CommandCall): Promise<Fields> {
+async function listDatabases({ service, args, access }: CommandCall): Promise<Fields> {
   const filter = args.document('filter')
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
   const databases: Uint8Array[] = []
   let total = 0
+  const isForAll = access === undefined || access.rights.allows('listDatabases', cluster)
+  const isFiltered = !isForAll || (access !== undefined && args.flag('authorizedDatabases'))
   const all = new Map((await service.engine.catalog.databases()).map(database => [database.id, database]))
   for (const name of [...new Set([...all.keys(), 'admin'])].sort()) {
+    if (isFiltered && !access.rights.knowsDatabase(name)) continue
     const database = all.get(name)
     const collections = database === undefined ? [] : await collectionsOf(service.engine, database)
     // A database without collections does not exist for Mongo, except `admin`. NoSQL containers do not count.

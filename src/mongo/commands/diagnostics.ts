@@ -2,17 +2,23 @@
 
 import { arch, cpus, hostname, type as osType, platform, release, totalmem } from 'node:os'
 import { machine } from '../../base/clock.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { date, double } from '../../document/bson/value.ts'
+import { BsonDocument, date, double } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
+import { compileFilter } from '../../mql/filter/match.ts'
 import { purgeIntervalMs } from '../../ttl/purger.ts'
+import { notAuthorized } from '../access/authorize.ts'
+import { inheritedRoles, privilegesOf } from '../access/built-in-roles.ts'
+import { mechanisms } from '../access/credentials.ts'
+import { cluster } from '../access/privilege.ts'
+import { showPrivileges } from '../access/shown.ts'
 import { CommandError } from '../answers/command-error.ts'
-import type { Fields, FieldValue } from '../answers/fields.ts'
+import { Documents, encodeFields, type Fields, type FieldValue } from '../answers/fields.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'
-import type { Command, CommandCall } from '../service/command.ts'
-import { describeOperation } from '../service/operations.ts'
+import { type Command, type CommandCall, genericFields } from '../service/command.ts'
+import { shownOperations } from '../service/current-operations.ts'
 import type { MongoSettings } from '../service/service.ts'
-import { mechanisms } from '../session/scram.ts'
 import { setName, wireVersions } from './hello.ts'
 
 /** The MongoDB version whose wire protocol we speak. Clients enable features by it. */
@@ -118,16 +124,24 @@ function hostInfo(): Fields {
   }
 }
 
-function connectionStatus({ client, args }: CommandCall): Fields {
-  const users = client.user === undefined ? [] : [{ user: client.user, db: client.userSource }]
-  const roles = client.user === undefined ? [] : [{ role: 'root', db: 'admin' }]
-  return {
-    authInfo: {
-      authenticatedUsers: users,
-      authenticatedUserRoles: roles,
-      ...(args.flag('showPrivileges') && { authenticatedUserPrivileges: [] }),
-    },
-  }
+/** The account is shown as a user with the role root. */
+const accountRoles = [{ role: 'root', db: 'admin' }]
+
+function connectionStatus({ service, client, args }: CommandCall): MaybePromise<Fields> {
+  const { user, named } = client
+  const current = named === undefined ? undefined : service.users.find(named)
+  return andThen(current, found => {
+    const isGone = named !== undefined && found?.userId !== named.userId
+    const shown = user === undefined || isGone ? [] : [user]
+    const roles = shown.length === 0 ? [] : inheritedRoles(found?.roles ?? accountRoles)
+    return {
+      authInfo: {
+        authenticatedUsers: shown.map(({ user, db }) => ({ user, db })),
+        authenticatedUserRoles: roles.map(({ role, db }) => ({ role, db })),
+        ...(args.flag('showPrivileges') && { authenticatedUserPrivileges: showPrivileges(privilegesOf(roles)) }),
+      },
+    }
+  })
 }
 
 async function serverStatus({ service, client }: CommandCall): Promise<Fields> {
@@ -183,14 +197,34 @@ function getLastRequestStatistics({ client, session }: CommandCall): Fields {
   }
 }
 
-function currentOp({ service }: CommandCall): Fields {
-  return { inprog: service.operations.list().map(describeOperation) }
+const currentOpOptions: ReadonlySet<string> = new Set([
+  'currentOp',
+  '$ownOps',
+  '$all',
+  '$truncateOps',
+  ...genericFields,
+])
+
+/** Fields that are no options are conditions on the operations: `{currentOp: 1, 'command.comment': 'x'}`. */
+function currentOp(call: CommandCall): Fields {
+  const { args } = call
+  const conditions = args.names
+    .filter(name => !currentOpOptions.has(name))
+    .map(name => [name, args.value(name)!] as const)
+  const matcher = compileFilter(BsonDocument.of(conditions))
+  const shown = shownOperations(call, { isOnlyOwn: args.flag('$ownOps') }).map(encodeFields)
+  return { inprog: new Documents(shown.filter(each => matcher.matches(each))) }
 }
 
-function killOp({ service, args }: CommandCall): Fields {
+/** A user may end its own operations, and others' with a privilege. */
+function killOp(call: CommandCall): Fields {
+  const { service, client, access, args } = call
   const id = numberOf(args.required('op'))
   if (id === undefined) throw new CommandError('TypeMismatch', 'Expected field "op" to have numeric type')
-  service.operations.find(id)?.kill()
+  const operation = service.operations.find(id)
+  const isOwn = operation !== undefined && operation.client.owner === client.owner
+  if (!isOwn && access?.rights.allows('killop', cluster) === false) throw notAuthorized(call)
+  operation?.kill()
   return { info: 'attempting to kill op' }
 }
 

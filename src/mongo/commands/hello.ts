@@ -3,6 +3,7 @@
  */
 
 import { machine } from '../../base/clock.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { date, objectId } from '../../document/bson/value.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
@@ -10,7 +11,6 @@ import type { Fields, FieldValue } from '../answers/fields.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { applicationNameOf } from '../service/fail-points.ts'
 import { mongoSessionMinutes } from '../session/retry-record.ts'
-import { mechanisms } from '../session/scram.ts'
 import { compressors } from '../wire/compression.ts'
 import { mongoMessageBytesMax } from '../wire/frame.ts'
 import { mongoWriteBatchMax } from '../write/write-command.ts'
@@ -27,7 +27,17 @@ export const wireVersions = { minWireVersion: 0, maxWireVersion: 21 } as const
 /** The id of the election that made this server primary. There was only one. */
 const electionId = objectId(Buffer.from('7fffffff0000000000000001', 'hex'))
 
-function hello(call: CommandCall): Fields {
+function hello(call: CommandCall): MaybePromise<Fields> {
+  return andThen(supportedMechanisms(call), saslSupportedMechs =>
+    andThen(speculate(call, saslSupportedMechs), speculativeAuthenticate => ({
+      ...greeting(call),
+      saslSupportedMechs,
+      speculativeAuthenticate,
+    })),
+  )
+}
+
+function greeting(call: CommandCall): Fields {
   const { args, client } = call
   client.applicationName ??= applicationNameOf(args)
   const isOld = args.name.toLowerCase() === 'ismaster'
@@ -50,8 +60,6 @@ function hello(call: CommandCall): Fields {
     ...wireVersions,
     readOnly: false,
     compression: commonCompressors(call),
-    saslSupportedMechs: supportedMechanisms(call),
-    speculativeAuthenticate: speculate(call),
   }
 }
 
@@ -64,18 +72,22 @@ function commonCompressors({ args }: CommandCall): FieldValue {
   return common.length === 0 ? undefined : common
 }
 
-/**
- * Asked for as `database.user`. The answer is the same for any name, so that nobody learns which users
- * exist.
- */
-function supportedMechanisms({ args }: CommandCall): FieldValue {
-  return args.string('saslSupportedMechs') === undefined ? undefined : mechanisms
+/** Asked for as `database.user`. */
+function supportedMechanisms({ args, service }: CommandCall): MaybePromise<readonly string[] | undefined> {
+  const asked = args.string('saslSupportedMechs')
+  if (asked === undefined) return undefined
+  const dot = asked.indexOf('.')
+  return service.logins.mechanismsOf({ db: asked.slice(0, Math.max(0, dot)), user: asked.slice(dot + 1) })
 }
 
-/** The greeting may carry the first step of the login. If that fails, the client starts a normal login. */
-function speculate(call: CommandCall): FieldValue {
+/**
+ * The greeting may carry the first step of the login. If that fails, or if the user cannot log in so, the
+ * client starts a normal login.
+ */
+function speculate(call: CommandCall, supported: readonly string[] | undefined): MaybePromise<FieldValue> {
   const step = call.args.within('speculativeAuthenticate')
-  return step === undefined ? undefined : startLogin(call, step)
+  if (step === undefined || supported?.includes(step.string('mechanism') ?? '') === false) return undefined
+  return startLogin(call, step, step.string('db') ?? 'admin')
 }
 
 export const helloCommands: readonly Command[] = [

@@ -1,25 +1,30 @@
-/** saslStart, saslContinue, logout: the login. The account key is the password. */
+/** saslStart, saslContinue, logout: the login. */
 
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { binary } from '../../document/bson/value.ts'
+import { mechanisms } from '../access/credentials.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { LoginError, mechanisms, ScramConversation } from '../session/scram.ts'
+import { LoginError, ScramConversation } from '../session/scram.ts'
 
 /** A connection has one login conversation at a time. */
 const conversationId = 1
 
 const empty = new Uint8Array()
 
-function saslStart(call: CommandCall): Fields {
-  const answer = startLogin(call, call.args)
-  return answer ?? failed()
+function saslStart(call: CommandCall): MaybePromise<Fields> {
+  return andThen(startLogin(call, call.args, call.database), answer => answer ?? failed())
 }
 
-/** The first step. Undefined if it is malformed. */
-export function startLogin({ client, service }: CommandCall, args: Arguments): Fields | undefined {
+/** The first step. Undefined if it is malformed. `db` is the database of the user. */
+export function startLogin(
+  { client, service }: CommandCall,
+  args: Arguments,
+  db: string,
+): MaybePromise<Fields | undefined> {
   const wanted = args.string('mechanism')
   const mechanism = mechanisms.find(name => name === wanted)
   if (mechanism === undefined) {
@@ -28,11 +33,15 @@ export function startLogin({ client, service }: CommandCall, args: Arguments): F
       `Received authentication for mechanism ${wanted} which is unknown or not enabled`,
     )
   }
+  const skipsEmptyExchange = args.within('options')?.flag('skipEmptyExchange') ?? false
   try {
-    const conversation = new ScramConversation(service.accounts, mechanism, payloadOf(args))
-    const skipsEmptyExchange = args.within('options')?.flag('skipEmptyExchange') ?? false
-    client.login = { conversation, skipsEmptyExchange, isProven: false }
-    return { conversationId, done: false, payload: binary(Buffer.from(conversation.serverFirst)) }
+    return andThen(
+      ScramConversation.begin(service.logins, mechanism, { payload: payloadOf(args), db }),
+      conversation => {
+        client.login = { conversation, skipsEmptyExchange, isProven: false }
+        return { conversationId, done: false, payload: binary(Buffer.from(conversation.serverFirst)) }
+      },
+    )
   } catch (error) {
     if (error instanceof LoginError) return undefined
     throw error
@@ -45,15 +54,13 @@ function saslContinue({ client, args }: CommandCall): Fields {
     throw new CommandError('ProtocolError', 'No SASL session state found')
   }
   if (login.isProven) {
-    client.login = undefined
-    client.user = login.conversation.user
+    client.logIn(login.conversation)
     return { conversationId, done: true, payload: binary(empty) }
   }
   try {
     const payload = binary(Buffer.from(login.conversation.finish(payloadOf(args))))
     if (login.skipsEmptyExchange) {
-      client.login = undefined
-      client.user = login.conversation.user
+      client.logIn(login.conversation)
       return { conversationId, done: true, payload }
     }
     login.isProven = true
@@ -77,7 +84,7 @@ function failed(): never {
 }
 
 function logout({ client }: CommandCall): Fields {
-  client.user = undefined
+  client.logOut()
   return {}
 }
 

@@ -38,12 +38,24 @@ function profile({ args }: CommandCall): Fields {
 const capped = 'Capped collections are not supported.'
 const mapReduce = 'mapReduce is not supported, because it runs JavaScript. Use the aggregation pipeline.'
 
+const roleCommands = [
+  'createRole',
+  'updateRole',
+  'dropRole',
+  'dropAllRolesFromDatabase',
+  'grantPrivilegesToRole',
+  'revokePrivilegesFromRole',
+  'grantRolesToRole',
+  'revokeRolesFromRole',
+]
+
 export const unsupportedCommands: readonly Command[] = [
   refused('mapReduce', mapReduce),
   refused('mapreduce', mapReduce),
   refused('convertToCapped', capped),
   refused('cloneCollectionAsCapped', capped),
   { name: 'profile', run: profile },
+  ...roleCommands.map(name => refused(name, 'Roles of your own are not supported. Use the built-in roles.')),
   searchCommand('createSearchIndexes'),
   searchCommand('updateSearchIndex'),
   searchCommand('dropSearchIndex'),

@@ -11,7 +11,7 @@ import { findCollection, requireCollection } from '../collections/collections.ts
 import { numberOf } from '../requests/arguments.ts'
 import { nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
-import { describeOperation } from '../service/operations.ts'
+import { shownOperations } from '../service/current-operations.ts'
 
 type StageSource = (call: CommandCall, namespace: Namespace, spec: Value) => Promise<Fields[]>
 
@@ -46,7 +46,16 @@ const sources: Readonly<Record<string, StageSource>> = {
       spec: document,
     }))
   },
-  $currentOp: async ({ service }) => service.operations.list().map(describeOperation),
+  $currentOp: async (call, { collection }, spec) => {
+    if (call.database !== 'admin' || collection !== '$cmd.aggregate') {
+      throw new CommandError(
+        'InvalidNamespace',
+        '$currentOp must be run against the admin database with {aggregate: 1}',
+      )
+    }
+    const all = spec.type === bsonType.document ? spec.get('allUsers') : undefined
+    return shownOperations(call, { isOnlyOwn: !(all?.type === bsonType.bool && all.value) })
+  },
   $listLocalSessions: listSessions,
   $listSessions: listSessions,
   $planCacheStats: async () => [],
@@ -54,8 +63,12 @@ const sources: Readonly<Record<string, StageSource>> = {
 
 const noLatency = { latency: 0n, ops: 0n }
 
-async function listSessions({ service }: CommandCall): Promise<Fields[]> {
-  return service.sessions.list().map(({ id }) => ({ _id: { id: binary(id, 4) } }))
+/** Without `allUsers` and `users` the sessions of the user itself. */
+async function listSessions({ service, client }: CommandCall, _: Namespace, spec: Value): Promise<Fields[]> {
+  const isForAll =
+    spec.type === bsonType.document && (spec.get('allUsers') !== undefined || spec.get('users') !== undefined)
+  const shown = service.sessions.list().filter(({ owner }) => isForAll || owner === client.owner)
+  return shown.map(({ id }) => ({ _id: { id: binary(id, 4) } }))
 }
 
 export async function* stageSource(

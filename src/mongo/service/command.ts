@@ -1,6 +1,7 @@
 /** One command: how it is called, what it may do, and its entry in the table of commands. */
 
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Access } from '../access/authorize.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { Client } from '../session/client.ts'
@@ -18,6 +19,8 @@ export interface CommandCall {
   readonly database: string
   readonly operation: Operation
   readonly session: ClientSession | undefined
+  /** Undefined: the account runs the command, or nobody who has logged in. */
+  readonly access: Access | undefined
   /** The session's number for this retryable write or transaction. */
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean

@@ -11,6 +11,7 @@ import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
+import type { Access } from '../access/authorize.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
 import { apiParameters } from '../requests/stable-api.ts'
@@ -29,6 +30,7 @@ export const mongoBatchBytesMax = 16 * MiB
 /** The command that fetches a batch and pays for it. */
 export interface Fetching {
   readonly operation: Operation
+  readonly access: Access | undefined
   chargeRu: number
   /** Documents examined, for `explain`. */
   documentsRead: number
@@ -70,15 +72,18 @@ export class Cursor {
   isTimeLimited = false
   /** The API parameters of the command that opened it. */
   readonly api: string | undefined
+  /** The user that opened it, and what that needed. Undefined: the account. */
+  readonly access: Access | undefined
   usedMs = machine.monotonicMs()
   /** The command that is fetching now. */
   operation: Operation | undefined
 
-  constructor(id: bigint, source: CursorSource, settings: CursorSettings, api: string | undefined) {
+  constructor(id: bigint, source: CursorSource, settings: CursorSettings, by: Fetching) {
     this.id = id
-    this.api = api
+    this.api = apiParameters(by.operation.args)
     this.source = source
     this.settings = settings
+    this.access = by.access
   }
 }
 
@@ -106,7 +111,7 @@ export class CursorRegistry {
     do {
       id = randomBytes(8).readBigInt64LE() & 0x7fff_ffff_ffff_ffffn
     } while (id === 0n || this.#cursors.has(id))
-    const cursor = new Cursor(id, source, settings, apiParameters(by.operation.args))
+    const cursor = new Cursor(id, source, settings, by)
     this.#cursors.set(id, cursor)
     this.#opened++
     return cursor

@@ -1,15 +1,15 @@
 /** The running commands: who sent them, since when they run, and whether they must stop. */
 
 import { machine } from '../../base/clock.ts'
-import { bsonType } from '../../document/bson/types.ts'
+import type { BsonDocument } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
-import type { Fields } from '../answers/fields.ts'
 import type { Arguments } from '../requests/arguments.ts'
+import type { Client } from '../session/client.ts'
 
 /** Longer timers would fire at once. */
 const timerMsMax = 2 ** 31 - 1
 
-export type OperationDetails = Pick<Operation, 'args' | 'database' | 'connectionId'>
+export type OperationDetails = Pick<Operation, 'args' | 'database' | 'client' | 'lsid'>
 
 /** Why a command ends before its time: somebody named it, killed its cursor, or dropped its collection. */
 export type KillReason = keyof typeof killTexts
@@ -24,7 +24,8 @@ export class Operation {
   readonly id: number
   readonly args: Arguments
   readonly database: string
-  readonly connectionId: number
+  readonly client: Client
+  readonly lsid: BsonDocument | undefined
   readonly startMs = machine.monotonicMs()
   /** The end of `maxTimeMS`. Undefined: no limit. */
   #endMs: number | undefined
@@ -37,7 +38,8 @@ export class Operation {
     this.id = id
     this.args = details.args
     this.database = details.database
-    this.connectionId = details.connectionId
+    this.client = details.client
+    this.lsid = details.lsid
   }
 
   limit(maxTimeMs: number | undefined): void {
@@ -57,6 +59,10 @@ export class Operation {
   abandon(): void {
     this.#isAbandoned = true
     this.#abortIfOver()
+  }
+
+  get isKilled(): boolean {
+    return this.#killedBy !== undefined
   }
 
   get isAbandoned(): boolean {
@@ -123,7 +129,7 @@ export class Operations {
   /** Stops the commands of a client that has gone. */
   abandon(connectionId: number): void {
     for (const operation of this.#running.values()) {
-      if (operation.connectionId === connectionId) operation.abandon()
+      if (operation.client.connectionId === connectionId) operation.abandon()
     }
   }
 
@@ -133,24 +139,5 @@ export class Operations {
 
   list(): Operation[] {
     return [...this.#running.values()]
-  }
-}
-
-/** As `currentOp` shows it. */
-export function describeOperation(operation: Operation): Fields {
-  const { id, args, database, connectionId, elapsedMs } = operation
-  const subject = args.value(args.name)
-  const collection = subject?.type === bsonType.string ? subject.value : undefined
-  return {
-    type: 'op',
-    desc: `conn${connectionId}`,
-    connectionId,
-    active: true,
-    opid: id,
-    secs_running: BigInt(Math.floor(elapsedMs / 1000)),
-    microsecs_running: BigInt(Math.floor(elapsedMs * 1000)),
-    op: 'command',
-    ns: collection === undefined ? database : `${database}.${collection}`,
-    command: { [args.name]: collection ?? 1, $db: database },
   }
 }

@@ -1,9 +1,10 @@
-/** What all connections share: the engine, accounts, sessions, cursors and running commands. */
+/** What all connections share: the engine, users, sessions, cursors and running commands. */
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { Accounts } from '../session/scram.ts'
+import type { Users } from '../access/users.ts'
+import type { Logins } from '../session/scram.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import type { ClusterTime } from './cluster-time.ts'
@@ -26,7 +27,8 @@ export interface MongoService {
   readonly clock: Clock
   readonly log: Logger
   readonly settings: MongoSettings
-  readonly accounts: Accounts
+  readonly users: Users
+  readonly logins: Logins
   readonly sessions: Sessions
   readonly cursors: CursorRegistry
   readonly operations: Operations

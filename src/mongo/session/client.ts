@@ -1,5 +1,7 @@
 /** The client of a connection, as commands see it. */
 
+import type { NamedUser } from '../access/authorize.ts'
+import { type UserName, userKey } from '../access/users.ts'
 import type { ScramConversation } from './scram.ts'
 
 export interface RequestStatistics {
@@ -15,11 +17,12 @@ export class Client {
   /** The address under which the client reached us, so that it can connect again: `127.0.0.1:10255`. */
   readonly serverAddress: string
   readonly clientAddress: string
-  user: string | undefined
+  /** Who logged in, and in which database. */
+  user: UserName | undefined
+  /** Set if that is not the account, which may do everything. */
+  named: NamedUser | undefined
   /** The `appName` of its connection string. */
   applicationName: string | undefined
-  /** The database that the client logged in to. */
-  userSource = 'admin'
   login:
     | { readonly conversation: ScramConversation; readonly skipsEmptyExchange: boolean; isProven: boolean }
     | undefined
@@ -34,5 +37,21 @@ export class Client {
 
   get isLoggedIn(): boolean {
     return this.user !== undefined
+  }
+
+  /** Whose sessions and cursors these are. Undefined: the account's. */
+  get owner(): string | undefined {
+    return this.named === undefined ? undefined : userKey(this.named)
+  }
+
+  logIn({ user, named }: Pick<ScramConversation, 'user' | 'named'>): void {
+    this.login = undefined
+    this.user = user
+    this.named = named
+  }
+
+  logOut(): void {
+    this.user = undefined
+    this.named = undefined
   }
 }

@@ -1,21 +1,18 @@
 /**
  * SCRAM (RFC 5802, RFC 7677): the server's side of a login in which the password never travels.
  *
- * The account key is the password. An unknown user goes through the same conversation as a known one, with a
- * salt that is stable for its name. So answers do not tell which users exist.
+ * Two kinds of users log in: the account, with the account key, and users that were created. An unknown user
+ * goes through the same conversation as a known one, with a salt that never changes. So answers do not tell
+ * which users exist.
  */
 
-import { createHash, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto'
-
-export const mechanisms = ['SCRAM-SHA-256', 'SCRAM-SHA-1'] as const
-export type Mechanism = (typeof mechanisms)[number]
-
-const digests = { 'SCRAM-SHA-256': 'sha256', 'SCRAM-SHA-1': 'sha1' } as const
-/** MongoDB's values. Drivers refuse fewer than 4096. */
-const iterations = { 'SCRAM-SHA-256': 15_000, 'SCRAM-SHA-1': 10_000 } as const
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import type { NamedUser } from '../access/authorize.ts'
+import { type Credentials, deriveCredentials, type Mechanism, mechanisms, scram } from '../access/credentials.ts'
+import type { UserName, Users } from '../access/users.ts'
 
 const nonceBytes = 24
-const saltBytes = 16
 /** Clients send a name and a nonce at most. Nothing longer is read. */
 const payloadBytesMax = 4096
 
@@ -24,81 +21,123 @@ export class LoginError extends Error {
   override readonly name = 'LoginError'
 }
 
-interface Credentials {
-  readonly salt: Buffer
-  readonly storedKey: Buffer
-  readonly serverKey: Buffer
+/** Who logs in, and what proves it. */
+interface Login {
+  readonly user: UserName
+  /** Undefined: the account. */
+  readonly named: NamedUser | undefined
+  readonly credentials: Credentials
 }
 
-/**
- * The users that may log in. Deriving a key takes milliseconds, so it is done once for each mechanism and
- * user.
- */
-export class Accounts {
-  readonly #users: ReadonlySet<string>
-  readonly #password: string
-  readonly #secret = randomBytes(32)
-  readonly #derived = new Map<string, Credentials>()
+/** `localhost` is the user in the emulator's connection string. `mayfly` is the account's name. */
+const accountNames: ReadonlySet<string> = new Set(['localhost', 'mayfly'])
 
-  constructor({ users, password }: { readonly users: readonly string[]; readonly password: string }) {
-    this.#users = new Set(users)
-    this.#password = password
+/** The account may log in to any database, so its names are taken in all of them. */
+export function isAccountName(user: string): boolean {
+  return accountNames.has(user)
+}
+
+export class Logins {
+  readonly #key: string
+  readonly #users: Users
+  /** The account's credentials, derived once for each mechanism and name. */
+  readonly #derived = new Map<string, Promise<Credentials>>()
+
+  constructor({ key, users }: { readonly key: string; readonly users: Users }) {
+    this.#key = key
+    this.#users = users
   }
 
-  credentials(mechanism: Mechanism, user: string): Credentials {
-    const salt = createHmac('sha256', this.#secret).update(`${mechanism} ${user}`).digest().subarray(0, saltBytes)
-    if (!this.#users.has(user)) {
-      return { salt, storedKey: randomBytes(keyBytes(mechanism)), serverKey: randomBytes(keyBytes(mechanism)) }
+  find(mechanism: Mechanism, name: UserName): MaybePromise<Login> {
+    const { keyBytes } = scram[mechanism]
+    const salt = this.#salt(mechanism, name)
+    if (isAccountName(name.user)) {
+      const user = { user: name.user, db: 'admin' }
+      return this.#ofAccount(mechanism, name.user).then(credentials => ({ user, named: undefined, credentials }))
     }
+    // Made for everybody, so that the time does not tell either.
+    const decoy = { salt, storedKey: randomBytes(keyBytes), serverKey: randomBytes(keyBytes) }
+    return andThen(this.#users.find(name), found => {
+      const stored = found?.credentials[mechanism]
+      const named = { ...name, userId: found?.userId ?? '' }
+      if (stored === undefined) return { user: name, named, credentials: decoy }
+      const [storedSalt, storedKey, serverKey] = [stored.salt, stored.storedKey, stored.serverKey].map(text =>
+        Buffer.from(text, 'base64'),
+      )
+      return { user: name, named, credentials: { salt: storedSalt!, storedKey: storedKey!, serverKey: serverKey! } }
+    })
+  }
+
+  /**
+   * What a client should use. All users seem to have both, known or not. One who was created with SCRAM-SHA-1
+   * alone is told so, because it could not log in otherwise.
+   */
+  mechanismsOf(name: UserName): MaybePromise<readonly Mechanism[]> {
+    return andThen(this.#users.find(name), found => {
+      const isOld = found !== undefined && found.credentials['SCRAM-SHA-256'] === undefined
+      return isOld ? ['SCRAM-SHA-1'] : mechanisms
+    })
+  }
+
+  #ofAccount(mechanism: Mechanism, user: string): Promise<Credentials> {
     const name = `${mechanism} ${user}`
-    let credentials = this.#derived.get(name)
-    if (credentials === undefined) {
-      credentials = derive(mechanism, user, this.#password, salt)
-      this.#derived.set(name, credentials)
-    }
-    return credentials
+    const known = this.#derived.get(name)
+    if (known !== undefined) return known
+    const salt = this.#salt(mechanism, { user, db: 'admin' })
+    const derived = deriveCredentials(mechanism, { user, password: this.#key }, salt)
+    this.#derived.set(name, derived)
+    return derived
+  }
+
+  /** The same on every gateway and after every start, as that of a stored user is. */
+  #salt(mechanism: Mechanism, { user, db }: UserName): Buffer<ArrayBuffer> {
+    const mixed = createHmac('sha256', this.#key).update(`salt ${mechanism} ${db} ${user}`).digest()
+    return Buffer.from(mixed.subarray(0, scram[mechanism].saltBytes))
   }
 }
 
-function keyBytes(mechanism: Mechanism): number {
-  return mechanism === 'SCRAM-SHA-256' ? 32 : 20
-}
-
-/** The key is ASCII, so SASLprep does not change it. SHA-1 uses MongoDB's older digest of the password. */
-function derive(mechanism: Mechanism, user: string, password: string, salt: Buffer): Credentials {
-  const secret =
-    mechanism === 'SCRAM-SHA-256' ? password : createHash('md5').update(`${user}:mongo:${password}`).digest('hex')
-  const digest = digests[mechanism]
-  const salted = pbkdf2Sync(secret, salt, iterations[mechanism], keyBytes(mechanism), digest)
-  const clientKey = createHmac(digest, salted).update('Client Key').digest()
-  return {
-    salt,
-    storedKey: createHash(digest).update(clientKey).digest(),
-    serverKey: createHmac(digest, salted).update('Server Key').digest(),
-  }
+interface FirstMessage {
+  readonly user: string
+  readonly nonce: string
+  readonly gs2Header: string
+  /** Without the header. */
+  readonly text: string
 }
 
 export class ScramConversation {
-  readonly user: string
+  readonly #login: Login
   readonly #mechanism: Mechanism
-  readonly #credentials: Credentials
   readonly #nonce: string
-  readonly #gs2Header: string
-  readonly #clientFirst: string
+  readonly #first: FirstMessage
   readonly serverFirst: string
 
-  constructor(accounts: Accounts, mechanism: Mechanism, payload: Uint8Array) {
-    const text = readPayload(payload)
-    const match = /^([ny],(?:a=([^,]*))?,)((?:m=[^,]*,)?n=([^,]*),r=([^,]+))(?:,.*)?$/s.exec(text)
-    if (match === null || match[3]!.startsWith('m=')) throw new LoginError('the first message is not one')
+  private constructor(mechanism: Mechanism, login: Login, first: FirstMessage) {
     this.#mechanism = mechanism
-    this.#gs2Header = match[1]!
-    this.#clientFirst = match[3]!
-    this.user = match[4]!.replaceAll('=2C', ',').replaceAll('=3D', '=')
-    this.#credentials = accounts.credentials(mechanism, this.user)
-    this.#nonce = match[5]! + randomBytes(nonceBytes).toString('base64')
-    const salt = this.#credentials.salt.toString('base64')
-    this.serverFirst = `r=${this.#nonce},s=${salt},i=${iterations[mechanism]}`
+    this.#login = login
+    this.#first = first
+    this.#nonce = first.nonce + randomBytes(nonceBytes).toString('base64')
+    const salt = login.credentials.salt.toString('base64')
+    this.serverFirst = `r=${this.#nonce},s=${salt},i=${scram[mechanism].iterations}`
+  }
+
+  static begin(
+    logins: Logins,
+    mechanism: Mechanism,
+    { payload, db }: { readonly payload: Uint8Array; readonly db: string },
+  ): MaybePromise<ScramConversation> {
+    const first = readFirst(payload)
+    return andThen(
+      logins.find(mechanism, { user: first.user, db }),
+      login => new ScramConversation(mechanism, login, first),
+    )
+  }
+
+  get user(): UserName {
+    return this.#login.user
+  }
+
+  get named(): NamedUser | undefined {
+    return this.#login.named
   }
 
   /** Checks the client's proof and returns the server's. */
@@ -107,11 +146,11 @@ export class ScramConversation {
     const proofAt = text.lastIndexOf(',p=')
     if (proofAt === -1) throw new LoginError('no proof')
     const withoutProof = text.slice(0, proofAt)
-    const binding = Buffer.from(this.#gs2Header).toString('base64')
+    const binding = Buffer.from(this.#first.gs2Header).toString('base64')
     if (withoutProof !== `c=${binding},r=${this.#nonce}`) throw new LoginError('another conversation')
-    const digest = digests[this.#mechanism]
-    const { storedKey, serverKey } = this.#credentials
-    const authMessage = `${this.#clientFirst},${this.serverFirst},${withoutProof}`
+    const { digest } = scram[this.#mechanism]
+    const { storedKey, serverKey } = this.#login.credentials
+    const authMessage = `${this.#first.text},${this.serverFirst},${withoutProof}`
     const signature = createHmac(digest, storedKey).update(authMessage).digest()
     const proof = Buffer.from(text.slice(proofAt + 3), 'base64')
     if (proof.length !== signature.length) throw new LoginError('a proof of another length')
@@ -120,6 +159,13 @@ export class ScramConversation {
       throw new LoginError('a wrong proof')
     return `v=${createHmac(digest, serverKey).update(authMessage).digest('base64')}`
   }
+}
+
+function readFirst(payload: Uint8Array): FirstMessage {
+  const match = /^([ny],(?:a=([^,]*))?,)((?:m=[^,]*,)?n=([^,]*),r=([^,]+))(?:,.*)?$/s.exec(readPayload(payload))
+  if (match === null || match[3]!.startsWith('m=')) throw new LoginError('the first message is not one')
+  const user = match[4]!.replaceAll('=2C', ',').replaceAll('=3D', '=')
+  return { user, nonce: match[5]!, gs2Header: match[1]!, text: match[3]! }
 }
 
 function readPayload(payload: Uint8Array): string {

@@ -21,8 +21,10 @@ const idleMsMax = mongoSessionMinutes * 60_000
 const touchMs = 10_000
 
 export class ClientSession {
-  /** The id as text. Unique for each user. */
+  /** The id as text, and the owner: two users may have the same id. */
   readonly key: string
+  /** Undefined: the account. */
+  readonly owner: string | undefined
   /** Sixteen bytes. */
   readonly id: Uint8Array
   usedMs = machine.monotonicMs()
@@ -42,9 +44,10 @@ export class ClientSession {
   isLoaded = false
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(key: string, id: Uint8Array) {
-    this.key = key
+  constructor(id: Uint8Array, owner: string | undefined) {
+    this.key = keyOf(id, owner)
     this.id = id
+    this.owner = owner
   }
 
   /** Runs work of this session one after the other: a repeated write must not overtake the first attempt. */
@@ -68,10 +71,10 @@ export class Sessions {
   }
 
   /** The session of an `lsid`. It is created on first use. */
-  use(lsid: BsonDocument): ClientSession {
+  use(lsid: BsonDocument, owner: string | undefined): ClientSession {
     const id = sessionId(lsid)
-    const session = this.#sessions.get(keyOf(id))
-    if (session === undefined) return this.begin(id)
+    const session = this.#sessions.get(keyOf(id, owner))
+    if (session === undefined) return this.begin(id, owner)
     const nowMs = machine.monotonicMs()
     if (nowMs - session.usedMs > touchMs) {
       this.#sessions.delete(session.key)
@@ -81,18 +84,18 @@ export class Sessions {
     return session
   }
 
-  begin(id: Uint8Array): ClientSession {
+  begin(id: Uint8Array, owner: string | undefined): ClientSession {
     this.forgetOld()
     if (this.#sessions.size >= mongoSessionsMax) {
       throw new CommandError('TooManyLogicalSessions', 'There are too many sessions; end some')
     }
-    const session = new ClientSession(keyOf(id), Uint8Array.from(id))
+    const session = new ClientSession(Uint8Array.from(id), owner)
     this.#sessions.set(session.key, session)
     return session
   }
 
-  find(lsid: BsonDocument): ClientSession | undefined {
-    return this.#sessions.get(keyOf(sessionId(lsid)))
+  find(lsid: BsonDocument, owner: string | undefined): ClientSession | undefined {
+    return this.#sessions.get(keyOf(sessionId(lsid), owner))
   }
 
   end(session: ClientSession): void {
@@ -110,8 +113,9 @@ export class Sessions {
   }
 }
 
-function keyOf(id: Uint8Array): string {
-  return Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')
+function keyOf(id: Uint8Array, owner: string | undefined): string {
+  const text = Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')
+  return owner === undefined ? text : `${text} ${owner}`
 }
 
 function sessionId(lsid: BsonDocument): Uint8Array {

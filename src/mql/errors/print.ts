@@ -2,7 +2,7 @@
 
 import { printNumber } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import type { BinaryValue, BsonDocument, Value } from '../../document/bson/value.ts'
 
 export function printElement(name: string, value: Value): string {
   return `${name}: ${printValue(value)}`
@@ -40,7 +40,7 @@ export function printValue(value: Value): string {
     case bsonType.objectId:
       return `ObjectId('${hex(value.value)}')`
     case bsonType.binary:
-      return `BinData(${value.subtype}, ${hex(value.value).toUpperCase()})`
+      return printBinary(value)
     case bsonType.regex:
       return `/${value.pattern}/${value.options}`
     case bsonType.dbPointer:
@@ -56,6 +56,12 @@ export function printValue(value: Value): string {
     default:
       return 'MaxKey'
   }
+}
+
+function printBinary({ value, subtype }: BinaryValue): string {
+  const digits = hex(value)
+  if (subtype !== 4 || value.length !== 16) return `BinData(${subtype}, ${digits.toUpperCase()})`
+  return `UUID("${digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}")`
 }
 
 function hex(bytes: Uint8Array): string {

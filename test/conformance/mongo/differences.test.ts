@@ -272,6 +272,14 @@ difference('D21: The options min, max, returnKey and showRecordId of find are re
   }
 })
 
+difference('D22: Users have built-in roles only, and no authentication restrictions', async () => {
+  const database = newDatabase()
+  assert.equal(await refusalOf(database.command({ createRole: 'r', privileges: [], roles: [] })), 238)
+  const authenticationRestrictions = [{ clientSource: ['127.0.0.1'] }]
+  const user = { createUser: 'u', pwd: 'p', roles: [], authenticationRestrictions }
+  assert.equal(await refusalOf(database.command(user)), 238)
+})
+
 test('docs/mongo.md lists the same differences as these tests, in the same words', () => {
   const page = readFileSync(new URL('../../../docs/mongo.md', import.meta.url), 'utf8')
   const rows = page.matchAll(/^\| (D\d+) \| (.*?) \|/gm)

@@ -50,7 +50,7 @@ export class RawClient {
     return client
   }
 
-  async login(user: string, password: string): Promise<Document> {
+  async login(user: string, password: string, $db = 'admin'): Promise<Document> {
     const nonce = randomBytes(18).toString('base64')
     const first = `n=${user},r=${nonce}`
     const started = await this.command({
@@ -58,7 +58,7 @@ export class RawClient {
       mechanism: 'SCRAM-SHA-256',
       payload: new Binary(Buffer.from(`n,,${first}`)),
       options: { skipEmptyExchange: true },
-      $db: 'admin',
+      $db,
     })
     if (started.ok !== 1) return started
     const challenge = Buffer.from(started.payload.buffer).toString()
@@ -73,7 +73,7 @@ export class RawClient {
       saslContinue: 1,
       conversationId: started.conversationId,
       payload: new Binary(Buffer.from(`${unproven},p=${proof}`)),
-      $db: 'admin',
+      $db,
     })
   }
 

@@ -1,0 +1,151 @@
+/**
+ * The users of databases, as items in the store. Every gateway reads them there, so a change counts from the
+ * next request on, wherever it arrives.
+ */
+
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { documentOf } from '../../document/body.ts'
+import { compareTexts } from '../../document/key-writer.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { itemKey } from '../../engine/item-key.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
+import type { StoredItem } from '../../store/item.ts'
+import type { ItemChange } from '../../store/writing.ts'
+import { CommandError } from '../answers/command-error.ts'
+import type { RoleName } from './built-in-roles.ts'
+import type { Mechanism } from './credentials.ts'
+import { Rights } from './rights.ts'
+
+export interface UserName {
+  readonly user: string
+  readonly db: string
+}
+
+/** Texts are base64. */
+export interface StoredCredentials {
+  readonly iterationCount: number
+  readonly salt: string
+  readonly storedKey: string
+  readonly serverKey: string
+}
+
+export interface UserRecord extends UserName {
+  /** A new one for each user, so that a user who takes an old name is not taken for the old one. */
+  readonly userId: string
+  readonly roles: readonly RoleName[]
+  readonly credentials: Readonly<Partial<Record<Mechanism, StoredCredentials>>>
+  /** BSON in base64. */
+  readonly customData?: string | undefined
+}
+
+export type KnownUser = UserRecord & { readonly rights: Rights }
+
+const containerName = 'mongo-users'
+/** One owner for all: there are few users, and lists are rarely asked for. */
+const owner = 'users'
+
+/** Parsed users that are kept. They are read with each request, and parsed when they have changed. */
+const parsedUsersMax = 1000
+
+export function printUser({ user, db }: UserName): string {
+  return `${user}@${db}`
+}
+
+/** The names of a database have no dot, so this is unique. */
+export function userKey({ user, db }: UserName): string {
+  return `${db}.${user}`
+}
+
+export class Users {
+  readonly #engine: Engine
+  readonly #parsed = new Map<string, { readonly version: number; readonly known: KnownUser }>()
+  /** Once found it stays: nobody can delete it. */
+  #container: ContainerRecord | undefined
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  find(name: UserName): MaybePromise<KnownUser | undefined> {
+    return andThen(this.#findContainer(), container => {
+      if (container === undefined) return undefined
+      const id = userKey(name)
+      return andThen(this.#engine.systemItems.find(container, itemKey(container, [owner], id)), item => {
+        if (item !== undefined) return this.#known(id, item)
+        this.#parsed.delete(id)
+        return undefined
+      })
+    })
+  }
+
+  /** All users, in the order of their names. */
+  async list(): Promise<UserRecord[]> {
+    const container = await this.#findContainer()
+    if (container === undefined) return []
+    const items = await this.#engine.systemItems.list(container, owner)
+    return items.map(parse).sort((a, b) => compareTexts(a.user, b.user) || compareTexts(a.db, b.db))
+  }
+
+  async create(record: UserRecord): Promise<void> {
+    await this.#transact(record, found => {
+      if (found !== undefined) throw userExists(record)
+      return write(record)
+    })
+  }
+
+  /** Undefined removes the user. */
+  async change(name: UserName, decide: (found: UserRecord) => UserRecord | undefined): Promise<void> {
+    await this.#transact(name, found => {
+      if (found === undefined) throw new CommandError('UserNotFound', `User ${printUser(name)} not found`)
+      const changed = decide(found)
+      return changed === undefined ? { kind: 'delete' } : write(changed)
+    })
+  }
+
+  async #transact(name: UserName, decide: (found: UserRecord | undefined) => ItemChange): Promise<void> {
+    this.#container ??= await this.#engine.systemItems.container(containerName, null)
+    const container = this.#container
+    const { refusal } = await this.#engine.systemItems.transact([
+      {
+        container,
+        key: itemKey(container, [owner], userKey(name)),
+        decide: found => decide(found === undefined ? undefined : parse(found)),
+      },
+    ])
+    if (refusal === undefined) return
+    throw refusal.error ?? new CommandError('WriteConflict', `User ${printUser(name)} was changed meanwhile`)
+  }
+
+  /** Does not create it: strangers, who try names, must not write anything. */
+  #findContainer(): MaybePromise<ContainerRecord | undefined> {
+    if (this.#container !== undefined) return this.#container
+    return andThen(this.#engine.systemItems.findContainer(containerName), container => {
+      this.#container = container
+      return container
+    })
+  }
+
+  #known(id: string, item: StoredItem): KnownUser {
+    const parsed = this.#parsed.get(id)
+    if (parsed?.version === item.version) return parsed.known
+    const record = parse(item)
+    const known = { ...record, rights: new Rights(record.roles) }
+    this.#parsed.set(id, { version: item.version, known })
+    // A Map keeps insertion order, so the first entry is the oldest.
+    if (this.#parsed.size > parsedUsersMax) this.#parsed.delete(this.#parsed.keys().next().value!)
+    return known
+  }
+}
+
+export function userExists(name: UserName): CommandError {
+  return new CommandError(51003, `User "${printUser(name)}" already exists`)
+}
+
+function parse({ body }: StoredItem): UserRecord {
+  return documentOf(body) as UserRecord
+}
+
+function write(record: UserRecord): ItemChange {
+  const text = JSON.stringify({ id: userKey(record), owner, ...record })
+  return { kind: 'upsert', draft: { texts: [text], stamps: [] }, ttl: undefined }
+}
