@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { assert } from '../../base/error.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
-import { encodeFields } from '../answers/fields.ts'
+import { emptyDocument, encodeFields } from '../answers/fields.ts'
 
 /** The stored form. */
 export interface StoredDefinition {
@@ -20,6 +20,8 @@ export interface StoredDefinition {
   /** Dotted paths. Undefined: the collection is one logical partition. */
   readonly shardKey?: readonly string[]
   readonly indexes: readonly StoredIndex[]
+  /** Set of a view. Nothing is stored in its container. */
+  readonly view?: StoredView
   /**
    * Where the stored deadlines come from: the documents' `ttl`, or dates in fields that TTL indexes name.
    */
@@ -28,6 +30,13 @@ export interface StoredDefinition {
   readonly logStart?: string
   /** The deadlines of older items are being rewritten. Expiry waits until that is done. */
   readonly isRewriting?: boolean
+}
+
+export interface StoredView {
+  /** The collection or view that it reads, of the same database. */
+  readonly on: string
+  /** A document with the field `pipeline`. */
+  readonly pipeline: string
 }
 
 export interface StoredIndex {
@@ -46,6 +55,11 @@ export function newDefinition(options: BsonDocument, shardKey: readonly string[]
     indexes: [{ spec: Buffer.from(encodeFields({ v: 2, key: { _id: 1 }, name: '_id_' })).toString('base64') }],
     deadlines: 'ttl',
   }
+}
+
+export function newViewDefinition(view: StoredView): StoredDefinition {
+  const { api, uuid, options, deadlines } = newDefinition(emptyDocument, undefined)
+  return { api, uuid, options, deadlines, indexes: [], view }
 }
 
 export function storedDefinition(definition: unknown): StoredDefinition {

@@ -1,5 +1,8 @@
 /**
  * Collections: containers whose items are BSON. Mongo clients do not see NoSQL containers, and vice versa.
+ *
+ * A view is an entry of the same catalog, so that names are unique among both. What expects a collection
+ * refuses a view; only commands that read ask `findEntry` and know views (`views.ts`).
  */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
@@ -55,6 +58,10 @@ export class Collection {
     return this.definition.shardKey
   }
 
+  get isView(): boolean {
+    return this.definition.view !== undefined
+  }
+
   /** The key of the item with this id, in the partition that the document belongs to. */
   keyOf(id: string, document: Uint8Array): ItemKey {
     const { shardKey } = this.definition
@@ -81,20 +88,36 @@ export function collectionOf(container: ContainerRecord): Collection {
   return collection
 }
 
-export function findCollection(
-  engine: Engine,
-  { database, collection }: Namespace,
-): MaybePromise<Collection | undefined> {
+/** A collection or a view. */
+export function findEntry(engine: Engine, { database, collection }: Namespace): MaybePromise<Collection | undefined> {
   return andThen(engine.catalog.findContainer(database, collection), found =>
     found?.encoding === 'bson' ? collectionOf(found) : undefined,
   )
 }
 
-export function requireCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
-  return andThen(findCollection(engine, namespace), found => {
-    if (found === undefined) throw namespaceNotFound(nameOf(namespace))
+/** A collection. A view of this name is refused. */
+export function findCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection | undefined> {
+  return andThen(findEntry(engine, namespace), found => {
+    if (found?.isView === true) throw notOnView(`Namespace ${found.name} is a view, not a collection`)
     return found
   })
+}
+
+export function notOnView(message: string): CommandError {
+  return new CommandError('CommandNotSupportedOnView', message)
+}
+
+export function requireCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+  return andThen(findCollection(engine, namespace), found => found ?? refuseMissing(namespace))
+}
+
+/** A collection or a view. */
+export function requireEntry(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+  return andThen(findEntry(engine, namespace), found => found ?? refuseMissing(namespace))
+}
+
+function refuseMissing(namespace: Namespace): never {
+  throw namespaceNotFound(nameOf(namespace))
 }
 
 /** Sorted by name. */
@@ -105,6 +128,11 @@ export async function listCollections(engine: Engine, database: string): Promise
 }
 
 export async function collectionsOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
+  return (await entriesOf(engine, database)).filter(({ isView }) => !isView)
+}
+
+/** Collections and views, sorted by name. */
+export async function entriesOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
   const containers = await engine.catalog.containers(database)
   return containers
     .filter(({ encoding }) => encoding === 'bson')
@@ -157,13 +185,15 @@ export async function createCollection(
   return (await isWatched(engine, namespace)) ? keepLog(engine, container) : collectionOf(container)
 }
 
-async function nameTaken(engine: Engine, namespace: Namespace): Promise<CommandError> {
-  const isOther = (await findCollection(engine, namespace)) === undefined
+export async function nameTaken(engine: Engine, namespace: Namespace): Promise<CommandError> {
+  const other = await findEntry(engine, namespace)
+  const name = nameOf(namespace)
+  if (other === undefined) {
+    return new CommandError('NamespaceExists', `The name ${name} is taken by a container of the NoSQL API.`)
+  }
   return new CommandError(
     'NamespaceExists',
-    isOther
-      ? `The name ${nameOf(namespace)} is taken by a container of the NoSQL API.`
-      : `Collection ${nameOf(namespace)} already exists.`,
+    other.isView ? `A view already exists. NS: ${name}` : `Collection ${name} already exists.`,
   )
 }
 

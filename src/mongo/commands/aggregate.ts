@@ -1,16 +1,14 @@
 /** aggregate: runs documents through a pipeline. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonArray } from '../../document/bson/value.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
-import { type Collection, findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
-import { callPipeline, pipelineSource } from '../pipeline/pipeline-run.ts'
+import { callPipeline, type PipelineTarget, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
 import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
@@ -30,10 +28,11 @@ async function aggregate(call: CommandCall): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
-  const collection = await findCollection(service.engine, namespace)
-  const stream = await changeStreamSource(call, namespace, stages, collection)
+  const target = await pipelineTarget(call, namespace, stages)
+  const { collection } = target
+  const stream = await changeStreamSource(call, target)
   const isStream = stream !== undefined
-  const source = stream ?? (await pipelineSource(call, namespace, stages, collection))
+  const source = stream ?? (await pipelineSource(call, target))
   checkHint(args, collection)
   return openCursor(service.cursors, source, {
     namespace: nameOf(namespace),
@@ -47,15 +46,11 @@ async function aggregate(call: CommandCall): Promise<Fields> {
 }
 
 /** A stream watches a collection, a database, or, if asked of `admin`, everything. */
-async function changeStreamSource(
-  call: CommandCall,
-  namespace: Namespace,
-  stages: BsonArray,
-  collection: Collection | undefined,
-): Promise<CursorSource | undefined> {
-  const { source } = callPipeline(call, namespace, stages, collection)
+async function changeStreamSource(call: CommandCall, target: PipelineTarget): Promise<CursorSource | undefined> {
+  const { source } = callPipeline(call, target)
   if (source.kind !== 'stage' || source.name !== '$changeStream') return undefined
   const options = parseStreamOptions(source.spec)
+  const { namespace } = target
   const isDatabase = namespace.collection === '$cmd.aggregate'
   if (options.isForCluster && (call.database !== 'admin' || !isDatabase)) {
     throw new CommandError('InvalidOptions', 'A change stream over everything is opened on the admin database')
@@ -65,7 +60,7 @@ async function changeStreamSource(
     : isDatabase
       ? { kind: 'database', database: call.database }
       : { kind: 'collection', namespace }
-  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, namespace, stages, collection) })
+  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, target) })
 }
 
 /** `aggregate: 1` names a database without a collection. */

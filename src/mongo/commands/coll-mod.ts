@@ -3,13 +3,14 @@
 import { equalValues } from '../../document/bson/compare.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
-import { type Collection, type CollectionIndex, requireCollection } from '../collections/collections.ts'
+import { type Collection, type CollectionIndex, requireEntry } from '../collections/collections.ts'
 import { changePreImages } from '../collections/pre-images.ts'
 import { checkedExpireAfterSeconds, withOptions } from '../index-specs/index-spec.ts'
 import { changeIndexes } from '../indexes/index-changes.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
+import { changeView } from './views.ts'
 
 const indexFields: ReadonlySet<string> = new Set([
   'name',
@@ -22,12 +23,20 @@ const indexFields: ReadonlySet<string> = new Set([
 
 async function collMod(call: CommandCall): Promise<Fields> {
   const { service, args } = call
+  const collection = await requireEntry(service.engine, namespaceOf(call))
+  const given = collModFields.filter(name => args.present(name) !== undefined)
+  if (collection.isView) {
+    await changeView(call, collection, given)
+    return {}
+  }
+  const viewOption = given.find(name => name === 'viewOn' || name === 'pipeline')
+  if (viewOption !== undefined) {
+    throw new CommandError('InvalidOptions', `option only supported on a view: ${viewOption}`)
+  }
   for (const name of [
     'validator',
     'validationLevel',
     'validationAction',
-    'viewOn',
-    'pipeline',
     'timeseries',
     'cappedSize',
     'cappedMax',
@@ -37,7 +46,6 @@ async function collMod(call: CommandCall): Promise<Fields> {
       throw new CommandError('NotImplemented', `The option '${name}' of collMod is not supported.`)
     }
   }
-  const collection = await requireCollection(service.engine, namespaceOf(call))
   const images = args.within('changeStreamPreAndPostImages')
   if (images !== undefined) await changePreImages(service.engine, collection, images.flag('enabled'))
   const index = args.within('index')
@@ -101,23 +109,19 @@ function namedIndex({ indexes, name: namespace }: Collection, args: Arguments): 
   throw new CommandError('IndexNotFound', `cannot find index ${name ?? 'with this key pattern'} for ns ${namespace}`)
 }
 
-export const collModCommands: readonly Command[] = [
-  {
-    name: 'collMod',
-    fields: [
-      'index',
-      'validator',
-      'validationLevel',
-      'validationAction',
-      'viewOn',
-      'pipeline',
-      'timeseries',
-      'cappedSize',
-      'cappedMax',
-      'expireAfterSeconds',
-      'changeStreamPreAndPostImages',
-      'dryRun',
-    ],
-    run: collMod,
-  },
+const collModFields = [
+  'index',
+  'validator',
+  'validationLevel',
+  'validationAction',
+  'viewOn',
+  'pipeline',
+  'timeseries',
+  'cappedSize',
+  'cappedMax',
+  'expireAfterSeconds',
+  'changeStreamPreAndPostImages',
+  'dryRun',
 ]
+
+export const collModCommands: readonly Command[] = [{ name: 'collMod', fields: collModFields, run: collMod }]

@@ -12,16 +12,21 @@ import {
   type Collection,
   createCollection,
   deleteCollection,
+  entriesOf,
   findCollection,
-  listCollections,
-  requireCollection,
+  findEntry,
+  notOnView,
+  requireEntry,
 } from '../collections/collections.ts'
+import { systemViews, viewsOf } from '../collections/views.ts'
+import type { Arguments } from '../requests/arguments.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
+import { createView, describeSystemViews, describeView } from './views.ts'
 
 /** The options of `create`, and what is done with each. */
-const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = {
+const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'view'>> = {
   changeStreamPreAndPostImages: 'kept',
   autoIndexId: 'ignored',
   flags: 'ignored',
@@ -36,33 +41,48 @@ const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused'>> = 
   clusteredIndex: 'refused',
   encryptedFields: 'refused',
   expireAfterSeconds: 'refused',
-  pipeline: 'refused',
+  pipeline: 'view',
   timeseries: 'refused',
   validationAction: 'refused',
   validationLevel: 'refused',
   validator: 'refused',
-  viewOn: 'refused',
+  viewOn: 'view',
 }
 
 async function create(call: CommandCall): Promise<Fields> {
   const { args, service } = call
   const namespace = namespaceOf(call)
+  const isView = args.present('viewOn') !== undefined
   if (isSystemCollection(namespace.collection)) {
-    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
+    throw new CommandError(
+      'InvalidNamespace',
+      isView && namespace.collection === systemViews
+        ? `Cannot create a view called '${systemViews}': this is a reserved system namespace`
+        : `Invalid system namespace: ${nameOf(namespace)}`,
+    )
+  }
+  if (isView) return createView(call, namespace, givenOptions(args))
+  if (args.present('pipeline') !== undefined) {
+    throw new CommandError('InvalidOptions', "'pipeline' requires 'viewOn' to also be specified")
   }
   const kept: [string, NonNullable<ReturnType<typeof args.value>>][] = []
-  for (const name of args.names) {
-    const fate = Object.hasOwn(createOptions, name) ? createOptions[name] : undefined
-    const value = args.present(name)
-    if (fate === undefined || value === undefined) continue
-    const isHarmless = value.type === bsonType.bool && !value.value
-    if (fate === 'refused' && !isHarmless && !isSimpleCollation(name, value)) {
-      throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
-    }
-    if (fate === 'kept') kept.push([name, value])
+  for (const name of givenOptions(args)) {
+    const fate = createOptions[name]
+    if (fate === 'refused') throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
+    if (fate === 'kept') kept.push([name, args.present(name)!])
   }
   await createCollection(service.engine, namespace, { options: BsonDocument.view(encodeDocument(kept)) })
   return {}
+}
+
+/** Without those that say the same as if they were not there. */
+function givenOptions(args: Arguments): string[] {
+  return args.names.filter(name => {
+    const value = Object.hasOwn(createOptions, name) ? args.present(name) : undefined
+    if (value === undefined || createOptions[name] === 'ignored') return false
+    const isHarmless = value.type === bsonType.bool && !value.value
+    return createOptions[name] === 'kept' || (!isHarmless && !isSimpleCollation(name, value))
+  })
 }
 
 function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCall['args']['value']>>): boolean {
@@ -74,10 +94,16 @@ function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCa
 async function drop(call: CommandCall): Promise<Fields> {
   const { engine, cursors } = call.service
   const namespace = namespaceOf(call)
-  const collection = await findCollection(engine, namespace)
-  if (collection === undefined) return {}
+  const collection = await findEntry(engine, namespace)
+  if (collection === undefined) {
+    // Without its list there are no views.
+    const views = namespace.collection === systemViews ? await viewsOf(engine, namespace.database) : []
+    for (const view of views) await deleteCollection(engine, view)
+    return views.length === 0 ? {} : { nIndexesWas: 1, ns: nameOf(namespace) }
+  }
   cursors.closeOfContainer(collection.container.number)
   await deleteCollection(engine, collection)
+  if (collection.isView) return { ns: nameOf(namespace) }
   call.service.changes.notify()
   return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
 }
@@ -90,14 +116,18 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
   if (isSystemCollection(to.collection)) {
     throw new CommandError('IllegalOperation', `Invalid system namespace: ${nameOf(to)}`)
   }
-  const collection = await findCollection(engine, from)
+  const collection = await findEntry(engine, from)
+  if (collection?.isView === true) throw notOnView(`cannot rename view: ${nameOf(from)}`)
   if (collection === undefined)
     throw new CommandError('NamespaceNotFound', `Source collection ${nameOf(from)} does not exist`)
   if (from.database !== to.database) {
     throw new CommandError('NotImplemented', 'A collection cannot be moved to another database.')
   }
   if (nameOf(from) === nameOf(to)) throw new CommandError('IllegalOperation', "Can't rename a collection to itself")
-  const target = await findCollection(engine, to)
+  const target = await findEntry(engine, to)
+  if (target?.isView === true) {
+    throw new CommandError('NamespaceExists', `a view already exists with that name: ${nameOf(to)}`)
+  }
   if (target !== undefined) {
     if (!args.flag('dropTarget')) throw new CommandError('NamespaceExists', 'target namespace exists')
     cursors.closeOfContainer(target.container.number)
@@ -117,13 +147,16 @@ async function list(call: CommandCall): Promise<Fields> {
   const matcher = filter === undefined ? undefined : compileFilter(filter)
   const isNameOnly = args.flag('nameOnly')
   const isFiltered = access !== undefined && args.flag('authorizedCollections')
-  const shown: Uint8Array[] = []
-  for (const collection of await listCollections(service.engine, database)) {
-    if (isFiltered && !access.rights.knowsCollection(database, collection.container.id)) continue
-    const whole = describe(collection)
-    if (matcher?.matches(whole) === false) continue
-    shown.push(isNameOnly ? encodeFields({ name: collection.container.id, type: 'collection' }) : whole)
-  }
+  const isKnown = (name: string) => !isFiltered || access.rights.knowsCollection(database, name)
+  const record = await service.engine.catalog.findDatabase(database)
+  const entries = record === undefined ? [] : await entriesOf(service.engine, record)
+  const described = entries
+    .filter(({ container }) => isKnown(container.id))
+    .map(entry => (entry.isView ? describeView(entry) : describe(entry)))
+  const hasViews = entries.some(({ isView }) => isView)
+  if (hasViews && isKnown(systemViews)) described.push(describeSystemViews(database))
+  const matching = matcher === undefined ? described : described.filter(matcher.matches)
+  const shown = isNameOnly ? matching.map(onlyName) : matching
   return openCursor(service.cursors, listSource(shown), {
     namespace: `${database}.$cmd.listCollections`,
     session: session?.key,
@@ -133,6 +166,11 @@ async function list(call: CommandCall): Promise<Fields> {
     isSingleBatch: false,
     by: call,
   })
+}
+
+function onlyName(entry: Uint8Array): Uint8Array {
+  const whole = BsonDocument.view(entry)
+  return encodeFields({ name: whole.get('name'), type: whole.get('type') })
 }
 
 function describe({ container, definition }: Collection): Uint8Array {
@@ -166,7 +204,8 @@ async function validate(call: CommandCall): Promise<Fields> {
       )
     }
   }
-  const collection = await requireCollection(engine, namespace)
+  const collection = await requireEntry(engine, namespace)
+  if (collection.isView) throw notOnView('Cannot validate a view')
   const { count } = await measure(engine, collection)
   const names = collection.indexes.map(({ name }) => name)
   return {

@@ -2,9 +2,10 @@
 
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
-import { findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
+import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, distinctValues } from '../find/documents.ts'
+import { countInView, distinctInView } from '../pipeline/view-reads.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
@@ -15,7 +16,8 @@ async function count(call: CommandCall): Promise<Fields> {
   refuseCollation(args)
   const query = args.document('query') ?? emptyDocument
   const matcher = compileCallFilter(call, query)
-  const collection = await findCollection(service.engine, namespace)
+  const collection = await findReadable(service.engine, namespace)
+  if (collection instanceof ResolvedView) return countInView(call, namespace)
   checkHint(args, collection)
   const skip = args.count('skip') ?? 0
   const limit = Math.abs(args.number('limit') ?? 0)
@@ -35,7 +37,8 @@ async function distinct(call: CommandCall): Promise<Fields> {
   const path = args.requiredString('key')
   if (path === '') throw new CommandError(40352, 'FieldPath cannot be constructed with empty string')
   const matcher = compileCallFilter(call, args.document('query') ?? emptyDocument)
-  const collection = await findCollection(service.engine, namespace)
+  const collection = await findReadable(service.engine, namespace)
+  if (collection instanceof ResolvedView) return distinctInView(call, namespace, path)
   checkHint(args, collection)
   return { values: collection === undefined ? [] : await distinctValues(call, collection, { matcher, path }) }
 }

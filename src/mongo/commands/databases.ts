@@ -6,7 +6,8 @@ import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { measure } from '../collections/collection-size.ts'
-import { collectionsOf, databaseNotFound, deleteCollection, listCollections } from '../collections/collections.ts'
+import { databaseNotFound, deleteCollection, entriesOf, listCollections } from '../collections/collections.ts'
+import { viewsOf } from '../collections/views.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
@@ -22,11 +23,11 @@ async function listDatabases({ service, args, access }: CommandCall): Promise<Fi
   for (const name of [...new Set([...all.keys(), 'admin'])].sort()) {
     if (isFiltered && !access.rights.knowsDatabase(name)) continue
     const database = all.get(name)
-    const collections = database === undefined ? [] : await collectionsOf(service.engine, database)
-    // A database without collections does not exist for Mongo, except `admin`. NoSQL containers do not count.
-    if (collections.length === 0 && name !== 'admin') continue
+    const entries = database === undefined ? [] : await entriesOf(service.engine, database)
+    // A database without collections and views does not exist for Mongo, except `admin`.
+    if (entries.length === 0 && name !== 'admin') continue
     let bytes = 0
-    if (!isNameOnly) for (const each of collections) bytes += (await measure(service.engine, each)).bytes
+    if (!isNameOnly) for (const each of entries) bytes += (await measure(service.engine, each)).bytes
     const shown = encodeFields({ name, sizeOnDisk: BigInt(bytes), empty: bytes === 0 })
     if (matcher?.matches(shown) === false) continue
     total += bytes
@@ -48,7 +49,7 @@ async function dropDatabase({ service, database }: CommandCall): Promise<Fields>
   const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return {}
   const containers = await engine.catalog.containers(record)
-  for (const collection of await collectionsOf(engine, record)) {
+  for (const collection of await entriesOf(engine, record)) {
     cursors.closeOfContainer(collection.container.number)
     await deleteCollection(engine, collection)
   }
@@ -73,7 +74,7 @@ async function dbStats({ service, database, args }: CommandCall): Promise<Fields
   return {
     db: database,
     collections: BigInt(collections.length),
-    views: 0n,
+    views: BigInt((await viewsOf(service.engine, database)).length),
     objects: BigInt(objects),
     avgObjSize: double(objects === 0 ? 0 : dataBytes / objects),
     dataSize: double(Math.floor(dataBytes / scale)),

@@ -13,10 +13,12 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
+import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, documentSource, findItems, mongoPageDocumentsMax } from '../find/documents.ts'
 import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
-import { callPipeline } from '../pipeline/pipeline-run.ts'
+import { callPipeline, pipelineTarget } from '../pipeline/pipeline-run.ts'
+import { readingStages } from '../pipeline/view-reads.ts'
 import { Arguments, numberOf } from '../requests/arguments.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
@@ -53,10 +55,15 @@ async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fie
     return explainPipeline(call, namespaceOf(call), args.requiredArray('pipeline'), verbosity)
   }
   const filter = filterOf(args)
+  const namespace = namespaceOf(call)
+  const isReading = args.name === 'find' || args.name === 'count' || args.name === 'distinct'
+  if (isReading && (await findReadable(call.service.engine, namespace)) instanceof ResolvedView) {
+    return explainPipeline(call, namespace, readingStages(args), verbosity)
+  }
   const matcher = compileCallFilter(call, filter)
   const sort = prepareSort(args.document('sort'))
   const query = { matcher, filter, sort, ...windowOf(args), isCount: args.name === 'count' }
-  return explained(call, namespaceOf(call), query, verbosity)
+  return explained(call, namespace, query, verbosity)
 }
 
 /** Each command has its filter in a different field. */
@@ -109,20 +116,16 @@ export async function explainPipeline(
   stages: BsonArray,
   verbosity: Verbosity,
 ): Promise<Fields> {
-  const collection = await findCollection(call.service.engine, namespace)
-  const { source } = callPipeline(call, namespace, stages, collection)
-  if (source.kind !== 'collection') return { stages, ...common() }
+  const target = await pipelineTarget(call, namespace, stages)
+  const { source } = callPipeline(call, target)
+  if (source.kind !== 'collection') return { stages: target.stages, ...common() }
   const query = prepareLeadingFind(source.find)
-  const { queryPlanner, executionStats } = await explained(
-    call,
-    namespace,
-    { ...query, filter: source.find.filter },
-    verbosity,
-  )
-  return {
-    stages: [{ $cursor: { queryPlanner, executionStats } }, ...stages.elements.slice(source.stageCount)],
-    ...common(),
-  }
+  const plan = await explained(call, target.namespace, { ...query, filter: source.find.filter }, verbosity)
+  const { queryPlanner, executionStats } = plan
+  const behind = target.stages.elements.slice(source.stageCount)
+  // A find on a view that is nothing but a find on its collection.
+  if (call.args.name !== 'aggregate' && behind.length === 0) return plan
+  return { stages: [{ $cursor: { queryPlanner, executionStats } }, ...behind], ...common() }
 }
 
 async function explained(

@@ -7,10 +7,12 @@ import { onlyId } from '../../mql/named-ids.ts'
 import { prepareSort } from '../../mql/prepare.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, emptyDocument, type Fields } from '../answers/fields.ts'
-import { type Collection, findCollection } from '../collections/collections.ts'
+import type { Collection } from '../collections/collections.ts'
 import { unshardedPartition } from '../collections/document-key.ts'
 import { checkHint } from '../collections/hint.ts'
+import { findReadable, ResolvedView } from '../collections/views.ts'
 import { documentSource } from '../find/documents.ts'
+import { findInView } from '../pipeline/view-reads.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
@@ -18,7 +20,8 @@ import { compileCallFilter, compileCallProjection, refuseCollation } from '../se
 
 function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
-  return andThen(findCollection(call.service.engine, namespace), collection => {
+  return andThen(findReadable(call.service.engine, namespace), collection => {
+    if (collection instanceof ResolvedView) return findInView(call, namespace)
     const filter = call.args.document('filter') ?? emptyDocument
     const id = collection === undefined || !isPlain(call) ? undefined : pointId(collection, filter)
     return id === undefined ? search(call, collection, filter) : readPoint(call, collection!, id)

@@ -12,7 +12,8 @@ import {
   type Collection,
   type CollectionIndex,
   createCollection,
-  findCollection,
+  findEntry,
+  notOnView,
   requireCollection,
 } from '../collections/collections.ts'
 import { type IndexSpec, parseIndexSpec } from '../index-specs/index-spec.ts'
@@ -28,7 +29,8 @@ async function createIndexes(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const wanted = (args.documents('indexes') ?? []).map(wantedIndex)
   if (wanted.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
-  const found = await findCollection(engine, namespace)
+  const found = await findEntry(engine, namespace)
+  if (found?.isView === true) throw notOnView('Cannot create indexes on a view')
   const collection = found ?? (await createCollection(engine, namespace, { options: emptyDocument }))
   let current = collection
   for (const spec of wanted) current = await createIndex(call, current, spec)
@@ -74,7 +76,8 @@ async function dropIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   const { engine, settings } = service
   const namespace = namespaceOf(call)
-  const collection = await findCollection(engine, namespace)
+  const collection = await findEntry(engine, namespace)
+  if (collection?.isView === true) throw notOnView(`Cannot drop indexes on view ${nameOf(namespace)}`)
   if (collection === undefined) throw new CommandError('NamespaceNotFound', `ns not found ${nameOf(namespace)}`)
   const doomed = doomedIndexes(call, collection)
   const isAll = args.present('index')?.type === bsonType.string && args.string('index') === '*'

@@ -2,40 +2,68 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
+import type { ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type ByteStream, PipelineSlice } from '../../mql/stages/stage.ts'
+import { sourceStages } from '../../mql/stages/table.ts'
 import { PageTooLong } from '../../query/execute.ts'
 import { unpackRows } from '../../query/packed-rows.ts'
 import { encodeFields } from '../answers/fields.ts'
-import { type Collection, findCollection } from '../collections/collections.ts'
+import { type Collection, notOnView } from '../collections/collections.ts'
+import { findReadable, ResolvedView, viewsWithin } from '../collections/views.ts'
 import { type Appetite, documentStream, noDocuments } from '../find/document-stream.ts'
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
+import { nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { variablesOf } from '../service/query-language.ts'
 import { pipelineCollections } from './pipeline-collections.ts'
 import { stageSource } from './stage-sources.ts'
 
-export function callPipeline(
-  call: CommandCall,
-  namespace: Namespace,
-  stages: BsonArray,
-  collection: Collection | undefined,
-): Pipeline {
-  return compilePipeline(stages, pipelineSpec(call, namespace, stages, collection).options)
+/** A pipeline, and where it runs. The stages of a view stand before those of the command. */
+export interface PipelineTarget {
+  readonly namespace: Namespace
+  readonly stages: BsonArray
+  readonly collection: Collection | undefined
+  readonly views: ViewPipelines | undefined
 }
 
-function pipelineSpec(
-  call: CommandCall,
+/** Finds the collection below a view, and the views that the pipeline names. */
+export async function pipelineTarget(
+  { service }: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
-  collection: Collection | undefined,
-): PipelineSpec {
+): Promise<PipelineTarget> {
+  const { engine } = service
+  const found = await findReadable(engine, namespace)
+  if (!(found instanceof ResolvedView)) {
+    return { namespace, stages, collection: found, views: await viewsWithin(engine, namespace.database, stages) }
+  }
+  const [first] = stages.elements
+  const [name] = first?.type === bsonType.document ? (first.fields[0] ?? []) : []
+  if (name !== undefined && sourceStages.has(name)) {
+    throw notOnView(`Namespace ${nameOf(namespace)} is a view, not a collection`)
+  }
+  const whole = found.with(stages.elements)
+  return {
+    namespace: found.on,
+    stages: whole,
+    collection: found.collection,
+    views: await viewsWithin(engine, namespace.database, whole),
+  }
+}
+
+export function callPipeline(call: CommandCall, target: PipelineTarget): Pipeline {
+  const { stages, options } = pipelineSpec(call, target)
+  return compilePipeline(stages, options)
+}
+
+function pipelineSpec(call: CommandCall, { namespace, stages, collection, views }: PipelineTarget): PipelineSpec {
   const geoPath = collection && geoPathOf(collection)
-  return { stages, options: { namespace, geoPath, ...variablesOf(call) } }
+  return { stages, options: { namespace, geoPath, views, ...variablesOf(call) } }
 }
 
 /** Of the only field that an index has for places. */
@@ -46,15 +74,11 @@ function geoPathOf({ indexes }: Collection): string | undefined {
   return new Set(paths).size === 1 ? paths[0] : undefined
 }
 
-export async function pipelineSource(
-  call: CommandCall,
-  namespace: Namespace,
-  stages: BsonArray,
-  collection: Collection | undefined,
-): Promise<CursorSource> {
-  const spec = pipelineSpec(call, namespace, stages, collection)
-  const pipeline = compilePipeline(stages, spec.options)
-  const counted = await countedSource(call, namespace, stages, pipeline)
+export async function pipelineSource(call: CommandCall, target: PipelineTarget): Promise<CursorSource> {
+  const { collection } = target
+  const spec = pipelineSpec(call, target)
+  const pipeline = compilePipeline(spec.stages, spec.options)
+  const counted = await countedSource(call, target, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
   const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite })
@@ -169,8 +193,7 @@ function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
  */
 async function countedSource(
   call: CommandCall,
-  namespace: Namespace,
-  stages: BsonArray,
+  { stages, collection }: PipelineTarget,
   { source, target }: Pipeline,
 ): Promise<CursorSource | undefined> {
   const last = stages.elements.at(-1)
@@ -189,7 +212,6 @@ async function countedSource(
     return name === '$match' || name === '$skip' || name === '$limit'
   })
   if (!isCount || !isOnlyLead) return undefined
-  const collection = await findCollection(call.service.engine, namespace)
   const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = prepareLeadingFind(source.find)
   const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
   const count = Math.min(limit, Math.max(0, all - skip))

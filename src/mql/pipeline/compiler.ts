@@ -5,12 +5,12 @@ import { refuse } from '../expressions/core/define-operator.ts'
 import type { Compiler, Context, VariableScope } from '../expressions/core/scope.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import { geoNearStage } from '../stages/geo-near.ts'
-import { allOf } from '../stages/join-filter.ts'
 import { limitOf, skipOf } from '../stages/limit.ts'
 import { matchStage } from '../stages/match.ts'
 import type { Namespace } from '../stages/namespace.ts'
 import { sortStage } from '../stages/sort.ts'
 import {
+  type LeadingFind,
   type Run,
   type Stage,
   type StageCompiler,
@@ -21,6 +21,7 @@ import {
 } from '../stages/stage.ts'
 import { stages, unsupportedStages } from '../stages/table.ts'
 import { withEqualityHints } from './equality-hints.ts'
+import type { ViewPipelines } from './foreign-collections.ts'
 import { splitLeadingFind } from './leading-find.ts'
 import { readStages, type StageSpec } from './stage-list.ts'
 
@@ -31,6 +32,7 @@ const noCollection = '$cmd.aggregate'
 
 interface CompilerOptions {
   readonly geoPath?: string | undefined
+  readonly views?: ViewPipelines | undefined
   /** Nesting depth of the pipeline. */
   readonly depth?: number
   /** Constants that cannot be computed fail at the first document. */
@@ -42,13 +44,15 @@ export class PipelineCompiler implements StageCompiler {
   readonly namespace: Namespace
   readonly expressions: Compiler
   readonly geoPath: string | undefined
+  readonly #views: ViewPipelines | undefined
   readonly #depth: number
 
-  constructor(scope: VariableScope, namespace: Namespace, { geoPath, depth = 0, isLazy }: CompilerOptions = {}) {
+  constructor(scope: VariableScope, namespace: Namespace, { geoPath, views, depth = 0, isLazy }: CompilerOptions = {}) {
     this.scope = scope
     this.namespace = namespace
     this.geoPath = geoPath
     this.expressions = expressionCompiler(scope, { isLazy })
+    this.#views = views
     this.#depth = depth
   }
 
@@ -72,27 +76,47 @@ export class PipelineCompiler implements StageCompiler {
     if (this.#depth >= pipelineDepthMax) {
       refuse(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${pipelineDepthMax}`)
     }
-    const specs = readStages(pipeline, within)
+    const view = namespace && this.#views?.get(namespace.collection)
+    const head = view === undefined ? [] : readStages(view.stages)
+    const specs = [...head, ...readStages(pipeline, within)]
     const target: Namespace = namespace ?? { database: this.namespace.database, collection: noCollection }
-    const compiler = new PipelineCompiler(scope, target, { depth: this.#depth + 1 })
+    const compiler = new PipelineCompiler(scope, view?.on ?? target, { views: this.#views, depth: this.#depth + 1 })
     const all = compiler.compile(specs)
-    const { lead, count } = splitLeadingFind(specs)
-    const rest = all.slice(count)
+    const found = splitLeadingFind(specs)
+    const isPipelineSource = specs[0]?.name === '$documents'
+    // A filter on what the collection or view holds goes behind the stages that make it.
+    const madeBy = Math.max(head.length, isPipelineSource ? 1 : 0)
+    const whole: RunnablePipeline = { lead: found.lead, behind: all.slice(found.count) }
+    const filtered = (filter: BsonDocument): RunnablePipeline => {
+      const match = { name: '$match', spec: filter }
+      const { lead, count } = splitLeadingFind([...specs.slice(0, madeBy), match, ...specs.slice(madeBy)])
+      if (count > madeBy) return { lead, behind: all.slice(count - 1) }
+      const matching = matchStage(filter, compiler, match.name)
+      return { lead, behind: [...all.slice(count, madeBy), matching, ...all.slice(madeBy)] }
+    }
     return {
+      isOnlyFilter: whole.behind.length === 0 && isOnlyFilter(found.lead),
       runOver: (input, run) => runStages(all, input, run),
       runOn: (from, run, filter) => {
-        const matching = filter === undefined ? [] : [matchStage(filter, compiler, '$match')]
-        if (specs[0]?.name === '$documents') {
-          return runStages([...all.slice(0, 1), ...matching, ...all.slice(1)], nothing(), run)
-        }
+        const { lead, behind } = filter === undefined ? whole : filtered(filter)
+        if (isPipelineSource) return runStages(behind, nothing(), run)
         if (from === undefined) return runStages(all, nothing(), run)
         const expression = expressionTest(scope, run.slots)
-        const hinted = withEqualityHints(lead.filter, scope, run.slots)
-        const whole = filter === undefined ? hinted : allOf([filter, hinted])
-        return runStages(rest, viewsOf(run.collections.find(from, { ...lead, filter: whole, expression })), run)
+        const request = { ...lead, filter: withEqualityHints(lead.filter, scope, run.slots), expression }
+        return runStages(behind, viewsOf(run.collections.find(view?.on ?? from, request)), run)
       },
     }
   }
+}
+
+/** A find, and the stages behind it. */
+interface RunnablePipeline {
+  readonly lead: LeadingFind
+  readonly behind: readonly Stage[]
+}
+
+function isOnlyFilter({ sort, skip, limit }: LeadingFind): boolean {
+  return sort === undefined && skip === 0 && limit === undefined
 }
 
 async function* nothing(): AsyncGenerator<readonly BsonDocument[]> {}

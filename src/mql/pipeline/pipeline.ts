@@ -32,6 +32,7 @@ import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
+import type { ViewPipelines } from './foreign-collections.ts'
 import { splitLeadingFind } from './leading-find.ts'
 import { eachOf, type OwnPart, ownPartOf } from './own-part.ts'
 import { readStages } from './stage-list.ts'
@@ -41,6 +42,8 @@ export interface PipelineOptions extends CommandVariables {
   readonly namespace: Namespace
   /** The path of the collection's only geographic index: the default `key` of `$geoNear`. */
   readonly geoPath?: string | undefined
+  /** The views that it names. Other names are those of collections. */
+  readonly views?: ViewPipelines | undefined
 }
 
 /** A pipeline as the command sent it. */
@@ -96,7 +99,7 @@ export function commandScope({ constants, let: variables }: CommandVariables): V
 
 export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pipeline {
   const scope = commandScope(options)
-  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath })
+  const compiler = new PipelineCompiler(scope, options.namespace, { geoPath: options.geoPath, views: options.views })
   const specs = readStages(stages)
   const [first] = specs
   const isOutside = first !== undefined && sourceStages.has(first.name)

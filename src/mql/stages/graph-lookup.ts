@@ -7,7 +7,7 @@ import { keptValue } from '../accumulators/kept-value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
-import { Context, type Evaluate, type VariableScope } from '../expressions/core/scope.ts'
+import { Context, type Evaluate } from '../expressions/core/scope.ts'
 import { expressionTest } from '../expressions/expression.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { compileFilter } from '../filter/match.ts'
@@ -16,7 +16,7 @@ import { allOf, joinFilter, joinValues } from './join-filter.ts'
 import { Memory } from './memory.ts'
 import type { Namespace } from './namespace.ts'
 import { withPath } from './nested-field.ts'
-import { type CompileStage, type Run, viewsOf } from './stage.ts'
+import type { CompileStage, Run, Stream, SubPipeline } from './stage.ts'
 
 const failedToParse = 9
 
@@ -40,7 +40,7 @@ interface Graph {
   readonly depthMax: number
   readonly depthPath: readonly string[] | undefined
   readonly restriction: BsonDocument
-  readonly scope: VariableScope
+  readonly pipeline: SubPipeline
 }
 
 type Specs = Partial<Record<(typeof options)[number], Value>>
@@ -93,7 +93,7 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
     const wanted = frontier.take().filter(value => !searched.has(valueIdentity(value)))
     if (wanted.length === 0) break
     for (const value of wanted) searched.add(valueIdentity(value))
-    for await (const batch of viewsOf(findNext(graph, wanted, run))) {
+    for await (const batch of findNext(graph, wanted, run)) {
       for (const document of batch) {
         const id = document.get('_id')
         if (id === undefined) {
@@ -116,20 +116,13 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
   return BsonArray.of([...visited.values()])
 }
 
-function findNext({ from, connectTo, restriction, scope }: Graph, values: readonly Value[], run: Run) {
+function findNext({ from, connectTo, restriction, pipeline }: Graph, values: readonly Value[], run: Run): Stream {
   const conditions = [restriction, joinFilter(connectTo, values)]
   // Unlike in other filters, null does not match a missing field.
   if (values.some(value => value.type === bsonType.null)) {
     conditions.push(BsonDocument.of([[connectTo, BsonDocument.of([['$exists', trueValue]])]]))
   }
-  const expression = expressionTest(scope, run.slots)
-  return run.collections.find(from, {
-    filter: allOf(conditions),
-    sort: undefined,
-    skip: 0,
-    limit: undefined,
-    expression,
-  })
+  return pipeline.runOn(from, run, allOf(conditions))
 }
 
 export const graphLookupStage: CompileStage = (spec, compiler, name) => {
@@ -160,8 +153,9 @@ export const graphLookupStage: CompileStage = (spec, compiler, name) => {
     const required = "'from', 'as', 'startWith', 'connectFromField', and 'connectToField'"
     return refuse(40105, `$graphLookup requires ${required} to be specified.`)
   }
+  const from: Namespace = { database: compiler.namespace.database, collection: specs.from.value }
   const graph: Graph = {
-    from: { database: compiler.namespace.database, collection: specs.from.value },
+    from,
     as: checkedPath(as),
     start: compiler.expressions.compile(specs.startWith),
     connectFrom: checkedPath(connectFrom),
@@ -169,7 +163,7 @@ export const graphLookupStage: CompileStage = (spec, compiler, name) => {
     depthMax,
     depthPath: depthField === undefined ? undefined : checkedPath(depthField),
     restriction,
-    scope: compiler.scope,
+    pipeline: compiler.pipeline(BsonArray.of([]), { namespace: from, within: '$lookup' }),
   }
   return {
     name,

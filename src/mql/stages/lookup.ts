@@ -29,7 +29,7 @@ interface Join {
   readonly pipeline: SubPipeline
   /** Nothing depends on the joined document, so the result is the same every time. */
   readonly isConstant: boolean
-  /** There is no pipeline. */
+  /** There is no pipeline, and what is joined is stored. */
   readonly isPlain: boolean
 }
 
@@ -89,6 +89,7 @@ function readJoin(spec: Value, compiler: StageCompiler): Join {
   for (const [name] of vars) checkVariableName(name)
   const values = vars.map(([, value]) => compiler.expressions.compile(value))
   const { scope, slots } = compiler.scope.with(vars.map(([name]) => name))
+  const pipeline = compiler.pipeline(stages, { scope, namespace: from, within: '$lookup' })
   return {
     from,
     as: checkedPath(as),
@@ -97,9 +98,9 @@ function readJoin(spec: Value, compiler: StageCompiler): Join {
         ? undefined
         : { local: checkedPath(local), foreign: checkedPath(foreign).join('.') },
     variables: values.map((value, index) => [slots[index]!, value]),
-    pipeline: compiler.pipeline(stages, { scope, namespace: from, within: '$lookup' }),
+    pipeline,
     isConstant: local === undefined && vars.length === 0,
-    isPlain: stages.elements.length === 0,
+    isPlain: stages.elements.length === 0 && pipeline.isOnlyFilter,
   }
 }
 

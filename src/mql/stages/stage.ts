@@ -99,6 +99,8 @@ export interface SubPipelineOptions {
 }
 
 export interface SubPipeline {
+  /** It gives stored documents, in no certain order: all of its collection, or those that match a filter. */
+  readonly isOnlyFilter: boolean
   /** Runs it over its collection. Documents must also match the filter. */
   runOn(namespace: Namespace | undefined, run: Run, filter?: BsonDocument): Stream
   /** Runs it over the given documents. */

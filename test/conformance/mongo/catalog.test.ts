@@ -67,7 +67,6 @@ test('Options that Mayfly would have to ignore are refused', async () => {
   for (const option of [
     { capped: true, size: 100 },
     { validator: { a: 1 } },
-    { viewOn: 'x' },
     { timeseries: { timeField: 't' } },
     { collation: { locale: 'de' } },
   ]) {

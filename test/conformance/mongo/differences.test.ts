@@ -78,14 +78,13 @@ difference('D5: Collations other than simple are refused', async () => {
   assert.equal((await collection.find({}, { collation: { locale: 'simple' } }).toArray()).length, 1)
 })
 
-difference('D6: Capped, clustered, time series and validated collections are refused, and so are views', async () => {
+difference('D6: Capped, clustered, time series and validated collections are refused', async () => {
   const database = newDatabase()
   const options: readonly Document[] = [
     { capped: true, size: 1000 },
     { clusteredIndex: { key: { _id: 1 }, unique: true } },
     { timeseries: { timeField: 't' } },
     { validator: {} },
-    { viewOn: 'items', pipeline: [] },
   ]
   for (const each of options) assert.equal(await refusalOf(database.createCollection('c', each)), 238)
   assert.deepEqual(await database.listCollections().toArray(), [])

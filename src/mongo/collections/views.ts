@@ -1,0 +1,192 @@
+/**
+ * Views: names that stand for a pipeline over a collection or over another view.
+ *
+ * A view is resolved anew by each command: the stages of all views down to a collection are joined, and the
+ * command's own stages go behind them. So the planner sees one pipeline, with the indexes of the collection.
+ */
+
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { foreignCollections, type ViewPipeline, type ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { nameOf } from '../requests/namespace.ts'
+import { fromBase64 } from './collection-definition.ts'
+import { type Collection, entriesOf, findEntry } from './collections.ts'
+
+/** MongoDB's limits for views on views, and for the pipelines of all of them together. */
+const viewDepthMax = 20
+const viewPipelineBytesMax = 16 * 1024 * 1024
+
+/** The collection in which MongoDB keeps views. Here it is made from the catalog when somebody reads it. */
+export const systemViews = 'system.views'
+
+/** A view down to its collection. */
+export class ResolvedView implements ViewPipeline {
+  readonly on: Namespace
+  readonly stages: BsonArray
+  /** The collection that it reads, if that exists. */
+  readonly collection: Collection | undefined
+
+  constructor(on: Namespace, stages: readonly Value[], collection: Collection | undefined) {
+    this.on = on
+    this.stages = BsonArray.of(stages)
+    this.collection = collection
+  }
+
+  /** The pipeline of a command on the view. */
+  with(stages: readonly Value[]): BsonArray {
+    return BsonArray.of([...this.stages.elements, ...stages])
+  }
+}
+
+export function stagesOf({ definition }: Collection): BsonArray {
+  const pipeline = fromBase64(definition.view!.pipeline).get('pipeline')
+  return pipeline?.type === bsonType.array ? pipeline : BsonArray.of([])
+}
+
+/** What a reading command reads. */
+export function findReadable(
+  engine: Engine,
+  namespace: Namespace,
+): MaybePromise<Collection | ResolvedView | undefined> {
+  return andThen(findEntry(engine, namespace), (found): MaybePromise<Collection | ResolvedView | undefined> => {
+    if (found?.isView === true) return resolveView(engine, namespace.database, found)
+    return found === undefined && namespace.collection === systemViews ? viewList(engine, namespace.database) : found
+  })
+}
+
+async function resolveView(engine: Engine, database: string, view: Collection): Promise<ResolvedView> {
+  let stages: readonly Value[] = []
+  let bytes = 0
+  let current = view
+  for (let depth = 0; depth < viewDepthMax; depth++) {
+    const { on, pipeline } = current.definition.view!
+    stages = [...stagesOf(current).elements, ...stages]
+    bytes += bytesOf(pipeline)
+    if (bytes > viewPipelineBytesMax) {
+      throw tooLarge(`View pipeline exceeds maximum size; maximum size is ${viewPipelineBytesMax}`)
+    }
+    const below: Namespace = { database, collection: on }
+    const found = await findEntry(engine, below)
+    if (found === undefined && on === systemViews) {
+      const list = await viewList(engine, database)
+      return new ResolvedView(list.on, list.with(stages).elements, undefined)
+    }
+    if (found?.isView !== true) return new ResolvedView(below, stages, found)
+    current = found
+  }
+  throw new CommandError(
+    'ViewDepthLimitExceeded',
+    `View depth too deep or view cycle detected; maximum depth is ${viewDepthMax}`,
+  )
+}
+
+/** The documents of `system.views`, as a pipeline that brings its own documents. */
+async function viewList(engine: Engine, database: string): Promise<ResolvedView> {
+  const documents = (await viewsOf(engine, database)).map(view =>
+    BsonDocument.of([
+      ['_id', string(view.name)],
+      ['viewOn', string(view.definition.view!.on)],
+      ['pipeline', stagesOf(view)],
+    ]),
+  )
+  const literal = BsonDocument.of([['$literal', BsonArray.of(documents)]])
+  const source = BsonDocument.of([['$documents', literal]])
+  return new ResolvedView({ database, collection: '$cmd.aggregate' }, [source], undefined)
+}
+
+/** The views of a database, sorted by name. */
+export async function viewsOf(engine: Engine, database: string): Promise<readonly Collection[]> {
+  const record = await engine.catalog.findDatabase(database)
+  return record === undefined ? [] : (await entriesOf(engine, record)).filter(({ isView }) => isView)
+}
+
+/** The views that a pipeline names, and those that these name. Undefined: none. */
+export async function viewsWithin(
+  engine: Engine,
+  database: string,
+  stages: BsonArray,
+): Promise<ViewPipelines | undefined> {
+  const views = new Map<string, ViewPipeline>()
+  const pending = [...foreignCollections(stages)]
+  const seen = new Set<string>()
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    const found = await findReadable(engine, { database, collection: name })
+    if (!(found instanceof ResolvedView)) continue
+    views.set(name, found)
+    pending.push(...foreignCollections(found.stages))
+  }
+  return views.size === 0 ? undefined : views
+}
+
+/** A view that is to be created or changed. */
+export interface ViewDraft extends Namespace {
+  readonly on: string
+  readonly stages: BsonArray
+}
+
+/**
+ * Refuses a view that would contain itself, or would make a chain of views too long. Two clients that create
+ * views at the same time may still make a cycle; then reading it is refused.
+ */
+export async function checkViewGraph(engine: Engine, { database, collection, on, stages }: ViewDraft): Promise<void> {
+  const present = await viewsOf(engine, database)
+  const references = new Map<string, readonly string[]>(
+    present.map(view => [view.container.id, [view.definition.view!.on, ...foreignCollections(stagesOf(view))]]),
+  )
+  references.set(collection, [on, ...foreignCollections(stages)])
+  refuseCycle(references, { database, collection })
+  const users = new Map<string, string[]>()
+  for (const [user, used] of references) for (const name of used) users.set(name, [...(users.get(name) ?? []), user])
+  const below = longestChain(collection, name => (references.get(name) ?? []).filter(each => references.has(each)))
+  const above = longestChain(collection, name => users.get(name) ?? [])
+  if (below + above - 1 > viewDepthMax) {
+    throw new CommandError('ViewDepthLimitExceeded', `View depth limit exceeded; maximum depth is ${viewDepthMax}`)
+  }
+}
+
+function refuseCycle(references: ReadonlyMap<string, readonly string[]>, { database, collection }: Namespace): void {
+  const seen = new Set<string>()
+  const walk = (name: string, path: readonly string[]): void => {
+    for (const next of references.get(name) ?? []) {
+      const longer = [...path, next]
+      if (next === collection) {
+        const names = [next, ...longer.toReversed()].map(each => nameOf({ database, collection: each }))
+        throw new CommandError('GraphContainsCycle', `View cycle detected: ${names.join(' => ')}`)
+      }
+      if (seen.has(next)) continue
+      seen.add(next)
+      walk(next, longer)
+    }
+  }
+  walk(collection, [collection])
+}
+
+/** The number of views on the longest way from a view. The graph has no cycle through it. */
+function longestChain(from: string, next: (name: string) => readonly string[]): number {
+  const known = new Map<string, number>()
+  const walk = (name: string, depth: number): number => {
+    const found = known.get(name)
+    if (found !== undefined) return found
+    // Beyond the limit the exact length does not matter. This also ends the walk in a cycle elsewhere.
+    if (depth > viewDepthMax) return 1
+    const length = 1 + Math.max(0, ...next(name).map(each => walk(each, depth + 1)))
+    known.set(name, length)
+    return length
+  }
+  return walk(from, 0)
+}
+
+/** The bytes that base64 text stands for. */
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length / 4) * 3)
+}
+
+function tooLarge(message: string): CommandError {
+  return new CommandError('ViewPipelineMaxSizeExceeded', message)
+}
