@@ -142,7 +142,7 @@ export function prepareCollector({ query, variables }: MqlStatement): Collector 
   const { pipeline, find } = preparePipeline(query, variablesOf(variables))
   return {
     program: () => findProgram(find),
-    run: (found, signal) => pipeline.runOwn(found, new PipelineSlice({ signal })),
+    run: (found, signal) => pipeline.runOwn(found, new PipelineSlice({ check: () => signal?.throwIfAborted() })),
   }
 }
 

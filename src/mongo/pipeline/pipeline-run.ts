@@ -82,7 +82,12 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
   const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite })
-  return streamSource(pipeline.run(input, pipelineCollections(call), passed), appetite)
+  return streamSource(pipeline.run(input, pipelineCollections(call), { passed, check: checkOf(appetite) }), appetite)
+}
+
+/** Ends the work when the command that waits for it is killed or out of time. */
+function checkOf(appetite: Appetite): () => void {
+  return () => appetite.by.operation.check()
 }
 
 interface PipelineCall {
@@ -132,7 +137,7 @@ async function* collectedStream(
     collectedElsewhere(call, collection, find, { spec, by: appetite.by, isTooLongHere })
   let collected = await collect(false)
   if (collected === undefined) {
-    const slice = new PipelineSlice({ turnsMax: inlineTurnsMax })
+    const slice = new PipelineSlice({ turnsMax: inlineTurnsMax, check: checkOf(appetite) })
     const here = pipeline.runOwn(documents, slice)[Symbol.asyncIterator]()
     try {
       // The first batch takes all the work: collecting stages give nothing before they have seen everything.
@@ -148,7 +153,10 @@ async function* collectedStream(
     collected = await collect(true)
   }
   if (collected === undefined)
-    yield* pipeline.runOwn(documentStream(call, spec.options.namespace, find, appetite), new PipelineSlice())
+    yield* pipeline.runOwn(
+      documentStream(call, spec.options.namespace, find, appetite),
+      new PipelineSlice({ check: checkOf(appetite) }),
+    )
   else for (const piece of collected.pieces) yield unpackRows(piece)
 }
 

@@ -62,6 +62,13 @@ export type PipelineSource =
   | { readonly kind: 'stage'; readonly name: string; readonly spec: Value }
   | { readonly kind: 'pipeline' }
 
+export interface PipelineRunOptions {
+  /** How many stages the input has been through already. */
+  readonly passed?: number
+  /** Called between slices of the work. It throws if the work must stop. */
+  readonly check?: () => void
+}
+
 export interface Pipeline {
   readonly source: PipelineSource
   /** The collection that `$out` or `$merge` writes to. Such a pipeline returns no documents. */
@@ -69,10 +76,9 @@ export interface Pipeline {
   /** The part that can run wherever the collection is read. */
   readonly own: OwnPart | undefined
   /**
-   * Processes the documents of `source`. May be called once. The input has been through `passed` stages
-   * already.
+   * Processes the documents of `source`. May be called once.
    */
-  run(input: ByteStream, collections: Collections, passed?: number): ByteStream
+  run(input: ByteStream, collections: Collections, options?: PipelineRunOptions): ByteStream
   /** Runs the own part, if it collects documents. */
   runOwn(input: ByteStream, slice: PipelineSlice): ByteStream
   /** The own part as a function, if it processes one document at a time. */
@@ -128,8 +134,8 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
     source,
     target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
     own,
-    run: (input, collections, passed = 0) => {
-      const run = { collections, slots: [], slice: new PipelineSlice() }
+    run: (input, collections, { passed = 0, ...limits } = {}) => {
+      const run = { collections, slots: [], slice: new PipelineSlice(limits) }
       return answered(bytesOf(runStages(rest.slice(passed), viewsOf(input), run)))
     },
     runOwn: (input, slice) => {

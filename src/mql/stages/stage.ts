@@ -112,12 +112,13 @@ export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) 
 /** Yields to the event loop whenever a time slice is used up. */
 export class PipelineSlice {
   #startMs = machine.monotonicMs()
-  readonly #signal: AbortSignal | undefined
+  readonly #check: (() => void) | undefined
   /** When no turns are left, `PageTooLong` is thrown: the work can be done in another thread. */
   turnsLeft: number
 
-  constructor({ signal, turnsMax = Number.POSITIVE_INFINITY }: { signal?: AbortSignal; turnsMax?: number } = {}) {
-    this.#signal = signal
+  /** `check` is called at each turn. It throws if the work must stop. */
+  constructor({ check, turnsMax = Number.POSITIVE_INFINITY }: { check?: () => void; turnsMax?: number } = {}) {
+    this.#check = check
     this.turnsLeft = turnsMax
   }
 
@@ -128,7 +129,7 @@ export class PipelineSlice {
   async turn(): Promise<void> {
     if (this.turnsLeft-- <= 0) throw new PageTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
-    this.#signal?.throwIfAborted()
+    this.#check?.()
     this.#startMs = machine.monotonicMs()
   }
 }
