@@ -6,7 +6,8 @@
  */
 
 import type { Duplex } from 'node:stream'
-import { MiB } from '../base/limits.ts'
+import { machine } from '../base/clock.ts'
+import { KiB } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { BsonWriter } from '../document/bson/writer.ts'
 import { asMongoError, errorAnswer, plainErrorContext } from './answers/error-map.ts'
@@ -22,10 +23,13 @@ import { answerStart, finishOpMsg, opMsg, parseOpMsg, wantsAnswer } from './wire
 import { opQuery, opReplyOf, parseOpQuery } from './wire/op-query.ts'
 
 /**
- * Messages before login are small: a greeting or a step of the login. So a stranger cannot make us hold
- * more.
+ * What a stranger may make us hold. Messages before login are small: a greeting or a step of the login.
+ * Drivers also keep a connection open without login, to watch the server. It sends a greeting every ten
+ * seconds by default.
  */
-const mongoStrangerMessageBytesMax = 1 * MiB
+const mongoStrangerMessageBytesMax = 64 * KiB
+const mongoStrangerMessageMsMax = 10_000
+const mongoStrangerIdleMsMax = 120_000
 
 /**
  * Messages of one connection that may wait. Drivers send one at a time. Further messages stay in the socket.
@@ -48,6 +52,8 @@ export class Connection {
   #isBusy = false
   #isClosing = false
   #lastRequestId = 0
+  /** Ends a stranger's connection that waits for too long. */
+  #strangerLimit: NodeJS.Timeout | undefined
 
   constructor(service: MongoService, stream: Duplex, client: Client, outbox: Outbox) {
     this.#service = service
@@ -58,16 +64,39 @@ export class Connection {
     stream.on('data', (chunk: Buffer) => this.push(chunk))
     stream.on('drain', () => this.#proceed())
     stream.on('close', () => this.#abandon())
+    this.#limitStranger(mongoStrangerMessageMsMax)
   }
 
   push(chunk: Buffer): void {
     if (this.#isClosing) return
-    if (this.#client.isLoggedIn) this.#reader.bytesMax = mongoMessageBytesMax
+    if (this.#strangerLimit !== undefined) this.#watchStranger()
+    const wasInMessage = this.#reader.isInMessage
     try {
       this.#reader.push(chunk)
     } catch (error) {
       this.#giveUp(error)
+      return
     }
+    if (this.#strangerLimit === undefined) return
+    if (!this.#reader.isInMessage) this.#limitStranger(mongoStrangerIdleMsMax)
+    // A message that arrives byte by byte does not get more time with each byte.
+    else if (!wasInMessage) this.#limitStranger(mongoStrangerMessageMsMax)
+  }
+
+  #watchStranger(): void {
+    if (!this.#client.isLoggedIn) return
+    machine.clearTimeout(this.#strangerLimit)
+    this.#strangerLimit = undefined
+    this.#reader.bytesMax = mongoMessageBytesMax
+  }
+
+  #limitStranger(ms: number): void {
+    machine.clearTimeout(this.#strangerLimit)
+    this.#strangerLimit = machine
+      .setTimeout(() => {
+        if (!this.#client.isLoggedIn) this.#stream.destroy()
+      }, ms)
+      .unref()
   }
 
   /** Closes the connection after the running command is answered. */
@@ -88,7 +117,7 @@ export class Connection {
 
   /** Stop reading from the socket while this many messages wait. */
   get #isFull(): boolean {
-    return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= mongoMessageBytesMax
+    return this.#waiting.length >= mongoWaitingMessagesMax || this.#waitingBytes >= this.#reader.bytesMax
   }
 
   #proceed(): void {
@@ -220,6 +249,7 @@ export class Connection {
   #abandon(): void {
     this.#isClosing = true
     this.#waiting = []
+    machine.clearTimeout(this.#strangerLimit)
     this.#service.operations.abandon(this.#client.connectionId)
   }
 }

@@ -6,6 +6,7 @@ import type { HostNames } from '../base/host-names.ts'
 import { newActivityId } from '../base/identifier.ts'
 import type { Logger } from '../base/log.ts'
 import { andThen } from '../base/maybe-promise.ts'
+import type { MemoryAccount } from '../base/memory-account.ts'
 import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './access/authorize.ts'
@@ -16,12 +17,13 @@ import { outcomeError } from './http/outcome-error.ts'
 import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
 import { checkPriority } from './http/request-priority.ts'
 import { type NosqlResponse, send, sendError } from './http/response.ts'
-import type { HttpRequest, Reply } from './http/transport.ts'
+import type { HttpHead, HttpRequest, Reply } from './http/transport.ts'
 import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
   readonly hostNames: HostNames
+  readonly memory: MemoryAccount
   readonly log: Logger
   /** Called for every answer with its status and charge. */
   readonly onAnswer: (status: number, chargeRu: number) => void
@@ -29,12 +31,14 @@ export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
 
 export interface NosqlServer extends AsyncDisposable {
   handle(request: HttpRequest, reply: Reply): void
-  /** Answers a request that was not received completely. */
-  refuse(request: Pick<HttpRequest, 'method' | 'url'>, reply: Reply, error: unknown): void
+  /** Handles a request whose body is still to come. The body of a stranger is never taken. */
+  receive(head: HttpHead, reply: Reply, takeBody: () => Promise<Buffer>): void
+  /** Answers a request that is refused without being looked at. */
+  refuse(request: Pick<HttpHead, 'method' | 'url'>, reply: Reply, error: unknown): void
 }
 
 export function nosqlServer(options: NosqlOptions): NosqlServer {
-  const { log, onAnswer, engine, keys, strict, hostNames } = options
+  const { log, onAnswer, engine, keys, strict, hostNames, memory } = options
   const authorizer = new Authorizer(keys)
   const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
@@ -44,7 +48,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 
   function fail(
-    { method, url }: Pick<HttpRequest, 'method' | 'url'>,
+    { method, url }: Pick<HttpHead, 'method' | 'url'>,
     reply: Reply,
     activityId: string,
     error: unknown,
@@ -58,7 +62,7 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 
   /** Returns the grant of a resource token. */
-  function authorize(http: HttpRequest, { path, signedLink, otherSignedLink, signedType }: Address): Grant | undefined {
+  function authorize(http: HttpHead, { path, signedLink, otherSignedLink, signedType }: Address): Grant | undefined {
     const { method, headers } = http
     const { authorization } = headers
     const grant = authorization === undefined ? undefined : readToken(keys, authorization)
@@ -80,34 +84,42 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
     return undefined
   }
 
-  return {
-    handle(http, reply) {
-      const activityId = newActivityId()
-      try {
-        const response = andThen(
-          resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])),
-          address => {
-            const grant = authorize(http, address)
-            checkPriority(http.headers)
-            const { headers, origin } = http
-            const body = isBinaryJson(http.body) ? binaryJsonToText(http.body) : http.body
-            const request: NosqlRequest = { service, headers, origin, path: address.path, body, grant }
-            const handler = findHandler(http.method, address.path)
-            return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
-          },
+  function execute(http: HttpHead, { path }: Address, grant: Grant | undefined, body: Buffer) {
+    const { headers, origin } = http
+    const text = isBinaryJson(body) ? binaryJsonToText(body) : body
+    const request: NosqlRequest = { service, headers, origin, path, body: text, grant }
+    const handler = findHandler(http.method, path)
+    return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
+  }
+
+  function answer(http: HttpHead, reply: Reply, body: Buffer | (() => Promise<Buffer>)): void {
+    const activityId = newActivityId()
+    try {
+      const response = andThen(resolveAddress(engine, http.url, single(http.headers[partitionKeyHeader])), address => {
+        const grant = authorize(http, address)
+        memory.checkRoom()
+        checkPriority(http.headers)
+        return typeof body === 'function'
+          ? body().then(arrived => execute(http, address, grant, arrived))
+          : execute(http, address, grant, body)
+      })
+      if (response instanceof Promise) {
+        response.then(
+          made => succeed(reply, activityId, made),
+          error => fail(http, reply, activityId, error),
         )
-        if (response instanceof Promise) {
-          response.then(
-            answer => succeed(reply, activityId, answer),
-            error => fail(http, reply, activityId, error),
-          )
-        } else {
-          succeed(reply, activityId, response)
-        }
-      } catch (error) {
-        fail(http, reply, activityId, error)
+      } else {
+        succeed(reply, activityId, response)
       }
-    },
+    } catch (error) {
+      fail(http, reply, activityId, error)
+    }
+  }
+
+  return {
+    handle: (http, reply) => answer(http, reply, http.body),
+
+    receive: answer,
 
     refuse: (request, reply, error) => fail(request, reply, newActivityId(), error),
 
@@ -119,12 +131,12 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
 }
 
 /** Permissions contain tokens that may write, so a read-only key does not see them, as in the service. */
-function checkReadOnly(http: HttpRequest, path: readonly string[]): void {
+function checkReadOnly(http: HttpHead, path: readonly string[]): void {
   if (!isRead(http, path) || path[4] === 'permissions') throw outcomeError('notPermitted')
 }
 
 /** A query is a POST to a feed, but it only reads. Other POST handlers ignore this header. */
-function isRead({ method, headers }: HttpRequest, path: readonly string[]): boolean {
+function isRead({ method, headers }: HttpHead, path: readonly string[]): boolean {
   if (method === 'GET' || method === 'HEAD') return true
   if (method !== 'POST' || path.length % 2 === 0) return false
   return isQuery({ headers }) || (path.at(-1) === 'docs' && hasFlag({ headers }, 'x-ms-cosmos-is-query-plan-request'))

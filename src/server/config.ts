@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type AccountKey, wellKnownKey } from '../base/account-keys.ts'
 import { RequestError } from '../base/error.ts'
-import { partitionsMax } from '../base/limits.ts'
+import { MiB, partitionsMax } from '../base/limits.ts'
 
 export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -39,6 +39,10 @@ export interface Config {
   readonly feedDeaths: 'purge' | 'deadline'
   /** Undefined if the throughput of a container decides. */
   readonly partitions: number | undefined
+  /** Bytes that may be held for requests, besides what an idle server takes. */
+  readonly memoryBudgetBytes: number
+  /** Most connections of each port. */
+  readonly connectionsMax: number
   readonly logLevel: LogLevel
 }
 
@@ -104,6 +108,16 @@ export const serverFlags = {
     flags: '--partitions <number>',
     help: 'physical partitions of new containers (default: by throughput)',
   },
+  memoryBudget: {
+    flags: '--memory-budget <MB>',
+    help: 'memory for requests, answers and cursors; beyond it new work is refused',
+    default: '512',
+  },
+  maxConnections: {
+    flags: '--max-connections <number>',
+    help: 'connections that each port accepts',
+    default: '10000',
+  },
   logLevel: {
     flags: '--log-level <level>',
     help: logLevels.join(', '),
@@ -165,6 +179,8 @@ export function parseConfig(values: FlagValues): Config {
     feedDeaths: oneOf(values.feedDeaths, ['purge', 'deadline'], '--feed-deaths'),
     partitions:
       values.partitions === undefined ? undefined : wholeNumber(values.partitions, '--partitions', 1, partitionsMax),
+    memoryBudgetBytes: wholeNumber(values.memoryBudget, '--memory-budget', 16, 1_000_000) * MiB,
+    connectionsMax: wholeNumber(values.maxConnections, '--max-connections', 1, 1_000_000),
     logLevel: oneOf(values.logLevel === 'quiet' ? 'silent' : values.logLevel, logLevels, '--log-level'),
   }
 }

@@ -13,19 +13,22 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { requestMsMax } from './http/collect-body.ts'
 import { FastLane, type FastLaneOptions, keepAliveMs } from './http/fast-lane.ts'
 import type { Http2Sessions } from './http/http2-sessions.ts'
 import { headerBytesMax, headersTooLarge } from './http/request-parser.ts'
 import { drainMsMax, explainListenError, headersTimeoutMs, type Listener } from './listener.ts'
+import { unreadMsMax } from './sockets/slow-reader.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { type Decrypt, makeDecrypt } from './tls/decrypt.ts'
 
-/** A connection whose request has not arrived whole by then is closed. */
-const requestTimeoutMs = 30_000
+/** How often node:http looks for connections that have used up their time. Its default is 30 s. */
+const timeoutCheckMs = 1000
 
 export interface HttpListenerOptions {
   readonly host: string
   readonly port: number
+  readonly connectionsMax: number
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
   readonly fastLane: Omit<FastLaneOptions, 'handOver'>
   readonly certificate: () => Promise<Certificate>
@@ -40,15 +43,17 @@ const prefaceStart = Buffer.from('PRI ')
 
 const limits = {
   headersTimeout: headersTimeoutMs,
-  requestTimeout: requestTimeoutMs,
+  // The protocol's handlers end slow bodies themselves, a little earlier and with an answer of their own.
+  requestTimeout: requestMsMax + 5000,
+  connectionsCheckingInterval: timeoutCheckMs,
   maxHeaderSize: headerBytesMax,
   keepAliveTimeout: keepAliveMs,
 }
 
-const http2Limits = { requestMsMax: requestTimeoutMs, idleMsMax: keepAliveMs }
+const http2Limits = { requestMsMax, idleMsMax: keepAliveMs, unreadMsMax }
 
 export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
-  const { host, port, handler, certificate, log, holdsProcess } = options
+  const { host, port, connectionsMax, handler, certificate, log, holdsProcess } = options
   const fastLane = new FastLane({ ...options.fastLane, handOver: socket => plain.emit('connection', socket) })
   const plain = createHttpServer(limits, handler)
   prepare(plain)
@@ -136,6 +141,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
     }
     socket.on('data', onData)
   })
+  gate.maxConnections = connectionsMax
   await new Promise<void>((resolve, reject) => {
     gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--port' })))
     gate.listen({ host, port }, resolve)
@@ -172,6 +178,14 @@ function protocolOf(first: Buffer): 'tls' | 'http/2' | 'http/1' | undefined {
   return 'http/2'
 }
 
+const clientErrors: Readonly<Record<string, readonly [status: string, content: object]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', headersTooLarge],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    '408 Request Timeout',
+    { code: 'RequestTimeout', message: 'The request did not arrive in time.' },
+  ],
+}
+
 /**
  * The http server never listens itself. The event starts its timeouts for slow connections. Bytes that are
  * not HTTP get an answer that looks like every other error.
@@ -180,10 +194,10 @@ function prepare(server: Server): void {
   server.emit('listening')
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const [status, content] =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', headersTooLarge]
-        : ['400 Bad Request', { code: 'BadRequest', message: 'The request is not valid HTTP.' }]
+    const [status, content] = clientErrors[error.code ?? ''] ?? [
+      '400 Bad Request',
+      { code: 'BadRequest', message: 'The request is not valid HTTP.' },
+    ]
     const body = JSON.stringify(content)
     socket.end(
       `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: ` +

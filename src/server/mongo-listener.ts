@@ -17,6 +17,7 @@ import type { Certificate } from './tls/certificate.ts'
 export interface MongoListenerOptions {
   readonly host: string
   readonly port: number
+  readonly connectionsMax: number
   /**
    * Loads the Mongo side when the first client connects. Many servers never have one, and its code takes a
    * tenth of the memory of an idle process.
@@ -33,7 +34,7 @@ export interface MongoListenerOptions {
 const sniffedBytes = 3
 
 export async function listenMongo(options: MongoListenerOptions): Promise<Listener> {
-  const { host, port, load, isNeeded, certificate, log, holdsProcess } = options
+  const { host, port, connectionsMax, load, isNeeded, certificate, log, holdsProcess } = options
   let loading: Promise<MongoServer> | undefined
   const serverWhenLoaded = () => {
     loading ??= load()
@@ -43,7 +44,13 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
   const secure = () => {
     securing ??= Promise.all([certificate(), import('node:tls')]).then(([{ key, chain }, tls]) => {
       const secureContext = tls.createSecureContext({ key, cert: chain })
-      return socket => new tls.TLSSocket(socket, { isServer: true, secureContext })
+      return socket => {
+        const decrypted = new tls.TLSSocket(socket, { isServer: true, secureContext })
+        const limit = machine.setTimeout(() => socket.destroy(), headersTimeoutMs).unref()
+        decrypted.once('secure', () => machine.clearTimeout(limit))
+        socket.once('close', () => machine.clearTimeout(limit))
+        return decrypted
+      }
     })
     // The next connection tries again: somebody may have mended the cause.
     securing.catch(() => {
@@ -97,6 +104,7 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
     }
     socket.on('data', onData)
   })
+  gate.maxConnections = connectionsMax
   await new Promise<void>((resolve, reject) => {
     gate.once('error', error => reject(explainListenError(error, { host, port, flag: '--mongo-port' })))
     gate.listen({ host, port }, resolve)

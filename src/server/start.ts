@@ -10,6 +10,7 @@ import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpo
 import { RequestError } from '../base/error.ts'
 import { HostNames } from '../base/host-names.ts'
 import type { Logger } from '../base/log.ts'
+import { MemoryAccount } from '../base/memory-account.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import { mongoUri } from '../mongo/uri.ts'
@@ -74,6 +75,7 @@ export async function startServer(
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
   const hostNames = new HostNames(host, config.allowedHosts)
+  const memory = new MemoryAccount(config.memoryBudgetBytes)
   const engine = new Engine({
     store,
     rateLimit,
@@ -97,6 +99,7 @@ export async function startServer(
     engine,
     keys,
     hostNames,
+    memory,
     strict,
     log,
     onAnswer: (status, chargeRu) => counters.count(status, chargeRu),
@@ -137,7 +140,7 @@ export async function startServer(
     })
   }
 
-  const protocol = nodeHttpHandler(nosql)
+  const protocol = nodeHttpHandler(nosql, memory)
   const isProtocolPath = (url: string) => url.startsWith('/dbs') || !isAdminPath(url)
   const handler = (req: IncomingMessage, res: ServerResponse) => {
     if (isProtocolPath(req.url ?? '/')) protocol(req, res)
@@ -152,8 +155,8 @@ export async function startServer(
     await engine[Symbol.asyncDispose]()
   }
   try {
-    const fastLane = { nosql, isProtocolPath }
-    const common = { host, certificate, log, holdsProcess }
+    const fastLane = { nosql, memory, isProtocolPath }
+    const common = { host, connectionsMax: config.connectionsMax, certificate, log, holdsProcess }
     const web = await listenHttp({ ...common, port: config.port, handler, fastLane })
     listeners.push(web)
     const wire =

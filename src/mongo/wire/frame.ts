@@ -38,6 +38,11 @@ export class FrameReader {
     this.bytesMax = bytesMax
   }
 
+  /** Whether a part of a message has arrived, and the rest has not. */
+  get isInMessage(): boolean {
+    return this.#bytes > 0
+  }
+
   push(chunk: Buffer): void {
     if (this.#bytes === 0) {
       this.#split(chunk)

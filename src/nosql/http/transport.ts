@@ -1,14 +1,17 @@
-/** What this edge needs from HTTP: a complete request in, one answer out. */
+/** What this edge needs from HTTP: a request in, one answer out. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 
-export interface HttpRequest {
+export interface HttpHead {
   readonly method: string
   readonly url: string
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
   /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
+}
+
+export interface HttpRequest extends HttpHead {
   readonly body: Buffer
 }
 

@@ -1,35 +1,78 @@
-/** Collects the body of a request, up to the limit. */
+/** Collects the body of a request: up to the limit, until the deadline, and on the account of held memory. */
 
 import type { Readable } from 'node:stream'
-import { RequestError } from '../../base/error.ts'
+import { machine } from '../../base/clock.ts'
+import { CapacityError, RequestError } from '../../base/error.ts'
 import { requestBytesMax } from '../../base/limits.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
+
+/** A request of node:http or node:http2. */
+export type Incoming = Readable & { readonly complete: boolean; readonly aborted: boolean }
 
 export const noBody = Buffer.alloc(0)
+
+/** A request that has not arrived whole by then is refused. */
+export const requestMsMax = 30_000
+
+/** How long the rest of a refused body is read and dropped, so that its client can read the refusal. */
+export const lingerMs = 2000
+
+export const tooLarge = () => new RequestError('too_large', 'Request size is too large')
+
+export const tooSlow = () =>
+  new CapacityError('timed_out', `The body of the request did not arrive within ${requestMsMax / 1000} s.`, 0)
+
+/** Whether the client has said that it will send more than any request may have. */
+export function announcesTooMuch(contentLength: string | undefined): boolean {
+  return contentLength !== undefined && Number(contentLength) > requestBytesMax
+}
 
 /**
  * Waits for the whole body. Most bodies arrive in one chunk, which is used as it is. (`for await` costs 8 us
  * more.)
- *
- * A body that is too large is refused at once. The rest of it is read and dropped: if the connection were
- * closed while the client still sends, the client would not see the answer.
  */
-export function collectBody(req: Readable, done: (body: Buffer) => void, fail: (error: unknown) => void): void {
-  let first: Buffer | undefined
-  let more: Buffer[] | undefined
-  let bytes = 0
-  req.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > requestBytesMax) {
-      if (bytes - chunk.length <= requestBytesMax) fail(new RequestError('too_large', 'Request size is too large'))
-      first = more = undefined
-    } else if (first === undefined) {
-      first = chunk
-    } else {
-      more ??= [first]
-      more.push(chunk)
+export function collectBody(req: Incoming, memory: MemoryAccount, msMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let first: Buffer | undefined
+    let more: Buffer[] | undefined
+    let bytes = 0
+    const deadline = machine.setTimeout(() => end(() => reject(tooSlow())), msMax).unref()
+    const end = (settle: () => void) => {
+      machine.clearTimeout(deadline)
+      memory.giveBack(bytes)
+      req.off('data', onData).off('end', onEnd).off('close', onClose)
+      settle()
     }
+    const onData = (chunk: Buffer) => {
+      if (bytes + chunk.length > requestBytesMax) {
+        end(() => reject(tooLarge()))
+        return
+      }
+      memory.take(chunk.length)
+      bytes += chunk.length
+      if (first === undefined) {
+        first = chunk
+      } else {
+        more ??= [first]
+        more.push(chunk)
+      }
+    }
+    const onEnd = () => {
+      // A reset of HTTP/2 ends the body as well, perhaps in the middle.
+      if (req.aborted) onClose()
+      else end(() => resolve(whole()))
+    }
+    const whole = () => (more !== undefined ? Buffer.concat(more, bytes) : (first ?? noBody))
+    // Nobody waits for an answer any more.
+    const onClose = () => end(() => {})
+    req.on('data', onData).on('end', onEnd).on('close', onClose)
   })
-  req.on('end', () => {
-    if (bytes <= requestBytesMax) done(more !== undefined ? Buffer.concat(more, bytes) : (first ?? noBody))
-  })
+}
+
+/** Reads and drops what is left of a refused body. After a while the connection is closed. */
+export function dropBody(req: Incoming, close: () => void): void {
+  if (req.complete || req.destroyed) return
+  const limit = machine.setTimeout(close, lingerMs).unref()
+  const end = () => machine.clearTimeout(limit)
+  req.once('end', end).once('close', end).resume()
 }

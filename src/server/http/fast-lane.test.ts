@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { silentLog } from '../../base/log.ts'
+import { MemoryAccount } from '../../base/memory-account.ts'
 import { enableSharedReading } from '../sockets/shared-read-probe.ts'
 import { FastLane } from './fast-lane.ts'
 
@@ -22,9 +23,13 @@ async function startEcho(): Promise<{ open(): Promise<Socket>; readonly left: Bu
         const headers = `content-length: ${body.length}\r\n`
         reply({ status: 200, headers, body: String(body), bodyBytes: body.length })
       },
+      receive(head, reply, takeBody) {
+        takeBody().then(body => this.handle({ ...head, body }, reply))
+      },
       refuse: () => assert.fail('nothing is refused'),
       [Symbol.asyncDispose]: async () => {},
     },
+    memory: new MemoryAccount(1e6),
     isProtocolPath: url => url !== '/left',
     handOver: socket => socket.on('data', chunk => left.push(chunk)).on('end', () => socket.destroy()),
   })

@@ -4,74 +4,87 @@
  * A connection has one request at a time. A chunk must be one plain request (request-parser.ts), or the
  * beginning of one with a long body. Any other chunk moves the connection to node:http for good. Everything
  * that was read is put back first, so nothing is read twice or lost. Bytes that arrive while a request is
- * being answered are kept until the answer is out.
+ * being answered are kept until the answer is out. The head of a request with a long body is checked before
+ * its body is taken. If it is refused, the connection ends with the answer.
  */
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { machine } from '../../base/clock.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
 import type { HttpAnswer } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
 import { readInPlace } from '../sockets/shared-read-buffer.ts'
+import { watchSlowReader } from '../sockets/slow-reader.ts'
+import { lingerMs, requestMsMax, tooSlow } from './collect-body.ts'
 import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
-
-/** A body that has not arrived by then is left to node:http, which has timeouts for slow connections. */
-export const bodyArrivalMsMax = 1000
 
 /** Clients keep connections for minutes. Closing one while it is being reused costs them a retry. */
 export const keepAliveMs = 65_000
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer
+  readonly memory: MemoryAccount
   /** Whether a path belongs to the protocol. Requests for other paths go to node:http. */
   readonly isProtocolPath: (url: string) => boolean
   /** Takes over a connection, with its unread bytes put back. */
   readonly handOver: (socket: Socket) => void
 }
 
-/** A plain request of which a part of the body is missing. */
-class BegunRequest {
-  readonly plain: PlainRequest
-  readonly #bodyStart: number
+/** The body of a plain request, of which a part is missing. */
+class ArrivingBody {
+  readonly whole: Promise<Buffer>
+  readonly #memory: MemoryAccount
   readonly #wholeBytes: number
+  readonly #deadline: NodeJS.Timeout
+  #resolve!: (body: Buffer) => void
   /** At most twice as large as what has arrived: a client cannot reserve memory for bytes it never sends. */
   #room: Buffer
   #arrivedBytes: number
 
-  constructor(plain: PlainRequest, chunk: Buffer) {
-    this.plain = plain
-    this.#bodyStart = chunk.length - plain.body.length
-    this.#wholeBytes = chunk.length + plain.missingBytes
-    this.#room = this.#roomFor(chunk.length)
-    this.#arrivedBytes = chunk.copy(this.#room)
+  constructor({ body, missingBytes }: PlainRequest, memory: MemoryAccount) {
+    this.#memory = memory
+    this.#wholeBytes = body.length + missingBytes
+    this.#room = this.#roomFor(body.length)
+    this.#arrivedBytes = body.copy(this.#room)
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    // The request may have been refused before somebody waits for its body.
+    promise.catch(() => {})
+    this.whole = promise
+    this.#resolve = resolve
+    this.#deadline = machine.setTimeout(() => reject(tooSlow()), requestMsMax).unref()
   }
 
   get missingBytes(): number {
     return this.#wholeBytes - this.#arrivedBytes
   }
 
-  get arrived(): Buffer {
-    return this.#room.subarray(0, this.#arrivedBytes)
-  }
-
-  get body(): Buffer {
-    return this.arrived.subarray(this.#bodyStart)
-  }
-
   /** The chunk must not be longer than what is missing. */
   add(chunk: Buffer): void {
-    const { arrived } = this
-    const bytes = arrived.length + chunk.length
+    const bytes = this.#arrivedBytes + chunk.length
     if (bytes > this.#room.length) {
+      const before = this.#room
       this.#room = this.#roomFor(bytes)
-      arrived.copy(this.#room)
+      before.copy(this.#room, 0, 0, this.#arrivedBytes)
+      this.#memory.giveBack(before.length)
     }
-    this.#arrivedBytes += chunk.copy(this.#room, arrived.length)
+    this.#arrivedBytes += chunk.copy(this.#room, this.#arrivedBytes)
+    if (this.missingBytes > 0) return
+    this.end()
+    this.#resolve(this.#room)
+  }
+
+  /** The body is whole, or nobody wants it any more. */
+  end(): void {
+    machine.clearTimeout(this.#deadline)
+    this.#memory.giveBack(this.#room.length)
   }
 
   #roomFor(bytes: number): Buffer {
-    return Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.#wholeBytes))
+    const room = Buffer.allocUnsafeSlow(Math.min(2 * bytes, this.#wholeBytes))
+    this.#memory.take(room.length)
+    return room
   }
 }
 
@@ -94,7 +107,7 @@ export class FastLane {
 
   /** Serves a connection. `first` is what was already read from it. */
   serve(accepted: Socket, first: Buffer): void {
-    const { nosql } = this.#options
+    const { nosql, memory } = this.#options
     const firstRequest = parsePlainRequest(first)
     if (!this.#isOurs(firstRequest)) {
       this.#handOver(accepted, first)
@@ -103,18 +116,22 @@ export class FastLane {
     const reading = readInPlace(accepted, bytes => onData(bytes))
     const { socket } = reading
     let waiting: Buffer | undefined
-    let begun: BegunRequest | undefined
-    let bodyLimit: NodeJS.Timeout | undefined
+    let arriving: ArrivingBody | undefined
+    let linger: NodeJS.Timeout | undefined
     let isBusy = false
     /** The client will send nothing more, but still reads. */
     let hasEnded = false
+    /** The rest of a body must not be taken for a request. */
+    let hasRefused = false
 
     const onClose = () => {
-      machine.clearTimeout(bodyLimit)
+      machine.clearTimeout(linger)
+      arriving?.end()
+      arriving = undefined
       this.#endings.delete(endIfIdle)
     }
     const endIfIdle = () => {
-      if (!isBusy && begun === undefined) socket.end()
+      if (!isBusy && arriving === undefined) socket.end()
     }
     const onTimeout = () => {
       if (!isBusy) socket.destroy()
@@ -122,7 +139,7 @@ export class FastLane {
 
     const onEnd = () => {
       hasEnded = true
-      if (begun !== undefined) socket.destroy()
+      if (arriving !== undefined) socket.destroy()
       // Later, so that an answer that is already queued is written first.
       if (!isBusy) machine.setImmediate(() => socket.end())
     }
@@ -131,6 +148,7 @@ export class FastLane {
       socket.off('end', onEnd)
       socket.off('timeout', onTimeout)
       socket.off('close', onClose)
+      socket.off('drain', goOnWithWaiting)
       onClose()
       socket.setTimeout(0)
       // These answers must be written before those of node:http.
@@ -142,72 +160,86 @@ export class FastLane {
     const answer = ({ status, headers, body, bodyBytes }: HttpAnswer, isHead: boolean) => {
       isBusy = false
       if (socket.destroyed) return
-      const isLast = this.#isClosing || hasEnded
+      if (arriving !== undefined) giveUpBody(arriving)
+      const isLast = this.#isClosing || hasEnded || hasRefused
       // ASCII can be written as latin1, which copies the string without looking at every character.
       const encoding = bodyBytes === body.length ? 'latin1' : 'utf8'
       const head = headText(status, headers, isLast)
       this.#outgoing.push({ socket, head, body: isHead ? '' : body, encoding, isLast })
       if (this.#outgoing.length === 1) machine.setImmediate(() => this.#writeOut())
-      if (isLast) return
-      if (waiting !== undefined) {
-        const bytes = waiting
-        waiting = undefined
-        onData(bytes)
-      }
+      if (!isLast) goOnWithWaiting()
+    }
+
+    const goOnWithWaiting = () => {
+      if (waiting === undefined || isBusy) return
+      const bytes = waiting
+      waiting = undefined
+      onData(bytes)
     }
 
     const onData = (chunk: Buffer) => {
       // We have ended our side and could not answer, so the request must not be executed.
-      if (socket.writableEnded) return
-      if (isBusy) {
+      if (socket.writableEnded || hasRefused) return
+      if (isBusy || socket.writableNeedDrain) {
         waiting = waiting === undefined ? Buffer.from(chunk) : Buffer.concat([waiting, chunk])
-        // Do not read more from a client that sends before it has its answer.
+        // Do not read more from a client that sends before it has read its answer.
         socket.pause()
         return
       }
       if (socket.isPaused()) socket.resume()
-      if (begun !== undefined) {
-        goOn(begun, chunk)
+      if (arriving !== undefined) {
+        goOn(arriving, chunk)
         return
       }
       const plain = parsePlainRequest(chunk)
-      if (this.#isOurs(plain)) take(plain, chunk)
+      if (this.#isOurs(plain)) take(plain)
       else leave(chunk)
     }
 
-    const take = (plain: PlainRequest, chunk: Buffer) => {
-      if (plain.missingBytes === 0) {
-        handle(plain, plain.body.length === 0 ? plain.body : Buffer.from(plain.body))
-        return
-      }
-      const begins = new BegunRequest(plain, chunk)
-      begun = begins
-      bodyLimit = machine.setTimeout(() => leave(begins.arrived), bodyArrivalMsMax).unref()
-    }
-
-    const goOn = (from: BegunRequest, chunk: Buffer) => {
-      if (chunk.length > from.missingBytes) {
-        leave(Buffer.concat([from.arrived, chunk]))
-        return
-      }
-      from.add(chunk)
-      if (from.missingBytes > 0) return
-      begun = undefined
-      machine.clearTimeout(bodyLimit)
-      handle(from.plain, from.body)
-    }
-
-    const handle = ({ method, url, headers }: PlainRequest, body: Buffer) => {
-      isBusy = true
+    const take = (plain: PlainRequest) => {
+      const { method, url, headers } = plain
+      const body = plain.body.length === 0 ? plain.body : Buffer.from(plain.body)
       const request = { method, url, headers, body, origin: `http://${headers.host}` }
-      nosql.handle(request, reply => answer(reply, method === 'HEAD'))
+      const reply = (made: HttpAnswer) => answer(made, method === 'HEAD')
+      if (plain.missingBytes === 0) {
+        isBusy = true
+        nosql.handle(request, reply)
+        return
+      }
+      const begun = new ArrivingBody(plain, memory)
+      arriving = begun
+      let isWanted = false
+      nosql.receive(request, reply, () => {
+        isWanted = true
+        socket.resume()
+        return begun.whole
+      })
+      if (!isWanted) socket.pause()
+    }
+
+    const goOn = (begun: ArrivingBody, chunk: Buffer) => {
+      const rest = chunk.subarray(begun.missingBytes)
+      if (rest.length < chunk.length) begun.add(chunk.subarray(0, chunk.length - rest.length))
+      if (begun.missingBytes > 0) return
+      arriving = undefined
+      isBusy = true
+      if (rest.length > 0) onData(rest)
+    }
+
+    const giveUpBody = (begun: ArrivingBody) => {
+      begun.end()
+      arriving = undefined
+      hasRefused = true
+      linger = machine.setTimeout(() => socket.destroy(), lingerMs).unref()
+      socket.resume()
     }
 
     socket.on('end', onEnd)
     socket.on('close', onClose)
+    socket.on('drain', goOnWithWaiting)
     socket.setTimeout(keepAliveMs, onTimeout)
     this.#endings.add(endIfIdle)
-    take(firstRequest, first)
+    take(firstRequest)
   }
 
   #handOver(socket: Socket, unread: Buffer): void {
@@ -227,6 +259,7 @@ export class FastLane {
    */
   #writeOut(): void {
     const answers = this.#outgoing
+    const { memory } = this.#options
     this.#outgoing = []
     for (const { socket, head, body, encoding, isLast } of answers) {
       if (socket.destroyed) continue
@@ -240,6 +273,7 @@ export class FastLane {
         socket.write(body)
         socket.uncork()
       }
+      if (socket.writableNeedDrain) watchSlowReader(socket, memory)
       if (isLast) socket.end()
     }
   }

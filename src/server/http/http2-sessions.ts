@@ -18,10 +18,11 @@ import {
 import type { Socket } from 'node:net'
 import { machine } from '../../base/clock.ts'
 import { pageBytesMax } from '../../base/limits.ts'
-import type { Reply } from '../../nosql/http/transport.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
+import type { HttpAnswer, Reply } from '../../nosql/http/transport.ts'
 import type { NosqlServer } from '../../nosql/server.ts'
-import { collectBody, noBody } from './collect-body.ts'
-import { authorizedTwice, isAuthorizedTwice } from './node-http.ts'
+import { dropBody } from './collect-body.ts'
+import { carryOut } from './node-http.ts'
 import { headerBytesMax, headersTooLarge } from './request-parser.ts'
 
 /** Requests at a time on one connection. SDKs open another connection if they need more. */
@@ -47,12 +48,14 @@ const fieldBytes = 32
 
 export interface Http2Options {
   readonly nosql: NosqlServer
+  readonly memory: MemoryAccount
   /** Whether a path belongs to the protocol. */
   readonly isProtocolPath: (url: string) => boolean
   /** Answers requests for all other paths. */
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void
   readonly requestMsMax: number
   readonly idleMsMax: number
+  readonly unreadMsMax: number
 }
 
 export class Http2Sessions {
@@ -102,34 +105,31 @@ export class Http2Sessions {
   }
 
   #answer(req: Http2ServerRequest, res: Http2ServerResponse): void {
-    const { nosql, isProtocolPath, handler, requestMsMax, idleMsMax } = this.#options
+    const { nosql, memory, isProtocolPath, handler, requestMsMax, unreadMsMax } = this.#options
     const { stream, headers, rawHeaders, method } = req
     const url = req.url ?? '/'
     headers.host ??= req.authority
-    if (!stream.endAfterHeaders) {
-      const limit = machine.setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestMsMax).unref()
-      stream.once('end', () => machine.clearTimeout(limit))
-      stream.once('close', () => machine.clearTimeout(limit))
-    }
     if (isTooLarge(rawHeaders)) {
       refuseLarge(stream)
+      dropBody(req, () => stream.close(constants.NGHTTP2_NO_ERROR))
       return
     }
     if (!isProtocolPath(url)) {
+      if (!stream.endAfterHeaders) {
+        const limit = machine.setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestMsMax).unref()
+        stream.once('close', () => machine.clearTimeout(limit))
+      }
       // The interfaces are alike, as far as these handlers use them.
       handler(req as unknown as IncomingMessage, res as unknown as ServerResponse)
       return
     }
-    const reply = replyTo(stream, method, idleMsMax)
-    const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
-    const handle = (body: Buffer) => {
-      // A reset ends the body as well, perhaps in the middle.
-      if (stream.aborted) return
-      if (isAuthorizedTwice(rawHeaders)) nosql.refuse({ method, url }, reply, authorizedTwice())
-      else nosql.handle({ method, url, headers, origin, body }, reply)
+    const send = replyTo(stream, method, unreadMsMax)
+    const reply = (answer: HttpAnswer) => {
+      send(answer)
+      dropBody(req, () => stream.close(constants.NGHTTP2_NO_ERROR))
     }
-    if (method === 'GET' || method === 'DELETE' || method === 'HEAD') handle(noBody)
-    else collectBody(req, handle, error => nosql.refuse({ method, url }, reply, error))
+    const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
+    carryOut({ nosql, memory, requestMsMax }, { method, url, headers, origin }, req, reply)
   }
 }
 
@@ -142,11 +142,9 @@ function isTooLarge(rawHeaders: readonly string[]): boolean {
 function refuseLarge(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 431, 'content-type': 'application/json' })
   stream.end(JSON.stringify(headersTooLarge))
-  // Nobody reads the body of the request.
-  stream.resume()
 }
 
-function replyTo(stream: ServerHttp2Stream, method: string, idleMsMax: number): Reply {
+function replyTo(stream: ServerHttp2Stream, method: string, unreadMsMax: number): Reply {
   return ({ status, headers, body, bodyBytes }) => {
     if (stream.closed || stream.destroyed) return
     const isEmpty = bodyBytes === 0 || method === 'HEAD'
@@ -154,7 +152,7 @@ function replyTo(stream: ServerHttp2Stream, method: string, idleMsMax: number): 
     if (isEmpty) return
     stream.end(body, bodyBytes === body.length ? 'latin1' : 'utf8')
     // A client that does not take its answer must not keep it in our memory for ever.
-    stream.setTimeout(idleMsMax, () => stream.close(constants.NGHTTP2_CANCEL))
+    stream.setTimeout(unreadMsMax, () => stream.close(constants.NGHTTP2_CANCEL))
   }
 }
 
