@@ -39,16 +39,19 @@ export class SubstatusError extends RequestError {
   }
 }
 
+/** The service's text (azure-cosmos-dotnet-v3#24). Clients without a pipeline for queries show it. */
+const notServableText =
+  'The provided cross partition query can not be directly served by the gateway. This is a first chance (internal) ' +
+  'exception that all newer clients will know how to handle gracefully. This exception is traced, but unless you ' +
+  'see it bubble up as an exception (which only happens on older SDK clients), then you can safely ignore this ' +
+  'message.'
+
 /** A query that one partition cannot answer: the client takes the plan and runs it over all partitions. */
 export class CrossPartitionError extends SubstatusError {
   readonly queryPlan: string
 
   constructor(queryPlan: object) {
-    super(
-      1004,
-      "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates. The query cannot be served " +
-        'directly by the gateway; the client has to run it partition by partition.',
-    )
+    super(1004, notServableText)
     this.queryPlan = JSON.stringify(queryPlan)
   }
 }

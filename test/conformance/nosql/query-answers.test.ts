@@ -74,6 +74,21 @@ test('a query over all partitions must say that it is one, unless its filter nam
   assert.equal((await sendText(container, 'SELECT * FROM c WHERE c.pk = "p1"', {})).json.Documents.length, 1)
 })
 
+test('a query that needs all partitions together is refused with its plan, in the words of the service', async () => {
+  const container = await fill(2)
+  const enabled = { 'x-ms-documentdb-query-enablecrosspartition': 'True' }
+  for (const query of ['SELECT * FROM c ORDER BY c.n', 'SELECT DISTINCT c.n FROM c', 'SELECT COUNT(1) FROM c']) {
+    const answer = await sendText(container, query, enabled)
+    // Go shows this text, and its tests compare it.
+    assert.deepEqual([answer.status, answer.headers['x-ms-substatus'], answer.json.code], [400, '1004', 'BadRequest'])
+    assert.match(
+      answer.json.message,
+      /The provided cross partition query can not be directly served by the gateway\. This is/,
+    )
+    assert.ok(JSON.parse(answer.json.additionalErrorInfo).queryInfo, query)
+  }
+})
+
 /** All rows, with a new iterator for each page, as an application that hands the token to its user. */
 async function resumed<Row>(container: Container, query: string, options: FeedOptions): Promise<Row[]> {
   const rows: Row[] = []
