@@ -32,6 +32,7 @@ import { listPartitionKeyRanges } from './handlers/partition-key-ranges.ts'
 import { deleteScript, listScripts, postScript, readScript, replaceScript } from './handlers/scripts.ts'
 import { executeStoredProcedure } from './handlers/stored-procedures.ts'
 import { deleteUser, listUsers, postUser, readUser, replaceUser } from './handlers/users.ts'
+import { unlessKnown } from './http/known-version.ts'
 import type { NosqlRequest } from './http/request.ts'
 import type { NosqlResponse } from './http/response.ts'
 
@@ -52,12 +53,17 @@ const resources: Readonly<Record<string, Resource>> = {
   dbs: {
     within: [],
     feed: { GET: listDatabases, POST: postDatabase },
-    one: { GET: readDatabase, HEAD: readDatabase, DELETE: deleteDatabase },
+    one: { GET: unlessKnown(readDatabase), HEAD: unlessKnown(readDatabase), DELETE: deleteDatabase },
   },
   colls: {
     within: database,
     feed: { GET: listContainers, POST: postContainer },
-    one: { GET: readContainer, HEAD: readContainer, PUT: replaceContainer, DELETE: deleteContainer },
+    one: {
+      GET: unlessKnown(readContainer),
+      HEAD: unlessKnown(readContainer),
+      PUT: replaceContainer,
+      DELETE: deleteContainer,
+    },
   },
   docs: {
     within: container,
@@ -68,22 +74,22 @@ const resources: Readonly<Record<string, Resource>> = {
   offers: {
     within: [],
     feed: { GET: listOffers, POST: queryOffers },
-    one: { GET: readOffer, PUT: replaceOffer },
+    one: { GET: unlessKnown(readOffer), PUT: replaceOffer },
   },
   sprocs: {
     within: container,
     feed: { GET: listScripts, POST: postScript },
-    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript, POST: executeStoredProcedure },
+    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript, POST: executeStoredProcedure },
   },
   triggers: {
     within: container,
     feed: { GET: listScripts, POST: postScript },
-    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript },
+    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript },
   },
   udfs: {
     within: container,
     feed: { GET: listScripts, POST: postScript },
-    one: { GET: readScript, PUT: replaceScript, DELETE: deleteScript },
+    one: { GET: unlessKnown(readScript), PUT: replaceScript, DELETE: deleteScript },
   },
   conflicts: {
     within: container,
@@ -94,17 +100,17 @@ const resources: Readonly<Record<string, Resource>> = {
   clientencryptionkeys: {
     within: database,
     feed: { GET: listEncryptionKeys, POST: postEncryptionKey },
-    one: { GET: readEncryptionKey, PUT: replaceEncryptionKey },
+    one: { GET: unlessKnown(readEncryptionKey), PUT: replaceEncryptionKey },
   },
   users: {
     within: database,
     feed: { GET: listUsers, POST: postUser },
-    one: { GET: readUser, PUT: replaceUser, DELETE: deleteUser },
+    one: { GET: unlessKnown(readUser), PUT: replaceUser, DELETE: deleteUser },
   },
   permissions: {
     within: ['dbs', 'users'],
     feed: { GET: listUsers, POST: postUser },
-    one: { GET: readUser, PUT: replaceUser, DELETE: deleteUser },
+    one: { GET: unlessKnown(readUser), PUT: replaceUser, DELETE: deleteUser },
   },
 }
 

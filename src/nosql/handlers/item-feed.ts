@@ -48,7 +48,7 @@ export function feedOfItems(request: NosqlRequest, container: ContainerRecord): 
     if (last !== undefined) headers += header('x-ms-continuation', encodeRangeContinuation(keys, scope, range, last))
     const counts = { itemsRead: items.length, bytesRead: bytes, rowsOut: items.length, bytesOut: bytes }
     const statistics = { ...counts, elapsedMs: machine.monotonicMs() - startMs }
-    headers += metricsHeaders(request, statistics, { used: [], wished: [] })
+    headers += metricsHeaders(request, view, statistics, { used: [], wished: [] })
     const documents = items.map(({ body }) => textOf(body))
     return { status: 200, body: documentList(view.rid, documents), chargeRu, headers }
   })

@@ -2,7 +2,8 @@
 
 import { type IndexPath, printIndexPath } from '../../document/index-definition.ts'
 import type { PageStatistics } from '../../query/execute.ts'
-import { hasFlag, type NosqlRequest } from '../http/request.ts'
+import type { ContainerView } from '../http/container-view.ts'
+import { hasFlag, headerOf, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header } from '../http/response.ts'
 
 interface IndexUse {
@@ -11,17 +12,29 @@ interface IndexUse {
 }
 
 /** The headers that the request asks for. Clients rely on them whatever the query is. */
-export function metricsHeaders(request: NosqlRequest, statistics: PageStatistics, indexUse: IndexUse): string {
+export function metricsHeaders(
+  request: NosqlRequest,
+  view: ContainerView,
+  statistics: PageStatistics,
+  indexUse: IndexUse,
+): string {
   let headers = ''
   if (hasFlag(request, 'x-ms-documentdb-populatequerymetrics')) {
     headers += header('x-ms-documentdb-query-metrics', queryMetrics(statistics))
   }
   if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics-v2')) {
-    headers += header('x-ms-cosmos-index-utilization', indexUtilization(indexUse))
+    headers += header('x-ms-cosmos-index-utilization', indexUtilization(withKeys(request, view, indexUse)))
   } else if (hasFlag(request, 'x-ms-cosmos-populateindexmetrics')) {
-    headers += header('x-ms-cosmos-index-utilization', indexUtilizationV1(indexUse))
+    headers += header('x-ms-cosmos-index-utilization', indexUtilizationV1(withKeys(request, view, indexUse)))
   }
   return headers
+}
+
+/** A partition key in the request finds its items. The service counts that as a use of an index. */
+function withKeys(request: NosqlRequest, { keyPaths }: ContainerView, { used, wished }: IndexUse): IndexUse {
+  if (headerOf(request, partitionKeyHeader) === undefined) return { used, wished }
+  const specs = new Set(used.map(printIndexPath))
+  return { used: [...keyPaths.filter(path => !specs.has(printIndexPath(path))), ...used], wished }
 }
 
 /** Mayfly measures a page as a whole. The parts that the service times separately are 0 here. */

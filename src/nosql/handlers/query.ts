@@ -152,7 +152,7 @@ async function answerPage(
   if (page.next !== undefined) {
     headers += header('x-ms-continuation', encodeRangeContinuation(keys, scope, range, page.next))
   }
-  headers += metricsHeaders(request, page.statistics, page.indexUse)
+  headers += metricsHeaders(request, view, page.statistics, page.indexUse)
   return { status: 200, body: documentList(view.rid, page.rows.map(textOf)), chargeRu: page.chargeRu, headers }
 }
 
@@ -187,14 +187,18 @@ function targetOf(request: NosqlRequest, query: QueryRequest, view: ContainerVie
   }
   if (isWhole) return wholeRange
   if (!readsItems(tree)) return rangeOf(request, view)
-  if (!hasFlag(request, 'x-ms-documentdb-query-enablecrosspartition')) {
-    throw new RequestError(
-      'malformed',
-      'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to ' +
-        'true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
-    )
-  }
+  checkCrossPartition(request)
   return featuresOf(tree).size > 0 && isSplittable(tree) ? undefined : rangeOf(request, view)
+}
+
+/** A query over all partitions must say that it is one. */
+export function checkCrossPartition(request: NosqlRequest): void {
+  if (hasFlag(request, 'x-ms-documentdb-query-enablecrosspartition')) return
+  throw new RequestError(
+    'malformed',
+    'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to ' +
+      'true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
+  )
 }
 
 /** The partition keys that the filter allows, or prefixes of them. */

@@ -138,3 +138,23 @@ test('A client of a container that was created again with another policy is told
   // The SDK forgets what it knew and asks its user to try again.
   await assert.rejects(container.items.create({ id: '1', pk: 'a', secret: 's' }))
 })
+
+test('A client whose key was revoked is told to wrap it again: its version is still the latest', async () => {
+  const { endpoint, key } = server.db
+  let isRevoked = false
+  const unwrapKey = async (id: string, _: string, bytes: Uint8Array) => {
+    if (isRevoked) throw Object.assign(new Error('revoked'), { statusCode: 403 })
+    return shifted(bytes, -Number(id))
+  }
+  const resolver = { ...keyEncryptionKeyResolver, unwrapKey }
+  // The client forgets keys at once.
+  const options = { keyEncryptionKeyResolver: resolver, encryptionKeyTimeToLiveInSeconds: 0 }
+  const client = new CosmosClient({ endpoint, key, clientEncryptionOptions: options as never })
+  const database = client.database((await server.newDatabase()).id)
+  await database.createClientEncryptionKey('dek', algorithm, metadata(1))
+  const definition = { id: 'items', partitionKey: '/pk', clientEncryptionPolicy: policy('dek') }
+  const { container } = await database.containers.create(definition)
+  await container.items.create({ id: '1', pk: 'a', secret: 's' })
+  isRevoked = true
+  await assert.rejects(container.items.create({ id: '2', pk: 'a', secret: 's' }), /needs to be rewrapped/)
+})

@@ -135,3 +135,41 @@ test('A write that prefers a minimal answer gets status, etag and charge, and no
   assert.equal(resource?.v, 3)
   assert.equal(upserted.headers.etag, etag)
 })
+
+test('A read of any resource answers 304 if the client names its version', async () => {
+  const { database, id } = await server.newContainer()
+  const container = database.container(id)
+  await container.scripts.storedProcedures.create({ id: 'p', body: 'function () {}' })
+  await container.scripts.triggers.create({
+    id: 't',
+    body: 'function () {}',
+    triggerOperation: 'all' as never,
+    triggerType: 'pre' as never,
+  })
+  await container.scripts.userDefinedFunctions.create({ id: 'f', body: 'function () {}' })
+  const { user } = await database.users.create({ id: 'u' })
+  await user.permissions.create({ id: 'm', permissionMode: 'read' as never, resource: container.url })
+  const { json: offers } = await server.send({ path: '/offers' })
+  const paths = [
+    `/dbs/${database.id}`,
+    pathOf(container),
+    pathOf(container, 'sprocs', 'p'),
+    pathOf(container, 'triggers', 't'),
+    pathOf(container, 'udfs', 'f'),
+    `/dbs/${database.id}/users/u`,
+    `/dbs/${database.id}/users/u/permissions/m`,
+    ...offers.Offers.slice(0, 1).map((offer: { _rid: string }) => `/offers/${offer._rid}`),
+  ]
+  for (const path of paths) {
+    const { status, headers } = await server.send({ path })
+    assert.equal(status, 200, path)
+    const etag = String(headers.etag)
+    for (const known of [etag, '*']) {
+      const answer = await server.send({ path, headers: { 'if-none-match': known } })
+      assert.deepEqual([answer.status, answer.text, answer.headers.etag], [304, '', etag], path)
+    }
+    assert.equal((await server.send({ path, headers: { 'if-none-match': '"other"' } })).status, 200, path)
+  }
+  const missing = await server.send({ path: '/dbs/nobody', headers: { 'if-none-match': '*' } })
+  assert.equal(missing.status, 404)
+})

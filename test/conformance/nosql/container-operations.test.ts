@@ -110,6 +110,16 @@ test('The feed of conflicts is empty, and a conflict is not found', async () => 
   assert.deepEqual((await container.conflicts.readAll().fetchAll()).resources, [])
   assert.deepEqual((await container.conflicts.query('SELECT * FROM c').fetchAll()).resources, [])
   assert.equal(await failureOf(container.conflict('x').delete()), 404)
+  const query = {
+    method: 'POST',
+    path: pathOf(container, 'conflicts'),
+    headers: { 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json' },
+    body: { query: 'SELECT * FROM c' },
+  }
+  // INFERRED from a test of the Python SDK.
+  assert.match(assertServiceError(await server.send(query), 400), /Cross partition query is required but disabled/)
+  const keyed = { ...query, headers: { ...query.headers, 'x-ms-documentdb-partitionkey': '["a"]' } }
+  assert.equal((await server.send(keyed)).json._count, 0)
   assertServiceError(await server.send({ path: pathOf(container, 'conflicts', 'x') }), 404, 0)
   assert.equal(await failureOf(container.database.container('none').conflicts.readAll().fetchAll()), 404)
 })

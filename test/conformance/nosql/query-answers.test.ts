@@ -45,6 +45,21 @@ test('SELECT * and the feed have the metrics that every query has', async () => 
   assert.match(String(feed.headers['x-ms-documentdb-query-metrics']), /retrievedDocumentCount=6;/)
 })
 
+test('the index metrics of a query that names a partition key begin with its path', async () => {
+  // INFERRED from tests of the Python SDK.
+  const container = await fill(2)
+  const keyed = { 'x-ms-documentdb-partitionkey': '["p1"]' }
+  for (const query of ['SELECT * FROM c', 'SELECT c.id FROM c WHERE c.pk = "p1"']) {
+    const first = await sendText(container, query, { ...keyed, 'x-ms-cosmos-populateindexmetrics': 'True' })
+    const text = Buffer.from(String(first.headers['x-ms-cosmos-index-utilization']), 'base64').toString()
+    const uses = { FilterExpression: '', IndexSpec: '/pk/?', FilterPreciseSet: true, IndexPreciseSet: true }
+    assert.deepEqual(JSON.parse(text).UtilizedSingleIndexes, [{ ...uses, IndexImpactScore: 'High' }])
+    const second = await sendText(container, query, { ...keyed, 'x-ms-cosmos-populateindexmetrics-V2': 'True' })
+    const { UtilizedIndexes } = JSON.parse(decodeURIComponent(String(second.headers['x-ms-cosmos-index-utilization'])))
+    assert.deepEqual(UtilizedIndexes.SingleIndexes, [{ IndexSpec: '/pk/?', IndexImpactScore: 'High' }])
+  }
+})
+
 test('the last page of SELECT * and of the feed is never empty', async () => {
   const container = await fill(6)
   for (const size of [1, 2, 3, 6]) {
