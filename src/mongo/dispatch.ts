@@ -55,6 +55,8 @@ export function dispatch(service: MongoService, client: Client, request: Request
   }
   try {
     args = readArguments(request)
+    // A key that was taken away ends the rights of those who logged in with it.
+    if (service.keys.all !== client.keysSeen) checkKey(service, client)
     const admitted = admit(client, request, args)
     const start = (access: Access | undefined): MaybePromise<Fields> => {
       call = begin(service, client, admitted, access)
@@ -116,6 +118,11 @@ function admit(client: Client, request: Request, args: Arguments): Admitted {
   checkReadConcern(args)
   checkStableApi(command, args)
   return { command, args, sequences: request.sequences, database }
+}
+
+function checkKey({ keys, logins }: MongoService, client: Client): void {
+  client.keysSeen = keys.all
+  if (client.accountKey !== undefined && !logins.isValid(client.accountKey)) client.logOut()
 }
 
 /** A user who was removed meanwhile is logged out. */

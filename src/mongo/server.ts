@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { AccountKeys } from '../base/account-keys.ts'
 import { type Clock, machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -27,7 +28,7 @@ export interface MongoOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly log: Logger
-  readonly key: string
+  readonly keys: AccountKeys
   readonly version: string
   readonly settings: MongoSettings
   readonly uptimeMs: () => number
@@ -41,12 +42,12 @@ export class MongoServer {
   readonly #housekeeping: NodeJS.Timeout
   #lastConnectionId = 0
 
-  private constructor({ key, ...options }: MongoOptions) {
+  private constructor(options: MongoOptions) {
     const users = new Users(options.engine)
     this.#service = {
       ...options,
       users,
-      logins: new Logins({ key, users }),
+      logins: new Logins({ keys: options.keys, users }),
       sessions: new Sessions(),
       cursors: new CursorRegistry(),
       operations: new Operations(),

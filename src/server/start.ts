@@ -132,7 +132,7 @@ export async function startServer(
       engine,
       clock,
       log,
-      key: keys.primary,
+      keys,
       version,
       settings: mongoSettings,
       uptimeMs: () => machine.monotonicMs() - startedMs,

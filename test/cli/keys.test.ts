@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { MongoClient } from 'mongodb'
 import { runCli, serveCli } from '../support/run-cli.ts'
 import { call, send } from '../support/signed-request.ts'
 import { newClient, temporaryDirectory } from '../support/start-server.ts'
@@ -103,6 +104,43 @@ test('A call reads the key file again; with two keys a feed continues over the r
   assert.equal((await keys.admin(second, 'POST', '/_mayfly/keys/reload')).status, 200)
   assert.equal(await keys.status(first, { path: '/dbs' }), 401)
   assert.equal((await keys.admin(first, 'POST', '/_mayfly/keys/reload')).status, 401)
+})
+
+test('Mongo clients log in with every key; a read-only key only reads; a removed key is dead at once', async () => {
+  await using keys = await serveWithKeys([first, second, `${reader} read-only`])
+  const connect = (signer: string, mechanism: string) => {
+    const uri = (keys.server.ready.mongoUri as string).replace('@', `:${encodeURIComponent(signer)}@`)
+    return new MongoClient(`${uri}&authMechanism=${mechanism}`)
+  }
+  for (const mechanism of ['SCRAM-SHA-256', 'SCRAM-SHA-1']) {
+    for (const signer of [first, second]) {
+      await using client = connect(signer, mechanism)
+      await client.db('shop').collection('carts').insertOne({ signer })
+    }
+    await using stranger = connect(third, mechanism)
+    await assert.rejects(stranger.db('shop').collection('carts').findOne(), { code: 18 })
+  }
+  await using client = connect(first, 'SCRAM-SHA-256')
+  await using reading = connect(reader, 'SCRAM-SHA-256')
+  const carts = reading.db('shop').collection('carts')
+  assert.equal(await carts.countDocuments(), 4)
+  assert.equal((await carts.find().toArray()).length, 4)
+  assert.ok((await reading.db('admin').command({ serverStatus: 1 })).ok)
+  for (const write of [
+    () => carts.insertOne({}),
+    () => carts.deleteMany({}),
+    () => carts.aggregate([{ $out: 'other' }]).toArray(),
+    () => carts.createIndex({ a: 1 }),
+    () => reading.db('shop').dropDatabase(),
+    () => reading.db('shop').command({ createUser: 'u', pwd: 'p', roles: [] }),
+  ]) {
+    await assert.rejects(write, { code: 13 }, String(write))
+  }
+  assert.equal(await client.db('shop').collection('carts').countDocuments(), 4)
+  keys.write([second])
+  assert.equal((await keys.admin(second, 'POST', '/_mayfly/keys/reload')).status, 200)
+  await assert.rejects(client.db('shop').collection('carts').countDocuments(), { code: 13 })
+  await assert.rejects(carts.countDocuments(), { code: 13 })
 })
 
 test('A key file that cannot be used changes nothing', async () => {

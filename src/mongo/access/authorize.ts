@@ -8,7 +8,7 @@ import type { Arguments } from '../requests/arguments.ts'
 import { type AccessRequest, needs } from './needs.ts'
 import type { Privilege } from './privilege.ts'
 import type { Rights } from './rights.ts'
-import { type UserName, type Users, userKey } from './users.ts'
+import { readOnlyAccount, type UserName, type Users, userKey } from './users.ts'
 
 /** The user that runs a command, if it is not the account: what it may do, and what the command needed. */
 export interface Access {
@@ -27,7 +27,8 @@ type Asked = Pick<AccessRequest, 'args' | 'sequences' | 'database'> & { readonly
 
 /** Undefined: the user does not exist any more. */
 export function authorize(users: Users, user: NamedUser, asked: Asked): MaybePromise<Access | undefined> {
-  return andThen(users.find(user), found => {
+  const finding = user.userId === readOnlyAccount.userId ? readOnlyAccount : users.find(user)
+  return andThen(finding, found => {
     if (found === undefined || found.userId !== user.userId) return undefined
     const { rights, roles } = found
     const need = Object.hasOwn(needs, asked.command) ? needs[asked.command] : undefined

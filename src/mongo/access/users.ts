@@ -40,6 +40,13 @@ export interface UserRecord extends UserName {
 
 export type KnownUser = UserRecord & { readonly rights: Rights }
 
+/** Whoever logs in with a key of the account that may only read. */
+export const readOnlyAccount: KnownUser = (() => {
+  const roles = ['readAnyDatabase', 'clusterMonitor'].map(role => ({ role, db: 'admin' })) as RoleName[]
+  // The users of databases have random ids.
+  return { user: '', db: 'admin', userId: 'read-only account', roles, rights: new Rights(roles), credentials: {} }
+})()
+
 const containerName = 'mongo-users'
 /** One owner for all: there are few users, and lists are rarely asked for. */
 const owner = 'users'

@@ -1,5 +1,6 @@
 /** What all connections share: the engine, users, sessions, cursors and running commands. */
 
+import type { AccountKeys } from '../../base/account-keys.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -28,6 +29,7 @@ export interface MongoService {
   readonly log: Logger
   readonly settings: MongoSettings
   readonly users: Users
+  readonly keys: AccountKeys
   readonly logins: Logins
   readonly sessions: Sessions
   readonly cursors: CursorRegistry

@@ -1,5 +1,6 @@
 /** The client of a connection, as commands see it. */
 
+import type { AccountKey } from '../../base/account-keys.ts'
 import type { NamedUser } from '../access/authorize.ts'
 import { type UserName, userKey } from '../access/users.ts'
 import type { ScramConversation } from './scram.ts'
@@ -21,6 +22,10 @@ export class Client {
   user: UserName | undefined
   /** Set if that is not the account, which may do everything. */
   named: NamedUser | undefined
+  /** The key with which the account logged in. */
+  accountKey: AccountKey | undefined
+  /** The list of keys in which that key was looked for last. */
+  keysSeen: readonly AccountKey[] | undefined
   /** The `appName` of its connection string. */
   applicationName: string | undefined
   login:
@@ -44,14 +49,16 @@ export class Client {
     return this.named === undefined ? undefined : userKey(this.named)
   }
 
-  logIn({ user, named }: Pick<ScramConversation, 'user' | 'named'>): void {
+  logIn({ user, proven }: Pick<ScramConversation, 'user' | 'proven'>): void {
     this.login = undefined
     this.user = user
-    this.named = named
+    this.named = proven.named
+    this.accountKey = proven.accountKey
   }
 
   logOut(): void {
     this.user = undefined
     this.named = undefined
+    this.accountKey = undefined
   }
 }

@@ -7,10 +7,12 @@
  */
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { AccountKey, AccountKeys } from '../../base/account-keys.ts'
+import { assert } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { NamedUser } from '../access/authorize.ts'
 import { type Credentials, deriveCredentials, type Mechanism, mechanisms, scram } from '../access/credentials.ts'
-import type { UserName, Users } from '../access/users.ts'
+import { readOnlyAccount, type UserName, type Users } from '../access/users.ts'
 
 const nonceBytes = 24
 /** Clients send a name and a nonce at most. Nothing longer is read. */
@@ -24,9 +26,17 @@ export class LoginError extends Error {
 /** Who logs in, and what proves it. */
 interface Login {
   readonly user: UserName
+  readonly salt: Buffer
+  /** The account has as many as it has keys, all with the same salt. */
+  readonly candidates: readonly Candidate[]
+}
+
+interface Candidate {
+  readonly credentials: Credentials
   /** Undefined: the account. */
   readonly named: NamedUser | undefined
-  readonly credentials: Credentials
+  /** Undefined if it is not the account. */
+  readonly accountKey: AccountKey | undefined
 }
 
 /** `localhost` is the user in the emulator's connection string. `mayfly` is the account's name. */
@@ -38,14 +48,22 @@ export function isAccountName(user: string): boolean {
 }
 
 export class Logins {
-  readonly #key: string
+  readonly #keys: AccountKeys
   readonly #users: Users
-  /** The account's credentials, derived once for each mechanism and name. */
-  readonly #derived = new Map<string, Promise<Credentials>>()
+  /** The account's candidates, derived once for each mechanism and name. */
+  readonly #derived = new Map<string, Promise<readonly Candidate[]>>()
+  #derivedFrom: readonly AccountKey[] = []
 
-  constructor({ key, users }: { readonly key: string; readonly users: Users }) {
-    this.#key = key
+  constructor({ keys, users }: { readonly keys: AccountKeys; readonly users: Users }) {
+    this.#keys = keys
     this.#users = users
+  }
+
+  /** Whether the key with which the account logged in is still valid. */
+  isValid(accountKey: AccountKey): boolean {
+    return this.#keys.all.some(({ text, isReadOnly }) => {
+      return text === accountKey.text && isReadOnly === accountKey.isReadOnly
+    })
   }
 
   find(mechanism: Mechanism, name: UserName): MaybePromise<Login> {
@@ -53,18 +71,23 @@ export class Logins {
     const salt = this.#salt(mechanism, name)
     if (isAccountName(name.user)) {
       const user = { user: name.user, db: 'admin' }
-      return this.#ofAccount(mechanism, name.user).then(credentials => ({ user, named: undefined, credentials }))
+      return this.#ofAccount(mechanism, user).then(candidates => {
+        return { user, salt: candidates[0]!.credentials.salt, candidates }
+      })
     }
     // Made for everybody, so that the time does not tell either.
     const decoy = { salt, storedKey: randomBytes(keyBytes), serverKey: randomBytes(keyBytes) }
     return andThen(this.#users.find(name), found => {
       const stored = found?.credentials[mechanism]
       const named = { ...name, userId: found?.userId ?? '' }
-      if (stored === undefined) return { user: name, named, credentials: decoy }
+      const login = (credentials: Credentials) => {
+        return { user: name, salt: credentials.salt, candidates: [{ credentials, named, accountKey: undefined }] }
+      }
+      if (stored === undefined) return login(decoy)
       const [storedSalt, storedKey, serverKey] = [stored.salt, stored.storedKey, stored.serverKey].map(text =>
         Buffer.from(text, 'base64'),
       )
-      return { user: name, named, credentials: { salt: storedSalt!, storedKey: storedKey!, serverKey: serverKey! } }
+      return login({ salt: storedSalt!, storedKey: storedKey!, serverKey: serverKey! })
     })
   }
 
@@ -79,19 +102,30 @@ export class Logins {
     })
   }
 
-  #ofAccount(mechanism: Mechanism, user: string): Promise<Credentials> {
-    const name = `${mechanism} ${user}`
+  #ofAccount(mechanism: Mechanism, user: UserName): Promise<readonly Candidate[]> {
+    const keys = this.#keys.all
+    if (this.#derivedFrom !== keys) {
+      this.#derivedFrom = keys
+      this.#derived.clear()
+    }
+    const name = `${mechanism} ${user.user}`
     const known = this.#derived.get(name)
     if (known !== undefined) return known
-    const salt = this.#salt(mechanism, { user, db: 'admin' })
-    const derived = deriveCredentials(mechanism, { user, password: this.#key }, salt)
+    const salt = this.#salt(mechanism, user)
+    const derived = Promise.all(
+      keys.map(async accountKey => ({
+        credentials: await deriveCredentials(mechanism, { user: user.user, password: accountKey.text }, salt),
+        named: accountKey.isReadOnly ? { ...user, userId: readOnlyAccount.userId } : undefined,
+        accountKey,
+      })),
+    )
     this.#derived.set(name, derived)
     return derived
   }
 
   /** The same on every gateway and after every start, as that of a stored user is. */
   #salt(mechanism: Mechanism, { user, db }: UserName): Buffer<ArrayBuffer> {
-    const mixed = createHmac('sha256', this.#key).update(`salt ${mechanism} ${db} ${user}`).digest()
+    const mixed = createHmac('sha256', this.#keys.primary).update(`salt ${mechanism} ${db} ${user}`).digest()
     return Buffer.from(mixed.subarray(0, scram[mechanism].saltBytes))
   }
 }
@@ -110,13 +144,14 @@ export class ScramConversation {
   readonly #nonce: string
   readonly #first: FirstMessage
   readonly serverFirst: string
+  #proven: Candidate | undefined
 
   private constructor(mechanism: Mechanism, login: Login, first: FirstMessage) {
     this.#mechanism = mechanism
     this.#login = login
     this.#first = first
     this.#nonce = first.nonce + randomBytes(nonceBytes).toString('base64')
-    const salt = login.credentials.salt.toString('base64')
+    const salt = login.salt.toString('base64')
     this.serverFirst = `r=${this.#nonce},s=${salt},i=${scram[mechanism].iterations}`
   }
 
@@ -136,8 +171,10 @@ export class ScramConversation {
     return this.#login.user
   }
 
-  get named(): NamedUser | undefined {
-    return this.#login.named
+  /** Which candidate the client was. */
+  get proven(): Candidate {
+    assert(this.#proven !== undefined, 'nobody has logged in')
+    return this.#proven
   }
 
   /** Checks the client's proof and returns the server's. */
@@ -149,16 +186,21 @@ export class ScramConversation {
     const binding = Buffer.from(this.#first.gs2Header).toString('base64')
     if (withoutProof !== `c=${binding},r=${this.#nonce}`) throw new LoginError('another conversation')
     const { digest } = scram[this.#mechanism]
-    const { storedKey, serverKey } = this.#login.credentials
     const authMessage = `${this.#first.text},${this.serverFirst},${withoutProof}`
-    const signature = createHmac(digest, storedKey).update(authMessage).digest()
     const proof = Buffer.from(text.slice(proofAt + 3), 'base64')
-    if (proof.length !== signature.length) throw new LoginError('a proof of another length')
-    const clientKey = proof.map((byte, at) => byte ^ signature[at]!)
-    if (!timingSafeEqual(createHash(digest).update(clientKey).digest(), storedKey))
-      throw new LoginError('a wrong proof')
-    return `v=${createHmac(digest, serverKey).update(authMessage).digest('base64')}`
+    for (const candidate of this.#login.candidates) {
+      if (isProof(proof, authMessage, candidate.credentials, digest)) this.#proven = candidate
+    }
+    if (this.#proven === undefined) throw new LoginError('a wrong proof')
+    return `v=${createHmac(digest, this.#proven.credentials.serverKey).update(authMessage).digest('base64')}`
   }
+}
+
+function isProof(proof: Buffer, authMessage: string, { storedKey }: Credentials, digest: string): boolean {
+  const signature = createHmac(digest, storedKey).update(authMessage).digest()
+  if (proof.length !== signature.length) return false
+  const clientKey = proof.map((byte, at) => byte ^ signature[at]!)
+  return timingSafeEqual(createHash(digest).update(clientKey).digest(), storedKey)
 }
 
 function readFirst(payload: Uint8Array): FirstMessage {
