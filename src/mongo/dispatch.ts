@@ -17,7 +17,7 @@ import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
 import type { MongoService } from './service/service.ts'
-import { enterTransaction, readTransactionFields } from './service/statement.ts'
+import { endsTransaction, enterTransaction, readTransactionFields } from './service/statement.ts'
 import type { Client } from './session/client.ts'
 import type { DocumentSequence } from './wire/op-msg.ts'
 
@@ -72,8 +72,19 @@ export function dispatch(service: MongoService, client: Client, request: Request
 }
 
 function run(call: CommandCall): MaybePromise<Fields> {
-  if (call.isInTransaction) enterTransaction(call)
-  return call.command.run(call)
+  if (!call.isInTransaction) return call.command.run(call)
+  enterTransaction(call)
+  return runStatement(call)
+}
+
+/** A statement that fails ends its transaction. */
+async function runStatement(call: CommandCall): Promise<Fields> {
+  try {
+    return await call.command.run(call)
+  } catch (error) {
+    if (!endsTransaction(call)) call.session?.transaction?.abort()
+    throw error
+  }
 }
 
 /** A command that a fail point stops has neither begun nor ended a transaction. */

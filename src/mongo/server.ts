@@ -18,8 +18,10 @@ import { Operations } from './service/operations.ts'
 import { Replacements } from './service/replacements.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
 import { Client } from './session/client.ts'
+import { PastDocuments } from './session/past-documents.ts'
 import { Logins } from './session/scram.ts'
 import { Sessions } from './session/sessions.ts'
+import { WriteIntents } from './session/write-intents.ts'
 
 /** How often idle cursors and sessions are looked for. */
 const mongoHousekeepingMs = 60_000
@@ -55,6 +57,8 @@ export class MongoServer {
       changes: new ChangeSignal(),
       replacements: new Replacements(),
       failPoints: new FailPoints(),
+      past: new PastDocuments(),
+      intents: new WriteIntents(),
       connectionCount: () => this.#connections.size,
     }
     // Idle cursors and sessions must go even when no new client comes.

@@ -48,6 +48,9 @@ export function isInterruption(code: number): boolean {
 /** Codes after which a driver may retry the whole transaction. */
 const transientCodes: ReadonlySet<number> = new Set([
   errorCodes.WriteConflict,
+  errorCodes.LockTimeout,
+  errorCodes.SnapshotTooOld,
+  errorCodes.SnapshotUnavailable,
   errorCodes.NoSuchTransaction,
   errorCodes.TooManyRequests,
 ])

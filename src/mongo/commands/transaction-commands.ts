@@ -2,7 +2,7 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { StoredItem } from '../../store/item.ts'
-import type { ItemChange, Step } from '../../store/writing.ts'
+import type { ItemChange, Step, TransactAnswer } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -10,11 +10,11 @@ import { lifeOf } from '../collections/document-life.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { noSuchTransaction } from '../service/statement.ts'
 import type { Pending, TransactionOverlay } from '../session/overlay.ts'
+import type { WatchedWrite } from '../session/past-documents.ts'
 import { RetryRecord, readRecord, recordStep } from '../session/retry-record.ts'
 import type { ClientSession } from '../session/sessions.ts'
 import type { Transaction } from '../session/transaction.ts'
-import { writeConflict } from '../write/document-writes.ts'
-import { conflictError } from '../write/unique-conflict.ts'
+import { conflictError, writeConflict } from '../write/unique-conflict.ts'
 
 async function commitTransaction(call: CommandCall): Promise<Fields> {
   const { session, txnNumber } = call
@@ -57,7 +57,7 @@ async function store(
   transaction: Transaction,
   overlays: readonly TransactionOverlay[],
 ): Promise<void> {
-  const { engine } = call.service
+  const { engine, past } = call.service
   if (!session.isLoaded) {
     session.stored = await readRecord(engine, session.key)
     session.isLoaded = true
@@ -65,13 +65,20 @@ async function store(
   const record = new RetryRecord(transaction.number)
   record.isCommitted = true
   const writes = overlays.flatMap(overlay => overlay.pending().map(pending => ({ overlay, pending })))
-  const steps = writes.map(({ overlay, pending }) => commitStep(call, overlay, pending))
-  steps.push(await recordStep(engine, session, () => record))
+  const stepOfRecord = await recordStep(engine, session, () => record)
   const chargeRu = writes.reduce(
     (sum, { pending: { document } }) => sum + (document === undefined ? deleteRu : writeRu(document.length)),
     0,
   )
-  const answer = await engine.transact(overlays[0]!.collection.container, steps, chargeRu)
+  const watched = past.begin()
+  let answer: TransactAnswer | undefined
+  try {
+    const steps = writes.map(({ overlay, pending }) => commitStep(call, overlay, pending, watched))
+    answer = await engine.transact(overlays[0]!.collection.container, [...steps, stepOfRecord], chargeRu)
+  } finally {
+    // If it failed, it may be stored nevertheless.
+    past.end(watched, answer?.refusal === undefined)
+  }
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
     session.stored = record
@@ -88,12 +95,14 @@ function commitStep(
   { service }: CommandCall,
   { collection }: TransactionOverlay,
   { key, document, baseVersion }: Pending,
+  watched: WatchedWrite | undefined,
 ): Step {
   return {
     container: collection.container,
     key,
     decide: (found: StoredItem | undefined, _moment: EpochSeconds): ItemChange | undefined => {
       if (found?.version !== baseVersion) throw writeConflict()
+      watched?.note(collection.container.number, key, found)
       if (document === undefined) return found === undefined ? undefined : { kind: 'delete' }
       const life = lifeOf(collection, document, service.settings)
       return { kind: found === undefined ? 'create' : 'replace', draft: document, ...life }

@@ -25,11 +25,14 @@ import type { PagePosition } from '../../query/execute.ts'
 import type { CollectedRows } from '../../query/packed-rows.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
+import { isAlive, livingAt } from '../../ttl/living.ts'
 import type { Collection } from '../collections/collections.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
+import type { TransactionOverlay } from '../session/overlay.ts'
+import type { PastDocument } from '../session/past-documents.ts'
 import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
@@ -145,23 +148,19 @@ export async function* matchingDocuments(
   collection: Collection,
   matcher: Matcher,
 ): AsyncGenerator<Uint8Array[]> {
-  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+  const overlay = await overlayOf(call, collection)
   const keys = keysWithin(collection, matcher.filter)
   if (keys !== undefined) {
     const found: Uint8Array[] = []
     for (const key of keys) {
-      const document = await readDocument(call, collection, key)
+      const document = await readDocument(call, collection, key, overlay)
       if (document !== undefined && matcher.matches(document)) found.push(document)
     }
     yield found
     return
   }
-  const isShown =
-    overlay === undefined
-      ? matcher.matches
-      : (document: Uint8Array) => matcher.matches(document) && !overlay.covers(document)
-  const shown = overlay === undefined ? { matcher } : { matcher: { ...matcher, matches: isShown, spec: undefined } }
-  const query = findItems(collection, shown)
+  const query = findItems(collection, { matcher })
+  const stored: Uint8Array[] = []
   let position: PagePosition | undefined
   do {
     const page = await call.service.engine.queryPage(collection.container, query, {
@@ -174,17 +173,44 @@ export async function* matchingDocuments(
     call.documentsRead += page.statistics.itemsRead
     call.operation.check()
     position = page.next
-    yield page.rows as Uint8Array[]
+    if (overlay === undefined) yield page.rows as Uint8Array[]
+    else for (const row of page.rows) stored.push(row as Uint8Array)
   } while (position !== undefined)
-  if (overlay !== undefined) yield overlay.documents().filter(document => matcher.matches(document))
+  if (overlay === undefined) return
+  const { documents, past } = overlay.cover(stored)
+  for (const document of await livingPast(call, collection, past)) documents.push(document)
+  yield documents.filter(document => matcher.matches(document))
 }
 
-async function readDocument(call: CommandCall, collection: Collection, key: ItemKey): Promise<Uint8Array | undefined> {
-  const overlay = call.isInTransaction ? await requireOverlay(call, collection) : undefined
+/** What a reader of a snapshot sees in the place of stored documents. Undefined: it reads the present. */
+async function overlayOf(call: CommandCall, collection: Collection): Promise<TransactionOverlay | undefined> {
+  return call.isInTransaction ? requireOverlay(call, collection) : undefined
+}
+
+/** Documents of the past that have not died since. */
+async function livingPast(
+  { service }: CommandCall,
+  { container }: Collection,
+  past: readonly PastDocument[],
+): Promise<Uint8Array[]> {
+  if (past.length === 0) return []
+  using view = await service.engine.view(container)
+  const living = livingAt(view.policy, view.moment)
+  return past.flatMap(({ item }) => (item !== undefined && isAlive(living, item) ? [item.body as Uint8Array] : []))
+}
+
+async function readDocument(
+  call: CommandCall,
+  collection: Collection,
+  key: ItemKey,
+  overlay: TransactionOverlay | undefined,
+): Promise<Uint8Array | undefined> {
   const pending = overlay?.find(key)
   if (pending !== undefined) return pending.document
   const { item, chargeRu } = await call.service.engine.findItem(collection.container, key)
   call.chargeRu += chargeRu
+  const past = overlay?.past(key)
+  if (past !== undefined) return (await livingPast(call, collection, [past]))[0]
   if (item === undefined) return undefined
   call.documentsRead += 1
   return item.body as Uint8Array

@@ -5,8 +5,11 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Users } from '../access/users.ts'
+import type { PastDocuments } from '../session/past-documents.ts'
 import type { Logins } from '../session/scram.ts'
 import type { Sessions } from '../session/sessions.ts'
+import type { Transaction } from '../session/transaction.ts'
+import type { WriteIntents } from '../session/write-intents.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import type { ClusterTime } from './cluster-time.ts'
 import type { CursorRegistry } from './cursors.ts'
@@ -38,6 +41,8 @@ export interface MongoService {
   readonly changes: ChangeSignal
   readonly replacements: Replacements
   readonly failPoints: FailPoints
+  readonly past: PastDocuments
+  readonly intents: WriteIntents<Transaction>
   readonly version: string
   readonly uptimeMs: () => number
   /** Called with every answer: its code (0 for success) and its cost. */

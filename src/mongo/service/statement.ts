@@ -7,6 +7,7 @@ import type { TransactionOverlay } from '../session/overlay.ts'
 import type { ClientSession } from '../session/sessions.ts'
 import { Transaction } from '../session/transaction.ts'
 import type { Command, CommandCall } from './command.ts'
+import type { MongoService } from './service.ts'
 
 /**
  * The overlay of a collection in the call's transaction. It is created when the transaction first uses the
@@ -14,6 +15,7 @@ import type { Command, CommandCall } from './command.ts'
  */
 export async function requireOverlay(call: CommandCall, collection: Collection): Promise<TransactionOverlay> {
   const transaction = call.session!.transaction!
+  await transaction.snapshot.ready
   const found = transaction.overlay(collection)
   if (found !== undefined) return found
   const version = await call.service.engine.reports.newestVersion(collection.container)
@@ -72,13 +74,17 @@ export function readTransactionFields(
   return { txnNumber, isInTransaction: true }
 }
 
-/** Begins a transaction, or finds the one that the command continues. */
-export function enterTransaction({ command, args, session, txnNumber }: CommandCall): void {
-  if (args.boolean('startTransaction') === true) startTransaction(session!, txnNumber!)
-  else if (command.name !== 'commitTransaction' && command.name !== 'abortTransaction') goOn(session!, txnNumber!)
+export function endsTransaction({ command }: Pick<CommandCall, 'command'>): boolean {
+  return command.name === 'commitTransaction' || command.name === 'abortTransaction'
 }
 
-function startTransaction(session: ClientSession, txnNumber: bigint): void {
+/** Begins a transaction, or finds the one that the command continues. */
+export function enterTransaction({ command, args, session, txnNumber, service }: CommandCall): void {
+  if (args.boolean('startTransaction') === true) startTransaction(service, session!, txnNumber!)
+  else if (!endsTransaction({ command })) goOn(session!, txnNumber!)
+}
+
+function startTransaction(service: MongoService, session: ClientSession, txnNumber: bigint): void {
   if (txnNumber < session.txnNumber) {
     throw new CommandError(
       'TransactionTooOld',
@@ -91,7 +97,7 @@ function startTransaction(session: ClientSession, txnNumber: bigint): void {
   }
   session.transaction?.abort()
   session.txnNumber = txnNumber
-  session.transaction = new Transaction(txnNumber)
+  session.transaction = new Transaction(txnNumber, service)
 }
 
 function goOn(session: ClientSession, txnNumber: bigint): void {
@@ -99,6 +105,9 @@ function goOn(session: ClientSession, txnNumber: bigint): void {
   if (transaction?.number === txnNumber && transaction.isActive) return
   if (transaction?.number === txnNumber && transaction.isCommitted) {
     throw new CommandError('TransactionCommitted', `Transaction with { txnNumber: ${txnNumber} } has been committed.`)
+  }
+  if (transaction?.number === txnNumber) {
+    throw new CommandError('NoSuchTransaction', `Transaction with { txnNumber: ${txnNumber} } has been aborted.`)
   }
   throw noSuchTransaction(txnNumber)
 }

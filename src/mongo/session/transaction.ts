@@ -1,31 +1,44 @@
 /**
  * A transaction: writes of a session that happen together or not at all.
  *
- * While a transaction runs, nothing is locked and nothing is stored. Its writes wait in memory
- * (`overlay.ts`). The commit is one transaction of the store. It fails if a document has changed since it
- * was read. A transaction cannot write a document that somebody else wrote after the transaction began: the
- * first writer wins, as in MongoDB.
+ * While a transaction runs, nothing is locked and nothing is stored. It reads one snapshot
+ * (`past-documents.ts`). Its writes wait in memory (`overlay.ts`), and others know of them
+ * (`write-intents.ts`). A transaction cannot write a document that somebody else wrote since its snapshot:
+ * the first writer wins, as in MongoDB. The commit is one transaction of the store. It fails if a document is
+ * not as it was found.
  */
 
 import { machine } from '../../base/clock.ts'
 import type { Collection } from '../collections/collections.ts'
 import { TransactionOverlay } from './overlay.ts'
+import type { PastDocuments, Snapshot } from './past-documents.ts'
+import type { IntentHolder, WriteIntents } from './write-intents.ts'
 
-/** MongoDB's default for the length of a transaction. */
+/** MongoDB's default for the length of a transaction. Until then others wait for it, and notes are kept. */
 const mongoTransactionMsMax = 60_000
 
-export class Transaction {
+export class Transaction implements IntentHolder {
   readonly number: bigint
+  readonly snapshot: Snapshot
+  readonly ended: Promise<void>
+  readonly #intents: WriteIntents<Transaction>
   readonly #overlays = new Map<number, TransactionOverlay>()
-  readonly #startMs = machine.monotonicMs()
+  readonly #timer: NodeJS.Timeout
   #state: 'active' | 'committed' | 'aborted' = 'active'
+  #resolveEnded: () => void = () => {}
 
-  constructor(number: bigint) {
+  constructor(number: bigint, { past, intents }: { past: PastDocuments; intents: WriteIntents<Transaction> }) {
     this.number = number
+    this.snapshot = past.open()
+    this.#intents = intents
+    this.ended = new Promise(resolve => {
+      this.#resolveEnded = resolve
+    })
+    this.#timer = machine.setTimeout(() => this.abort(), mongoTransactionMsMax).unref()
   }
 
   get isActive(): boolean {
-    return this.#state === 'active' && machine.monotonicMs() - this.#startMs < mongoTransactionMsMax
+    return this.#state === 'active'
   }
 
   get isCommitted(): boolean {
@@ -37,7 +50,7 @@ export class Transaction {
   }
 
   begin(collection: Collection, snapshotVersion: number): TransactionOverlay {
-    const overlay = new TransactionOverlay(collection, snapshotVersion)
+    const overlay = new TransactionOverlay(collection, this.snapshot, snapshotVersion)
     this.#overlays.set(collection.container.number, overlay)
     return overlay
   }
@@ -47,12 +60,20 @@ export class Transaction {
   }
 
   commit(): void {
-    this.#state = 'committed'
-    this.#overlays.clear()
+    this.#end('committed')
   }
 
   abort(): void {
-    if (this.#state === 'active') this.#state = 'aborted'
+    this.#end('aborted')
+  }
+
+  #end(state: 'committed' | 'aborted'): void {
+    if (this.#state !== 'active') return
+    this.#state = state
+    machine.clearTimeout(this.#timer)
+    this.snapshot.close()
+    this.#intents.release(this)
     this.#overlays.clear()
+    this.#resolveEnded()
   }
 }

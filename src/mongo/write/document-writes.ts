@@ -10,7 +10,7 @@ import { RequestError } from '../../base/error.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { bsonIndexKeys } from '../../engine/index-keys.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
-import type { ItemChange, Step } from '../../store/writing.ts'
+import type { ItemChange, Step, TransactAnswer } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionOf } from '../collections/collections.ts'
@@ -19,9 +19,10 @@ import { takenIdError } from '../collections/duplicate-key.ts'
 import type { CommandCall } from '../service/command.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
+import type { WatchedWrite } from '../session/past-documents.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { AlreadyDone, recordStep } from '../session/retry-record.ts'
-import { conflictError, conflictInTransaction } from './unique-conflict.ts'
+import { conflictError, conflictInTransaction, writeConflict } from './unique-conflict.ts'
 
 export type DocumentChange =
   | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
@@ -73,24 +74,35 @@ async function writeToStore(
 ): Promise<Refusal | undefined> {
   const { service, session } = call
   const { engine } = service
-  /** The last decision of each write. */
-  const offers: (Put | undefined)[] = []
-  const steps: Step[] = writes.map((write, index) => stepOf(call, collection, write, put => (offers[index] = put)))
+  if (!service.intents.isEmpty) await waitForTransactions(call, collection, writes)
   let recorded: RetryRecord | undefined
-  const recordsWrite = results !== undefined && session !== undefined
-  if (recordsWrite) {
+  let record: Step | undefined
+  let whenStored: (() => void) | undefined
+  if (results !== undefined && session !== undefined) {
     const before = session.record!
     const makeRecord = () => {
       recorded = before.with(results())
       return recorded
     }
     const step = recordStep(engine, session, makeRecord)
-    steps.push(step instanceof Promise ? await step : step)
+    record = step instanceof Promise ? await step : step
+    if (service.failPoints.isAnyOn) whenStored = service.failPoints.onRetryableWrite(call)
   }
-  const isWatched = recordsWrite && service.failPoints.isAnyOn
-  const whenStored = isWatched ? service.failPoints.onRetryableWrite(call) : undefined
   const chargeRu = writes.reduce((sum, { bytes }) => sum + (bytes === 0 ? deleteRu : writeRu(bytes)), 0)
-  const answer = await engine.transact(collection.container, steps, chargeRu)
+  /** The last decision of each write. */
+  const offers: (Put | undefined)[] = []
+  const watched = service.past.begin()
+  let answer: TransactAnswer | undefined
+  try {
+    const steps: Step[] = writes.map((write, index) =>
+      stepOf(call, collection, write, watched, put => (offers[index] = put)),
+    )
+    if (record !== undefined) steps.push(record)
+    answer = await engine.transact(collection.container, steps, chargeRu)
+  } finally {
+    // If it failed, it may be stored nevertheless.
+    service.past.end(watched, answer?.refusal === undefined)
+  }
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
     for (const index of writes.keys()) {
@@ -124,17 +136,20 @@ function stepOf(
   { service }: CommandCall,
   collection: Collection,
   write: DocumentWrite,
+  watched: WatchedWrite | undefined,
   offer: (put: Put) => void,
 ): Step {
   return {
     container: collection.container,
     key: write.key,
-    isBlind: write.isBlind === true,
+    // Whoever notes what was there has to look.
+    isBlind: write.isBlind === true && watched === undefined,
     decide: (looked, moment) => {
       // A store may pass the found document to a blind write too.
       const found = write.isBlind === true ? undefined : looked
       const change = write.decide(found?.body as Uint8Array | undefined, moment, found)
       if (change?.kind === 'put') offer(change)
+      if (change !== undefined) watched?.note(collection.container.number, write.key, looked)
       return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
     },
   }
@@ -167,6 +182,19 @@ function refuseSize({ length }: Uint8Array): void {
   }
 }
 
+/** A document that a running transaction has written is not written before that has ended. */
+function waitForTransactions(
+  { service, operation }: CommandCall,
+  { container }: Collection,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
+  return service.intents.free(
+    container.number,
+    writes.map(({ key }) => key),
+    () => operation.signal,
+  )
+}
+
 async function writeToTransaction(
   call: CommandCall,
   collection: Collection,
@@ -187,13 +215,14 @@ async function putInto(
   writes: readonly DocumentWrite[],
 ): Promise<Refusal | undefined> {
   const { engine } = call.service
+  const transaction = call.session!.transaction!
   const moment = await engine.moment()
   for (const [index, write] of writes.entries()) {
     const pending = overlay.find(write.key)
     const stored =
       pending === undefined ? (await engine.uncharged.read(collection.container, write.key)).item : undefined
     // Check even if nothing would change: the transaction may have read an older version.
-    if (stored !== undefined && stored.version > overlay.snapshotVersion) throw writeConflict()
+    if (pending === undefined && isChangedSince(overlay, write.key, stored)) throw writeConflict()
     const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document
     const isTaken = write.isBlind === true && found !== undefined
     let change: DocumentChange | undefined
@@ -207,7 +236,8 @@ async function putInto(
     if (change === undefined) continue
     const document = change.kind === 'put' ? change.document : undefined
     if (isTaken) return { index, error: takenIdError(collection, document!) }
-    const error = document && (await conflictInTransaction(engine, overlay, write.key, document))
+    if (!call.service.intents.take(transaction, collection.container.number, write.key)) throw writeConflict()
+    const error = document && (await conflictInTransaction(call, overlay, write.key, document))
     if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
     // Later writes of the same batch see this one.
@@ -216,9 +246,9 @@ async function putInto(
   return undefined
 }
 
-export function writeConflict(): CommandError {
-  return new CommandError(
-    'WriteConflict',
-    'Write conflict during the transaction. Please retry your operation or multi-document transaction.',
-  )
+/** Whether somebody else has written the document since the snapshot. */
+function isChangedSince(overlay: TransactionOverlay, key: ItemKey, stored: StoredItem | undefined): boolean {
+  const past = overlay.past(key)
+  if (past !== undefined) return past.item?.version !== stored?.version
+  return stored !== undefined && stored.version > overlay.snapshotVersion
 }

@@ -9,6 +9,7 @@ import { wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection, CollectionIndex } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
+import type { CommandCall } from '../service/command.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 
 export async function conflictError(
@@ -46,11 +47,12 @@ async function isTaken(
  * transaction's own.
  */
 export async function conflictInTransaction(
-  engine: Engine,
+  { service, session }: CommandCall,
   overlay: TransactionOverlay,
   key: ItemKey,
   document: Uint8Array,
 ): Promise<CommandError | undefined> {
+  const { engine, intents } = service
   const { collection } = overlay
   for (const index of collection.indexes) {
     const definition = definitionOf(collection, index)
@@ -62,6 +64,10 @@ export async function conflictInTransaction(
     const isPending = overlay
       .pending()
       .some(({ key: other, document: written }) => !isSameKey(other, key) && written && isShared(keysOf(written)))
+    for (const other of intents.holders) {
+      const others = other === session!.transaction ? [] : (other.overlay(collection)?.pending() ?? [])
+      if (others.some(({ document: written }) => written && isShared(keysOf(written)))) throw writeConflict()
+    }
     if (isPending || (await isStored(engine, overlay, key, definition.number, wanted))) {
       return duplicateKeyError(collection, index, document)
     }
@@ -84,6 +90,15 @@ async function isStored(
     if (items.some(item => !isSameKey(item.key, key) && overlay.find(item.key) === undefined)) return true
   }
   return false
+}
+
+/** MongoDB's words. */
+export function writeConflict(): CommandError {
+  return new CommandError(
+    'WriteConflict',
+    'Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry your operation ' +
+      'or multi-document transaction.',
+  )
 }
 
 function isSameKey(a: ItemKey, b: ItemKey): boolean {

@@ -138,21 +138,66 @@ test('An insert that fails in a transaction names the index that refused it', as
   }
 })
 
-test('Of two transactions that write one document, the first one wins', async () => {
+test('Of two transactions that write one document, the second one fails at its statement', async () => {
   const collection = await accounts()
-  await within(first =>
-    within(async second => {
-      first.startTransaction()
-      second.startTransaction()
-      await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } }, { session: first })
-      await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 10 } }, { session: second })
-      await first.commitTransaction()
-      const { code, labels } = await failure(second.commitTransaction())
-      assert.equal(code, 112)
-      assert.ok(labels.includes('TransientTransactionError'))
-    }),
-  )
-  assert.deepEqual(await balances(collection), [101, 0])
+  await collection.createIndex({ k: 1 }, { unique: true, sparse: true })
+  const inc = { $inc: { n: 1 } }
+  for (const [own, write] of [
+    [{ _id: 'a' as never }, session => collection.updateOne({ _id: 'a' as never }, inc, { session })],
+    [{ _id: 'a' as never }, session => collection.updateMany({ n: { $gte: 0 } }, inc, { session })],
+    [{ _id: 'a' as never }, session => collection.deleteOne({ _id: 'a' as never }, { session })],
+    [{ _id: 'a' as never }, session => collection.findOneAndUpdate({ _id: 'a' as never }, inc, { session })],
+    [{ _id: 'new' as never }, session => collection.insertOne({ _id: 'new' as never }, { session })],
+    [{ _id: 'new' as never }, session => collection.insertOne({ _id: 'other' as never, k: 1 }, { session })],
+  ] satisfies (readonly [Document, (session: ClientSession) => Promise<unknown>])[]) {
+    await within(first =>
+      within(async second => {
+        first.startTransaction()
+        second.startTransaction()
+        await collection.updateOne(own, { $set: { k: 1 } }, { session: first, upsert: true })
+        const { code, labels } = await failure(write(second))
+        assert.deepEqual([code, labels], [112, ['TransientTransactionError']])
+        await second.abortTransaction()
+        await first.abortTransaction()
+      }),
+    )
+  }
+  assert.deepEqual(await balances(collection), [100, 0])
+})
+
+test('A write outside of transactions waits for the transaction that wrote its document first', async () => {
+  const collection = await accounts()
+  for (const isCommitted of [true, false]) {
+    await within(async session => {
+      session.startTransaction()
+      await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } }, { session })
+      await collection.updateOne({ _id: 'b' as never }, { $inc: { n: 5 } })
+      let isDone = false
+      const write = collection.updateOne({ _id: 'a' as never }, { $mul: { n: 2 } }).then(() => {
+        isDone = true
+      })
+      const limited = collection.updateOne({ _id: 'a' as never }, { $mul: { n: 2 } }, { maxTimeMS: 30 } as never)
+      assert.equal((await failure(limited)).code, 50)
+      assert.deepEqual([isDone, await balances(collection)], [false, isCommitted ? [100, 5] : [202, 10]])
+      await (isCommitted ? session.commitTransaction() : session.abortTransaction())
+      await write
+    })
+  }
+  assert.deepEqual(await balances(collection), [404, 10])
+})
+
+test('A statement that fails ends its transaction', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.insertOne({ _id: 'c' as never }, { session })
+    await failure(collection.find({ $nonsense: 1 } as never, { session }).toArray())
+    const { code, message } = await failure(collection.find({}, { session }).toArray())
+    assert.equal(code, 251)
+    assert.match(message, /^Transaction with \{ txnNumber: \d+ \} has been aborted\.$/)
+    await session.abortTransaction()
+  })
+  assert.deepEqual(await balances(collection), [100, 0])
 })
 
 test('A transaction cannot overwrite a document that somebody else wrote since it was read', async () => {
