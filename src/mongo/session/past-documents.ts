@@ -19,7 +19,7 @@ import { MiB } from '../../base/limits.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 
-/** All notes together. If there are more, the oldest snapshot is given up, and its reader must start again. */
+/** All notes together. If there are more, the oldest snapshot is given up: its reader must start again. */
 const mongoPastBytesMax = 64 * MiB
 
 /** What a note takes besides the document: the key twice, and the objects. */

@@ -2,8 +2,8 @@
  * Which running transaction has written which document, so that others do not write it meanwhile.
  *
  * Another transaction that wants to write the document fails at once. A write outside of transactions waits
- * until the transaction has ended. Both is as in MongoDB. Gateways that share a store do not know each other's
- * intents; there the commit fails.
+ * until the transaction has ended. Both is as in MongoDB. Gateways that share a store do not know of each
+ * other's intents; there the commit fails.
  */
 
 import type { ItemKey } from '../../store/item.ts'
