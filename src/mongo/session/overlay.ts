@@ -6,7 +6,7 @@
 import { itemId } from '../../document/bson/document-id.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Collection } from '../collections/collections.ts'
-import { nameOfKey, type PastDocument, type Snapshot } from './past-documents.ts'
+import { nameOfKey, type PastDocument, type ReadSnapshot } from './past-documents.ts'
 
 export interface Pending {
   readonly key: ItemKey
@@ -18,7 +18,7 @@ export interface Pending {
 
 export class TransactionOverlay {
   readonly collection: Collection
-  readonly #snapshot: Snapshot
+  readonly #snapshot: ReadSnapshot
   /**
    * The newest version when the collection was first used. Newer ones that are not among the past documents
    * were written by another gateway.
@@ -26,7 +26,7 @@ export class TransactionOverlay {
   readonly snapshotVersion: number
   readonly #pending = new Map<string, Pending>()
 
-  constructor(collection: Collection, snapshot: Snapshot, snapshotVersion: number) {
+  constructor(collection: Collection, snapshot: ReadSnapshot, snapshotVersion: number) {
     this.collection = collection
     this.#snapshot = snapshot
     this.snapshotVersion = snapshotVersion

@@ -61,7 +61,7 @@ export class WatchedWrite {
   }
 }
 
-export class Snapshot {
+export class ReadSnapshot {
   /** Undefined: it can be read at once. */
   ready: Promise<void> | undefined
   /** The last write that it shows. Infinite until it is ready. */
@@ -95,7 +95,7 @@ export class Snapshot {
 
 export class PastDocuments {
   /** The oldest one first. */
-  readonly #snapshots = new Set<Snapshot>()
+  readonly #snapshots = new Set<ReadSnapshot>()
   readonly #notes = new Map<number, Map<string, Note[]>>()
   #number = 0
   #bytes = 0
@@ -126,8 +126,8 @@ export class PastDocuments {
     }
   }
 
-  open(): Snapshot {
-    const snapshot = new Snapshot(this)
+  open(): ReadSnapshot {
+    const snapshot = new ReadSnapshot(this)
     this.#snapshots.add(snapshot)
     const start = () => {
       snapshot.number = this.#number
@@ -138,16 +138,16 @@ export class PastDocuments {
     return snapshot
   }
 
-  close(snapshot: Snapshot): void {
+  close(snapshot: ReadSnapshot): void {
     const [oldest] = this.#snapshots
     if (this.#snapshots.delete(snapshot) && snapshot === oldest) this.#forget()
   }
 
-  find({ number }: Snapshot, container: number, name: string): PastDocument | undefined {
+  find({ number }: ReadSnapshot, container: number, name: string): PastDocument | undefined {
     return firstBehind(number, this.#notes.get(container)?.get(name) ?? [])
   }
 
-  documents({ number }: Snapshot, container: number): PastDocument[] {
+  documents({ number }: ReadSnapshot, container: number): PastDocument[] {
     const found: PastDocument[] = []
     for (const notes of this.#notes.get(container)?.values() ?? []) {
       const note = firstBehind(number, notes)

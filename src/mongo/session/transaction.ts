@@ -11,7 +11,7 @@
 import { machine } from '../../base/clock.ts'
 import type { Collection } from '../collections/collections.ts'
 import { TransactionOverlay } from './overlay.ts'
-import type { PastDocuments, Snapshot } from './past-documents.ts'
+import type { PastDocuments, ReadSnapshot } from './past-documents.ts'
 import type { IntentHolder, WriteIntents } from './write-intents.ts'
 
 /** MongoDB's default for the length of a transaction. Until then others wait for it, and notes are kept. */
@@ -19,7 +19,7 @@ const mongoTransactionMsMax = 60_000
 
 export class Transaction implements IntentHolder {
   readonly number: bigint
-  readonly snapshot: Snapshot
+  readonly snapshot: ReadSnapshot
   readonly ended: Promise<void>
   readonly #intents: WriteIntents<Transaction>
   readonly #overlays = new Map<number, TransactionOverlay>()
