@@ -12,6 +12,7 @@ import { unsupportedFilterOperators } from '../src/mql/filter/parse-filter.ts'
 import { geoOperators } from '../src/mql/filter/parse-geo.ts'
 import { firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../src/mql/stages/table.ts'
 import { updateOperators } from '../src/mql/update/update.ts'
+import { windowFunctions } from '../src/mql/windows/functions.ts'
 import { expressionFamilies, stageFamilies, updateFamilies } from '../test/languages/mql/families.ts'
 import { operatorsIn, readFindCases } from '../test/support/mql-cases.ts'
 import { type GeneratedPage, write } from './generated-page.ts'
@@ -20,7 +21,7 @@ type CasesOf = (name: string) => number
 
 const findCases = readFindCases().flatMap(({ cases }) => cases)
 const updateCases = Object.values(updateFamilies).flat()
-const { accumulators: accumulatorCases, ...stageCases } = stageFamilies
+const { accumulators: accumulatorCases, 'window functions': windowCases, ...stageCases } = stageFamilies
 
 const inFilters: CasesOf = name => findCases.filter(({ filter }) => operatorsIn(filter).includes(name)).length
 const inUpdates: CasesOf = name => updateCases.filter(({ update }) => Object.hasOwn(update, name)).length
@@ -54,6 +55,7 @@ function languageRows(): string[] {
     row('stage', 'about the server', sourceStages, undefined),
     row('stage', 'not supported', Object.keys(unsupportedStages), undefined),
     row('accumulator', '', Object.keys(accumulators), listedIn({ all: accumulatorCases! })),
+    row('window function', '', Object.keys(windowFunctions), listedIn({ all: windowCases! })),
     ...Object.entries(operatorFamilies).map(([family, operators]) =>
       row('expression', family, Object.keys(operators), listedIn(expressionFamilies)),
     ),

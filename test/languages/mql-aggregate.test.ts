@@ -13,6 +13,7 @@ import { accumulators } from '../../src/mql/accumulators/statement.ts'
 import { MongoError } from '../../src/mql/errors/mongo-error.ts'
 import { operatorFamilies } from '../../src/mql/expressions/operators/table.ts'
 import { stages } from '../../src/mql/stages/table.ts'
+import { windowFunctions } from '../../src/mql/windows/functions.ts'
 import { aggregate, bytesOf, shown } from '../support/aggregate.ts'
 import {
   caseNow,
@@ -99,7 +100,8 @@ for (const [family, cases] of Object.entries(stageFamilies)) {
 
 test('every stage and every accumulator has at least three cases', () => {
   const few = (names: readonly string[], cases: StageCases) => names.filter(name => (cases[name]?.length ?? 0) < 3)
-  const { accumulators: ofAccumulators, ...ofStages } = stageFamilies
+  const { accumulators: ofAccumulators, 'window functions': ofWindows, ...ofStages } = stageFamilies
   const allStages: StageCases = Object.assign({}, ...Object.values(ofStages))
   assert.deepEqual([few(Object.keys(stages), allStages), few(Object.keys(accumulators), ofAccumulators!)], [[], []])
+  assert.deepEqual(Object.keys(ofWindows!).sort(), Object.keys(windowFunctions).sort())
 })

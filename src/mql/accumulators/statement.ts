@@ -61,25 +61,38 @@ const keepN: ParseAccumulator = (argument, compiler, name) => {
   return { argument: input, begin: group => make(checkedCount(count(group))) }
 }
 
+export interface TopArguments {
+  readonly count: Evaluate
+  readonly output: Evaluate
+  /** The sort key of the document at which the context is. */
+  readonly key: (context: Context) => Uint8Array
+}
+
+/** Parses the arguments of `$top` and similar accumulators. */
+export function topArguments(argument: Value, compiler: Compiler, name: string): TopArguments {
+  const isSingle = !name.endsWith('N')
+  if (argument.type !== bsonType.document) {
+    return refuse(5788001, `specification must be an object; found ${printForMessage(argument)}`)
+  }
+  const known = isSingle ? (['output', 'sortBy'] as const) : (['n', 'output', 'sortBy'] as const)
+  const specs: Partial<Record<'n' | 'output' | 'sortBy', Value>> = namedArguments(argument, known, unknown =>
+    refuse(5788002, `Unknown argument to ${name} '${unknown}'`),
+  )
+  const countSpec = isSingle ? int32(1) : (specs.n ?? refuse(5788003, "Missing value for 'n'"))
+  const output = compiler.compile(specs.output ?? refuse(5788004, "Missing value for 'output'"))
+  const sortBy = specs.sortBy ?? refuse(5788005, "Missing value for 'sortBy'")
+  if (sortBy.type !== bsonType.document) {
+    return refuse(10065, `invalid parameter: expected an object (sortBy)`)
+  }
+  const sort = compileSort(sortBy)
+  return { count: compiler.compile(countSpec), output, key: ({ root }) => sort.keyOf(bytesOf(root)) }
+}
+
 function top(isBottom: boolean, isSingle: boolean): ParseAccumulator {
   return (argument, compiler, name) => {
-    if (argument.type !== bsonType.document) {
-      return refuse(5788001, `specification must be an object; found ${printForMessage(argument)}`)
-    }
-    const known = isSingle ? (['output', 'sortBy'] as const) : (['n', 'output', 'sortBy'] as const)
-    const specs: Partial<Record<'n' | 'output' | 'sortBy', Value>> = namedArguments(argument, known, unknown =>
-      refuse(5788002, `Unknown argument to ${name} '${unknown}'`),
-    )
-    const countSpec = isSingle ? int32(1) : (specs.n ?? refuse(5788003, "Missing value for 'n'"))
-    const output = compiler.compile(specs.output ?? refuse(5788004, "Missing value for 'output'"))
-    const sortBy = specs.sortBy ?? refuse(5788005, "Missing value for 'sortBy'")
-    if (sortBy.type !== bsonType.document) {
-      return refuse(10065, `invalid parameter: expected an object (sortBy)`)
-    }
-    const sort = compileSort(sortBy)
-    const count = compiler.compile(countSpec)
+    const { count, output, key } = topArguments(argument, compiler, name)
     return {
-      argument: context => keyedOutput(sort.keyOf(bytesOf(context.root)), output(context)),
+      argument: context => keyedOutput(key(context), output(context)),
       begin: group => new TopN(checkedCount(count(group)), { isBottom, isSingle }),
     }
   }

@@ -22,6 +22,21 @@ export function refuseSortMemory(): MongoError {
   )
 }
 
+/** MongoDB's code and words. */
+export function refuseWindowMemory(): MongoError {
+  return new MongoError(
+    5643011,
+    `Exceeded memory limit in DocumentSourceSetWindowFields, max allowed is ${aggregationMemoryBytesMax} bytes`,
+  )
+}
+
+export function refuseDensifyMemory(): MongoError {
+  return new MongoError(
+    6007200,
+    `$densify exceeded memory limit of ${aggregationMemoryBytesMax} bytes for its partitions`,
+  )
+}
+
 export class Memory {
   readonly #refusal: () => MongoError
   #bytes = 0

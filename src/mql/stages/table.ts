@@ -3,7 +3,9 @@
 import { refuse } from '../expressions/core/define-operator.ts'
 import { bucketStage } from './bucket.ts'
 import { bucketAutoStage } from './bucket-auto.ts'
+import { densifyStage } from './densify.ts'
 import { facetStage } from './facet.ts'
+import { fillStage } from './fill.ts'
 import { geoNearStage } from './geo-near.ts'
 import { graphLookupStage } from './graph-lookup.ts'
 import { groupStage, sortByCountStage } from './group.ts'
@@ -12,6 +14,7 @@ import { lookupStage } from './lookup.ts'
 import { matchStage } from './match.ts'
 import { addFieldsStage, projectStage, unsetStage } from './projection.ts'
 import { redactStage, replaceRootStage, replaceWithStage } from './replace.ts'
+import { setWindowFieldsStage } from './set-window-fields.ts'
 import { sortStage } from './sort.ts'
 import type { CompileStage } from './stage.ts'
 import { documentsStage, unionWithStage } from './union.ts'
@@ -26,15 +29,15 @@ const search: CompileStage = () =>
       'or an AtlasCLI local deployment to enable.',
   )
 
-const unsupported: CompileStage = (_, __, name) => refuse(238, `${name} is not supported`)
-
 export const stages: Readonly<Record<string, CompileStage>> = {
   $addFields: addFieldsStage,
   $bucket: bucketStage,
   $bucketAuto: bucketAutoStage,
   $count: countStage,
+  $densify: densifyStage,
   $documents: documentsStage,
   $facet: facetStage,
+  $fill: fillStage,
   $geoNear: (spec, compiler) => geoNearStage(spec, compiler, undefined),
   $graphLookup: graphLookupStage,
   $group: groupStage,
@@ -49,6 +52,7 @@ export const stages: Readonly<Record<string, CompileStage>> = {
   $replaceWith: replaceWithStage,
   $sample: sampleStage,
   $set: addFieldsStage,
+  $setWindowFields: setWindowFieldsStage,
   $skip: skipStage,
   $sort: spec => sortStage(spec, undefined),
   $sortByCount: sortByCountStage,
@@ -59,12 +63,9 @@ export const stages: Readonly<Record<string, CompileStage>> = {
 
 /** Stages that MongoDB knows and we do not support. */
 export const unsupportedStages: Readonly<Record<string, CompileStage>> = {
-  $densify: unsupported,
-  $fill: unsupported,
   $listSearchIndexes: search,
   $search: search,
   $searchMeta: search,
-  $setWindowFields: unsupported,
   $vectorSearch: search,
 }
 
@@ -84,10 +85,13 @@ export const collectingStages: ReadonlySet<string> = new Set([
   '$bucket',
   '$bucketAuto',
   '$count',
+  '$densify',
   '$facet',
+  '$fill',
   '$geoNear',
   '$group',
   '$sample',
+  '$setWindowFields',
   '$sort',
   '$sortByCount',
 ])

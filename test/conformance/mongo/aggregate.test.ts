@@ -322,3 +322,32 @@ test('A duplicate that $merge or $out meets is named with its key', async () => 
   assert.deepEqual(await conflict(other, { $merge: { into: 'target' } }), [11000, { a: 1 }, { a: 5 }])
   assert.deepEqual(await conflict({ $set: { _id: 7 } }, { $out: 'other' }), [11000, { _id: 1 }, { _id: 7 }])
 })
+
+test('Window stages run over collections of any size, and their results come page by page', async () => {
+  const collection = newCollection()
+  const count = 3000
+  await collection.insertMany(Array.from({ length: count }, (_, _id) => ({ _id: _id as never, n: 1, p: _id % 2 })))
+  const output = { total: { $sum: '$n', window: { documents: ['unbounded', 'current'] } }, rank: { $rank: {} } }
+  const stage = { $setWindowFields: { partitionBy: '$p', sortBy: { _id: -1 }, output } }
+  const found = await collection.aggregate([stage, { $sort: { _id: 1 } }], { batchSize: 100 }).toArray()
+  assert.equal(found.length, count)
+  assert.deepEqual(found[0], { _id: 0, n: 1, p: 0, total: count / 2, rank: count / 2 })
+  const dense = await collection
+    .aggregate([
+      { $match: { _id: { $in: [0, 2999] } } },
+      { $densify: { field: '_id', range: { step: 1, bounds: 'full' } } },
+    ])
+    .toArray()
+  assert.deepEqual(
+    idsOf(dense),
+    Array.from({ length: count }, (_, n) => n),
+  )
+  const [filled] = await collection
+    .aggregate([
+      { $set: { m: { $cond: [{ $in: ['$_id', [0, 2]] }, '$_id', null] } } },
+      { $fill: { sortBy: { _id: 1 }, output: { m: { method: 'linear' } } } },
+      { $match: { _id: 1 } },
+    ])
+    .toArray()
+  assert.equal(filled!.m, 1)
+})

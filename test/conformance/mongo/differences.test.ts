@@ -46,14 +46,6 @@ difference('D2: A regular expression has no look-around and no back-reference', 
   }
 })
 
-difference('D3: $setWindowFields, $densify and $fill are refused', async () => {
-  const collection = newCollection()
-  await collection.insertOne({})
-  for (const stage of [{ $setWindowFields: { output: {} } }, { $densify: {} }, { $fill: { output: {} } }]) {
-    assert.equal(await refusalOf(collection.aggregate([stage]).toArray()), 238)
-  }
-})
-
 difference('D4: $median, $percentile, $toHashedIndexKey and everything that runs JavaScript are refused', async () => {
   const collection = newCollection()
   await collection.insertOne({})
@@ -282,8 +274,10 @@ test('docs/mongo.md lists the same differences as these tests, in the same words
     [...rows].map(([, number, words]) => `${number}: ${words!.replaceAll('`', '')}`),
     names,
   )
+  // Numbers are stable: those of differences that are gone stay free.
+  const numbers = names.map(name => Number(name.slice(1, name.indexOf(':'))))
   assert.deepEqual(
-    names.map(name => name.slice(0, name.indexOf(':'))),
-    names.map((_, at) => `D${at + 1}`),
+    numbers,
+    [...new Set(numbers)].sort((a, b) => a - b),
   )
 })

@@ -10,6 +10,7 @@ import { regexCases, stringCases } from './expressions-string.ts'
 import { collectionStageCases } from './stages-collections.ts'
 import { documentStageCases } from './stages-documents.ts'
 import { groupStageCases } from './stages-groups.ts'
+import { windowFunctionCases, windowStageCases } from './stages-windows.ts'
 import { arrayCases as arrayUpdateCases } from './update-arrays.ts'
 import type { UpdateCase } from './update-case.ts'
 import { fieldCases } from './update-fields.ts'
@@ -49,5 +50,7 @@ export const stageFamilies: Readonly<Record<string, StageCases>> = {
   'stages of single documents': documentStageCases,
   'stages of all documents': groupStageCases,
   'stages of other collections': collectionStageCases,
+  'stages of windows': windowStageCases,
   accumulators: accumulatorCases,
+  'window functions': windowFunctionCases,
 }

@@ -526,7 +526,7 @@ export const documentStageCases: StageCases = {
     { name: 'an unknown stage', pipeline: [{ $nothing: 1 }], error: fails(40324) },
     { name: 'two stages in one', pipeline: [{ $limit: 1, $skip: 1 }], error: fails(40323) },
     { name: 'an empty stage', pipeline: [{}], error: fails(40323) },
-    { name: 'a stage that is known and not supported', pipeline: [{ $setWindowFields: {} }], error: fails(238) },
+    { name: 'a stage that is known and not supported', pipeline: [{ $search: {} }], error: fails(31082) },
     {
       name: 'a find with all its options',
       pipeline: [
