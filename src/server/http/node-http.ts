@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { HttpAnswer, HttpHead, Reply } from '../../nosql/http/transport.ts'
@@ -65,12 +66,24 @@ function isAuthorizedTwice(rawHeaders: readonly string[]): boolean {
 /** The latest answer of each connection. */
 const tails = new WeakMap<Socket, ServerResponse>()
 
-/** Pipelined requests run one after the other, in their order. */
-function inTurn(req: IncomingMessage, res: ServerResponse, work: () => void): void {
-  const before = tails.get(req.socket)
-  tails.set(req.socket, res)
-  if (before === undefined || before.writableFinished || before.destroyed) work()
-  else before.once('close', work)
+/**
+ * Pipelined requests run one after the other, in their order. Other connections get a turn in between, and no
+ * more is read while some wait.
+ */
+function inTurn({ socket }: IncomingMessage, res: ServerResponse, work: () => void): void {
+  const before = tails.get(socket)
+  tails.set(socket, res)
+  if (before === undefined || before.writableFinished || before.destroyed) {
+    work()
+    return
+  }
+  socket.pause()
+  before.once('close', () => {
+    machine.setImmediate(() => {
+      if (tails.get(socket) === res) socket.resume()
+      work()
+    })
+  })
 }
 
 /** A request through a proxy has a whole URL as its target. */
