@@ -81,6 +81,17 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
+    journal: (after: number, page: PageSize) =>
+      andThen(store.journal(after, page), answer => {
+        let before = after
+        for (const { tick } of answer.entries) {
+          assert(tick > before, `P14: the tick ${tick} comes after ${before}`)
+          before = tick
+        }
+        assert(answer.reached.tick >= before, 'P14: a page reaches its last entry')
+        return answer
+      }),
+
     scanIndex: (container: ContainerRecord, range: IndexRange, page: PageSize) =>
       andThen(store.scanIndex(container, range, page), answer => {
         assert(answer.items.length <= page.itemsMax, 'P4: a page is no larger than asked for')
@@ -154,12 +165,12 @@ function forward(store: Store): Store {
     findDatabase: id => store.findDatabase(id),
     createDatabase: draft => translated(store.createDatabase(draft)),
     updateDatabase: (database, change) => translated(store.updateDatabase(database, change)),
-    deleteDatabase: database => translated(store.deleteDatabase(database)),
+    deleteDatabase: (database, epitaph) => translated(store.deleteDatabase(database, epitaph)),
     containers: database => store.containers(database),
     findContainer: (database, id) => store.findContainer(database, id),
     createContainer: (database, draft) => translated(store.createContainer(database, draft)),
     updateContainer: (container, change) => translated(store.updateContainer(container, change)),
-    deleteContainer: container => translated(store.deleteContainer(container)),
+    deleteContainer: (container, epitaph) => translated(store.deleteContainer(container, epitaph)),
     read: (container, key, at) => store.read(container, key, at),
     readBySequence: (container, sequence) => store.readBySequence(container, sequence),
     write: (container, write) => store.write(container, write),
@@ -170,6 +181,11 @@ function forward(store: Store): Store {
     changesSince: (container, moment) => store.changesSince(container, moment),
     log: (container, range, page) => store.log(container, range, page),
     logNow: container => store.logNow(container),
+    journal: (after, page) => store.journal(after, page),
+    journalNow: () => store.journalNow(),
+    journalSince: moment => store.journalSince(moment),
+    journalTick: () => store.journalTick(),
+    awaitJournal: (after, wait) => store.awaitJournal(after, wait),
     scanIndex: (container, range, page) => store.scanIndex(container, range, page),
     countEntries: (container, range) => translated(store.countEntries(container, range)),
     createIndex: (container, index) => translated(store.createIndex(container, index)),

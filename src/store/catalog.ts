@@ -73,7 +73,22 @@ export interface IndexDraft extends Pick<IndexDefinition, 'components' | 'option
 
 export type DatabaseDraft = Pick<DatabaseRecord, 'id' | 'rid' | 'throughput'>
 
-export type DatabaseChange = Pick<DatabaseRecord, 'throughput'>
+export type DatabaseChange = Pick<DatabaseRecord, 'throughput'> & { readonly note?: Epitaph | undefined }
+
+/**
+ * What a change of the catalog leaves in the journal, for the edge that made it. It is stored by the same
+ * transaction. A container that keeps no log leaves no notes.
+ */
+export interface CatalogNote {
+  readonly body: Uint8Array
+  /** The container has another name from now on, or none. */
+  readonly endsName?: boolean
+}
+
+/** A note with the time for which it is kept, together with all that a deleted container left in the journal. */
+export interface Epitaph extends CatalogNote {
+  readonly keptSeconds: number
+}
 
 export type ContainerDraft = Pick<
   ContainerRecord,
@@ -81,9 +96,10 @@ export type ContainerDraft = Pick<
 > & {
   /** Indexes that exist, and are ready, before the first item is written. */
   readonly declaredIndexes?: readonly IndexDraft[]
+  readonly note?: CatalogNote | undefined
 }
 
 /** Fields that are not given stay as they are. */
 export type ContainerChange = Partial<
   Pick<ContainerRecord, 'id' | 'throughput' | 'partitionSplits' | 'policy' | 'logSeconds' | 'definition'>
->
+> & { readonly note?: CatalogNote | undefined }

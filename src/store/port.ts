@@ -24,6 +24,9 @@
  *       gives an older version of an item after a newer one.
  *   P13 While a container keeps a log, every version, delete and death is in it exactly once. The entry is
  *       stored in the same transaction as its cause.
+ *   P14 The journal has the entries of all logs, and notes about the catalog, in one order: the same for every
+ *       reader, in which each entry follows all that were committed before its own transaction began.
+ *       Reading on after a tick skips nothing and repeats nothing.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes)
  * and hands it back with the answer, so that an item's life is judged by one clock wherever it is kept. What
@@ -42,6 +45,7 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  Epitaph,
   IndexDraft,
 } from './catalog.ts'
 import type { ItemKey, StoredItem } from './item.ts'
@@ -54,6 +58,8 @@ import type {
   Cohort,
   IndexRange,
   IndexScanAnswer,
+  JournalAnswer,
+  JournalPlace,
   LogAnswer,
   PageSize,
   ReadAnswer,
@@ -82,7 +88,7 @@ export interface Store extends AsyncDisposable {
     database: DatabaseRecord,
     change: (current: DatabaseRecord) => DatabaseChange,
   ): Promise<DatabaseRecord | undefined>
-  deleteDatabase(database: DatabaseRecord): Promise<boolean>
+  deleteDatabase(database: DatabaseRecord, epitaph?: Epitaph): Promise<boolean>
 
   containers(database: DatabaseRecord): MaybePromise<readonly ContainerRecord[]>
   findContainer(database: string, id: string): MaybePromise<ContainerRecord | undefined>
@@ -96,7 +102,8 @@ export interface Store extends AsyncDisposable {
     container: ContainerRecord,
     change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined>
-  deleteContainer(container: ContainerRecord): Promise<boolean>
+  /** With an epitaph, the journal remembers what happened in the container, and then this note. */
+  deleteContainer(container: ContainerRecord, epitaph?: Epitaph): Promise<boolean>
 
   read(container: ContainerRecord, key: ItemKey, at?: Viewpoint): MaybePromise<ReadAnswer>
   /** The living item with this sequence number. Costs the same however many items there are. */
@@ -116,6 +123,19 @@ export interface Store extends AsyncDisposable {
   log(container: ContainerRecord, range: ChangeRange, page: PageSize): MaybePromise<LogAnswer>
   /** The position behind all entries of the log so far. */
   logNow(container: ContainerRecord): MaybePromise<ChangePosition>
+  /**
+   * The logs of all BSON containers as one, behind a tick (P14). Entries are remembered as long as their
+   * container's log.
+   */
+  journal(after: number, page: PageSize): MaybePromise<JournalAnswer>
+  /** The place behind all entries so far. */
+  journalNow(): MaybePromise<JournalPlace>
+  /** The tick behind which all entries of this second are, and all later ones, and no earlier one. */
+  journalSince(moment: EpochSeconds): MaybePromise<number>
+  /** The highest tick that this process knows of. */
+  journalTick(): number
+  /** Resolves when there may be entries behind the tick, when the time is over, or when it is aborted. */
+  awaitJournal(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<void>
 
   /** Living items in the order of an index that is ready. An item may come once for each of its entries. */
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>

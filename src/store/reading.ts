@@ -3,6 +3,7 @@
 import type { EpochSeconds } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Body } from '../document/body.ts'
+import type { ContainerRecord } from './catalog.ts'
 import type { ItemKey, ScannedItem, StoredItem } from './item.ts'
 import type { Viewpoint } from './policy.ts'
 
@@ -113,11 +114,42 @@ export interface LogEntry {
   readonly version: number
   readonly sequence: number
   readonly ts: EpochSeconds
+  /** Its place in the journal. */
+  readonly tick: number
   /** The new item, for a create or replace. */
   readonly body: Body | undefined
   /** The item that was replaced, deleted or died. */
   readonly previous: { readonly version: number; readonly body: Body } | undefined
   readonly position: ChangePosition
+}
+
+/**
+ * An entry of the journal: all logs of the store as one, in one order. It is about an item, or it is a note
+ * about the catalog, which the edge that made it can read.
+ */
+export type JournalEntry = JournalPlace & {
+  readonly container: ContainerRecord | undefined
+  /**
+   * The note that ended the container's name after this entry: it was renamed or deleted. undefined: it has
+   * the name of its record.
+   */
+  readonly ending: Body | undefined
+} & (
+    | { readonly kind: 'item'; readonly change: Omit<LogEntry, 'position'> }
+    | { readonly kind: 'note'; readonly note: Body }
+  )
+
+/** A place in the journal. Ticks increase with every entry, and moments never decrease with them. */
+export interface JournalPlace {
+  readonly tick: number
+  readonly ts: EpochSeconds
+}
+
+export interface JournalAnswer {
+  readonly entries: readonly JournalEntry[]
+  /** Reading goes on behind this place. */
+  readonly reached: JournalPlace
+  readonly isEnd: boolean
 }
 
 export interface LogAnswer extends Answer {

@@ -34,7 +34,11 @@ export interface StoreContents {
 }
 
 /** A log entry with its number, which positions are made of. */
-export type StoredEntry = Omit<LogEntry, 'position'> & { readonly number: number }
+export type StoredEntry = Omit<LogEntry, 'position' | 'kind'> & {
+  readonly number: number
+  /** A `note` or an `end` is about the catalog: its body is the note. */
+  readonly kind: LogEntry['kind'] | 'note' | 'end'
+}
 
 /** How far a transfer has come in a container: the last item and the last log entry. */
 export interface Reached {

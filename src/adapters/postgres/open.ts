@@ -21,6 +21,7 @@ import { Purge } from './purge.ts'
 import { Changes } from './reading/changes.ts'
 import { Entries } from './reading/entries.ts'
 import { Items } from './reading/items.ts'
+import { PostgresJournal } from './reading/journal.ts'
 import { PostgresChangeLog } from './reading/log.ts'
 import { PostgresViews } from './reading/views.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
@@ -46,6 +47,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const session = await connections.acquire()
     let mark: EpochSeconds
     let isCluster: boolean
+    let newest: number
     try {
       await requireUsable(session)
       if (await isHalfMoved(session)) {
@@ -55,12 +57,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       await migrate(session)
       await forgetGateways(session)
       isCluster = await isDistributed(session)
-      const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
+      const { rows } = await session.query(
+        'SELECT now, (SELECT last_value FROM mayfly.log_ticks) AS tick FROM mayfly.clock WHERE one = 1',
+      )
       mark = rows[0].now
+      newest = rows[0].tick
     } finally {
       session.release()
     }
-    return new PostgresStore(connections, isCluster, mark, options)
+    return new PostgresStore(connections, { isCluster, mark, newest }, options)
   } catch (error) {
     await connections[Symbol.asyncDispose]()
     throw whyNot(error, options.url)
@@ -77,16 +82,24 @@ class PostgresStore implements Store {
   readonly #writes: WriteQueues
   readonly #changes: Changes
   readonly #log: PostgresChangeLog
+  readonly #journal: PostgresJournal
   readonly #entries: Entries
   readonly #indexBuild: IndexBuild
   readonly #purge: Purge
 
-  constructor(connections: Connections, isCluster: boolean, mark: EpochSeconds, options: PostgresOptions) {
+  constructor(
+    connections: Connections,
+    found: { isCluster: boolean; mark: EpochSeconds; newest: number },
+    options: PostgresOptions,
+  ) {
+    const { isCluster, mark, newest } = found
     const { clock, onFatal, keysOf = jsonIndexKeys } = options
     const gateway = randomUUID()
     const moments = new Moments(connections, clock(mark), mark)
     const copy = new CatalogCopy(connections, gateway)
-    const catalog = new PostgresCatalog({ connections, moments, copy, gateway })
+    const journal = new PostgresJournal({ connections, copy, moments, newest })
+    const catalog = new PostgresCatalog({ connections, moments, copy, gateway, journal })
+    this.#journal = journal
     this.#connections = connections
     this.#moments = moments
     this.#copy = copy
@@ -94,7 +107,8 @@ class PostgresStore implements Store {
     const views = new PostgresViews(connections, moments)
     this.#views = views
     this.#items = new Items({ connections, moments, views, isCluster })
-    const writing = { connections, catalog, moments, keysOf, callNumbers: new CallNumbers(gateway), isCluster }
+    const callNumbers = new CallNumbers(gateway)
+    const writing = { connections, catalog, moments, keysOf, callNumbers, journal, isCluster }
     const groups = new GroupWriter(writing)
     const transactions = new Transactions(writing)
     this.#writes = new WriteQueues({ connections, groups, transactions, isCluster, onFatal })
@@ -134,8 +148,8 @@ class PostgresStore implements Store {
     return this.#catalog.updateDatabase(database, change)
   }
 
-  deleteDatabase(...[database]: Parameters<Store['deleteDatabase']>) {
-    return this.#catalog.deleteDatabase(database)
+  deleteDatabase(...[database, epitaph]: Parameters<Store['deleteDatabase']>) {
+    return this.#catalog.deleteDatabase(database, epitaph)
   }
 
   containers(...[database]: Parameters<Store['containers']>) {
@@ -154,8 +168,8 @@ class PostgresStore implements Store {
     return this.#catalog.updateContainer(container, change)
   }
 
-  deleteContainer(...[container]: Parameters<Store['deleteContainer']>) {
-    return this.#catalog.deleteContainer(container)
+  deleteContainer(...[container, epitaph]: Parameters<Store['deleteContainer']>) {
+    return this.#catalog.deleteContainer(container, epitaph)
   }
 
   read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
@@ -199,6 +213,26 @@ class PostgresStore implements Store {
     return this.#changes.now(container)
   }
 
+  journal(after: number, page: PageSize) {
+    return this.#journal.read(after, page)
+  }
+
+  journalNow() {
+    return this.#journal.now()
+  }
+
+  journalSince(moment: EpochSeconds) {
+    return this.#journal.since(moment)
+  }
+
+  journalTick() {
+    return this.#journal.tick
+  }
+
+  awaitJournal(...[after, wait]: Parameters<Store['awaitJournal']>) {
+    return this.#journal.wait(after, wait)
+  }
+
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
     return this.#entries.scan(container, range, page)
   }
@@ -240,6 +274,7 @@ class PostgresStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#journal.close()
     await this.#writes[Symbol.asyncDispose]()
     // If this fails, the others will notice by themselves.
     await this.#copy.signOff().catch(() => {})

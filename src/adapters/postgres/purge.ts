@@ -116,10 +116,22 @@ export class Purge {
         ])
         return true
       }
+      const kept = await session.query(
+        `SELECT container FROM mayfly.kept_logs
+         WHERE until <= (SELECT now FROM mayfly.clock WHERE one = 1) LIMIT 1`,
+      )
+      if (kept.rows.length > 0) {
+        const { container } = kept.rows[0]
+        if (await remove('log', 'container = $1', [container])) return true
+        await session.query('DELETE FROM mayfly.kept_logs WHERE container = $1', [container])
+        return true
+      }
       const doomed = await session.query('SELECT container FROM mayfly.doomed LIMIT 1')
       if (doomed.rows.length > 0) {
         const { container } = doomed.rows[0]
-        for (const table of ['entries', 'items', 'log', 'lanes']) {
+        const isKept = await session.query('SELECT 1 FROM mayfly.kept_logs WHERE container = $1', [container])
+        const tables = ['entries', 'items', 'lanes', ...(isKept.rows.length > 0 ? [] : ['log'])]
+        for (const table of tables) {
           if (await remove(table, 'container = $1', [container])) return true
         }
         await session.query('DELETE FROM mayfly.doomed WHERE container = $1', [container])

@@ -241,17 +241,17 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
     await this.connections.transaction(async session => {
       await session.query(
         `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
-           body, bytes, previous_version, previous_body, previous_bytes, at)
+           body, bytes, previous_version, previous_body, previous_bytes, tick, at)
          SELECT $1, w.*, w.ts * 1000000 FROM unnest($2::int[], $3::bigint[], $4::text[], $5::text[],
            $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[], $10::bigint[], $11::bigint[],
-           $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[])
+           $12::text[], $13::bytea[], $14::bigint[], $15::text[], $16::bytea[], $17::bigint[])
            w(bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts,
-             body, bytes, previous_version, previous_body, previous_bytes)
+             body, bytes, previous_version, previous_body, previous_bytes, tick)
          ON CONFLICT DO NOTHING`,
         [
           container.number,
           entries.map(each => bucketOf(container.partitionKey, each.key.epk)),
-          entries.map(each => each.number),
+          entries.map(each => (each.kind === 'note' || each.kind === 'end' ? -each.tick : each.number)),
           entries.map(({ kind }) => kind),
           columns.map(({ epk }) => epk),
           columns.map(({ pk }) => pk),
@@ -265,17 +265,22 @@ class PostgresTarget extends PostgresSource implements TransferTarget {
           entries.map(({ previous }) => previous?.version ?? null),
           before.map(body => body?.pieces[0] ?? null),
           before.map(body => body?.bytes ?? null),
+          entries.map(({ tick }) => tick),
         ],
       )
       await reach(session, container.number, { entry: { key, number } })
     })
   }
 
-  async finish({ mark }: StoreContents): Promise<void> {
+  async finish({ mark, logNewest }: StoreContents): Promise<void> {
     await this.connections.transaction(async session => {
       await session.query(`UPDATE mayfly.counters n SET rows = (
         SELECT count(*) FROM mayfly.items i WHERE i.container = n.container AND i.bucket = n.bucket)`)
       await session.query('UPDATE mayfly.clock SET now = $1 WHERE one = 1', [mark])
+      await session.query(
+        `SELECT setval('mayfly.log_ticks', greatest($1, (SELECT coalesce(max(tick), 0) + 1 FROM mayfly.log)))`,
+        [(logNewest ?? 0) + 1],
+      )
       await session.query('UPDATE mayfly.catalog SET version = version + 1 WHERE one = 1')
       await session.query('DROP TABLE mayfly.transfer')
     })

@@ -10,12 +10,14 @@ import type { EpochSeconds } from '../../base/clock.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
 import type {
+  CatalogNote,
   ContainerChange,
   ContainerDraft,
   ContainerRecord,
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  Epitaph,
   IndexDraft,
   IndexRecord,
 } from '../../store/catalog.ts'
@@ -103,6 +105,10 @@ export class SqliteCatalog implements Participant {
     return this.#containers.get(container.number)
   }
 
+  recordOf(number: number): ContainerRecord | undefined {
+    return this.#containers.get(number)?.record
+  }
+
   createDatabase(draft: DatabaseDraft, ts: EpochSeconds): DatabaseRecord | undefined {
     if (this.#databases.has(draft.id)) return undefined
     const { number } = this.#insertDatabase.get({ ...draft, throughput: toJson(draft.throughput), ts }) as Numbered
@@ -120,8 +126,9 @@ export class SqliteCatalog implements Participant {
     const open = this.#present(database)
     if (open === undefined) return undefined
     const before = open.record
-    const record: DatabaseRecord = { ...before, ...change(before), version: before.version + 1, ts }
-    const { number, version, throughput } = record
+    const { throughput, note } = change(before)
+    const record: DatabaseRecord = { ...before, throughput, version: before.version + 1, ts }
+    const { number, version } = record
     this.#updateDatabase.run({ number, version, ts, throughput: toJson(throughput) })
     const set = (now: DatabaseRecord) => {
       open.record = now
@@ -129,13 +136,15 @@ export class SqliteCatalog implements Participant {
     }
     set(record)
     this.#undo.push(() => set(before))
+    this.#leave(-number, note, ts)
     return record
   }
 
-  deleteDatabase(database: DatabaseRecord): boolean {
+  deleteDatabase(database: DatabaseRecord, epitaph: Epitaph | undefined, ts: EpochSeconds): boolean {
     const open = this.#present(database)
     if (open === undefined) return false
-    for (const { record } of open.containers.values()) this.deleteContainer(record)
+    for (const { record } of open.containers.values()) this.deleteContainer(record, undefined, ts)
+    this.#leave(-database.number, epitaph, ts)
     this.#db.prepare('DELETE FROM databases WHERE number = ?').run(database.number)
     this.#databases.delete(database.id)
     this.#undo.push(() => this.#databases.set(database.id, open))
@@ -160,12 +169,13 @@ export class SqliteCatalog implements Participant {
     }) as Numbered
     this.#db.exec(createItemTableSql(number, draft.partitionCount))
     this.#log.begin(number)
-    const { declaredIndexes = [], ...fields } = draft
+    const { declaredIndexes = [], note, ...fields } = draft
     const fresh = { version: 1, ts, partitionSplits: 0, indexes: [] }
     const record: ContainerRecord = { ...fields, ...fresh, number, database: owner.record }
     this.#open(owner, record, { version: 0, rows: 0 })
     this.#undo.push(() => this.#close(owner, record))
     for (const index of declaredIndexes) this.#insertIndex(record, index, true)
+    this.#note(record, note, ts)
     return this.openContainer(record)!.record
   }
 
@@ -177,7 +187,8 @@ export class SqliteCatalog implements Participant {
     const open = this.openContainer(container)
     if (open === undefined) return undefined
     const before = open.record
-    const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+    const { note, ...changes } = change(before, ts)
+    const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
     const { containers } = this.#databases.get(before.database.id)!
     if (record.id !== before.id && containers.has(record.id)) return undefined
     this.#updateContainer.run({
@@ -201,13 +212,15 @@ export class SqliteCatalog implements Participant {
     }
     set(record, before.id)
     this.#undo.push(() => set(before, record.id))
+    this.#note(record, note, ts)
     return record
   }
 
   /** The rows are left to `reclaim`: dropping a large table at once would block the event loop. */
-  deleteContainer(container: ContainerRecord): boolean {
+  deleteContainer(container: ContainerRecord, epitaph: Epitaph | undefined, ts: EpochSeconds): boolean {
     const open = this.openContainer(container)
     if (open === undefined) return false
+    if (open.record.logSeconds !== null) this.#leave(container.number, epitaph, ts)
     this.#db.prepare('DELETE FROM containers WHERE number = ?').run(container.number)
     this.#db.prepare('DELETE FROM indexes WHERE container = ?').run(container.number)
     this.#db.prepare('DELETE FROM doomed_indexes WHERE container = ?').run(container.number)
@@ -219,6 +232,16 @@ export class SqliteCatalog implements Participant {
       this.#containers.set(open.record.number, open)
     })
     return true
+  }
+
+  #note({ number, logSeconds }: ContainerRecord, note: CatalogNote | undefined, ts: EpochSeconds): void {
+    if (note !== undefined && logSeconds !== null) this.#log.appendNote(number, note, ts)
+  }
+
+  #leave(subject: number, epitaph: Epitaph | undefined, ts: EpochSeconds): void {
+    if (epitaph === undefined) return
+    this.#log.appendNote(subject, epitaph, ts)
+    this.#log.keep(subject, ts + epitaph.keptSeconds)
   }
 
   createIndex(container: ContainerRecord, index: IndexDraft): ContainerRecord | undefined {
@@ -304,7 +327,8 @@ export class SqliteCatalog implements Participant {
   }
 
   /** Removes a part of one deleted container or dropped index; false when nothing is left. */
-  reclaim(rowsMax: number): boolean {
+  reclaim(rowsMax: number, moment: EpochSeconds): boolean {
+    if (this.#log.removeKept(moment, rowsMax)) return true
     const doomed = this.#db.prepare('SELECT container FROM doomed LIMIT 1').get() as { container: number } | undefined
     if (doomed !== undefined) {
       reclaim(this.#db, doomed.container, rowsMax)

@@ -2,18 +2,30 @@
  * The log of containers that keep one: every version, delete and death, stored by the transaction that caused
  * it.
  *
- * All containers share one table, so its numbers are one order over all of them. Entries that are older than
- * the container wants are invisible at once, and removed by sweeps. So are all entries of a log that is
- * switched off.
+ * All containers share one table, so its numbers are one order over all of them: they are the ticks of the
+ * journal. Entries that are older than the container wants are invisible at once, and removed by sweeps. So
+ * are all entries of a log that is switched off. What a deleted container leaves for the journal is removed
+ * as a whole, when the last of it is too old.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
-import type { ChangePosition, ChangeRange, LogAnswer, LogEntry, PageSize } from '../../store/reading.ts'
+import type { CatalogNote, ContainerRecord } from '../../store/catalog.ts'
+import type {
+  ChangePosition,
+  ChangeRange,
+  JournalAnswer,
+  JournalEntry,
+  LogAnswer,
+  LogEntry,
+  PageSize,
+} from '../../store/reading.ts'
+import { JournalWaiters } from '../journal-waiters.ts'
 import { logNumber } from './positions.ts'
+import type { Participant } from './turns.ts'
 
-export type LogDraft = Omit<LogEntry, 'position'>
+export type LogDraft = Omit<LogEntry, 'position' | 'tick'>
 
 interface Row {
   number: number
@@ -29,9 +41,29 @@ interface Row {
   previousBody: Body | null
 }
 
-export class SqliteChangeLog {
+/** The kinds of notes about the catalog. An `end` ends the name of its container. */
+type NoteKind = 'note' | 'end'
+
+interface JournalRow extends Omit<Row, 'kind'> {
+  kind: Row['kind'] | NoteKind
+  container: number
+  ending: Uint8Array | null
+}
+
+const columns = `number, kind, epk, pk, id, version, sequence, ts, body,
+        previous_version AS previousVersion, previous_body AS previousBody`
+
+export class SqliteChangeLog implements Participant {
+  /** It knows the committed entries only. */
+  readonly waiters: JournalWaiters
   readonly #append: StatementSync
   readonly #read: StatementSync
+  readonly #readAll: StatementSync
+  readonly #atOrBehind: StatementSync
+  readonly #keep: StatementSync
+  readonly #removeKept: StatementSync
+  readonly #due: StatementSync
+  readonly #forgetKept: StatementSync
   readonly #newest: StatementSync
   readonly #newestBefore: StatementSync
   readonly #removeOld: StatementSync
@@ -43,11 +75,24 @@ export class SqliteChangeLog {
       INSERT INTO log (container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#read = db.prepare(`
-      SELECT number, kind, epk, pk, id, version, sequence, ts, body,
-        previous_version AS previousVersion, previous_body AS previousBody
-      FROM log WHERE container = :container AND number > :after
+      SELECT ${columns}
+      FROM log WHERE container = :container AND number > :after AND kind NOT IN ('note', 'end')
         AND epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
       ORDER BY number LIMIT :itemsMax`)
+    this.#readAll = db.prepare(`
+      SELECT ${columns}, container, (SELECT body FROM log later
+        WHERE later.container = log.container AND later.number > log.number AND later.kind = 'end'
+        ORDER BY later.number LIMIT 1) AS ending
+      FROM log WHERE number > ? AND container NOT IN (SELECT number FROM containers WHERE encoding = 'json')
+      ORDER BY number LIMIT ?`)
+    this.#atOrBehind = db.prepare('SELECT number, ts FROM log WHERE number >= ? ORDER BY number LIMIT 1')
+    this.#keep = db.prepare(`
+      INSERT INTO kept_logs VALUES (?, ?) ON CONFLICT (container) DO UPDATE SET until = max(until, excluded.until)`)
+    this.#due = db.prepare('SELECT container FROM kept_logs WHERE until <= ? LIMIT 1')
+    this.#removeKept = db.prepare(
+      'DELETE FROM log WHERE number IN (SELECT number FROM log WHERE container = ? LIMIT ?)',
+    )
+    this.#forgetKept = db.prepare('DELETE FROM kept_logs WHERE container = ?')
     this.#newest = db.prepare(`SELECT seq AS number FROM sqlite_sequence WHERE name = 'log'`)
     this.#newestBefore = db.prepare(`
       SELECT number FROM log WHERE container = ? AND ts <= ? ORDER BY ts DESC, number DESC LIMIT 1`)
@@ -56,6 +101,74 @@ export class SqliteChangeLog {
         (SELECT number FROM log WHERE container = ? AND ts <= ? ORDER BY ts, number LIMIT ?) RETURNING number`)
     this.#forgotten = db.prepare('SELECT log_forgotten AS number FROM containers WHERE number = ?')
     this.#raiseForgotten = db.prepare('UPDATE containers SET log_forgotten = max(log_forgotten, ?) WHERE number = ?')
+    this.waiters = new JournalWaiters(this.newest())
+  }
+
+  /** The number after the commit: a part of the transaction may have been undone. */
+  #pending = 0
+
+  beforeCommit(): void {
+    this.#pending = this.newest()
+  }
+
+  afterCommit(): void {
+    this.waiters.advance(this.#pending)
+  }
+
+  afterRollback(): void {}
+
+  /** Must run inside the writer's transaction. `subject`: a container, or a database with its number negated. */
+  appendNote(subject: number, { body, endsName }: CatalogNote, ts: EpochSeconds): void {
+    const kind: NoteKind = endsName === true ? 'end' : 'note'
+    this.#append.run(subject, kind, '', '', '', 0, 0, ts, body, null, null)
+  }
+
+  /** Keeps the entries of something that is deleted until this second, then removes all of them. */
+  keep(subject: number, until: number): void {
+    this.#keep.run(subject, until)
+  }
+
+  /** Removes a part of the entries that were kept long enough; false when nothing is left. */
+  removeKept(moment: EpochSeconds, rowsMax: number): boolean {
+    const due = this.#due.get(moment) as { container: number } | undefined
+    if (due === undefined) return false
+    if (Number(this.#removeKept.run(due.container, rowsMax).changes) < rowsMax) this.#forgetKept.run(due.container)
+    return true
+  }
+
+  journal(
+    after: number,
+    page: PageSize,
+    moment: EpochSeconds,
+    recordOf: (container: number) => ContainerRecord | undefined,
+  ): JournalAnswer {
+    const entries: JournalEntry[] = []
+    const newest = this.newest()
+    if (after < newest) {
+      let bytes = 0
+      for (const row of this.#readAll.iterate(after, page.itemsMax + 1) as Iterable<JournalRow>) {
+        const size = (row.body?.length ?? 0) + (row.previousBody?.length ?? 0)
+        if (entries.length === page.itemsMax || (entries.length > 0 && bytes + size > page.bytesMax)) {
+          const { tick, ts } = entries.at(-1)!
+          return { entries, reached: { tick, ts }, isEnd: false }
+        }
+        entries.push(journalEntry(row, recordOf(row.container)))
+        bytes += size
+      }
+    }
+    return { entries, reached: { tick: Math.max(after, newest), ts: moment }, isEnd: true }
+  }
+
+  /** The last number before this second. Found by binary search: seconds and numbers grow together. */
+  lastBefore(moment: EpochSeconds): number {
+    let [low, high] = [0, this.newest()]
+    while (low < high) {
+      const middle = Math.floor((low + high + 1) / 2)
+      const row = this.#atOrBehind.get(middle) as { number: number; ts: number } | undefined
+      if (row !== undefined && row.ts < moment) low = row.number
+      else high = middle - 1
+    }
+    return low
   }
 
   append(container: number, entry: LogDraft): void {
@@ -136,9 +249,18 @@ export class SqliteChangeLog {
   }
 }
 
+function journalEntry(row: JournalRow, container: ContainerRecord | undefined): JournalEntry {
+  const { number: tick, kind, ts, ending } = row
+  const place = { tick, ts, container, ending: ending ?? undefined }
+  return kind === 'note' || kind === 'end'
+    ? { ...place, kind: 'note', note: row.body! }
+    : { ...place, kind: 'item', change: entryOf({ ...row, kind }) }
+}
+
 function entryOf(row: Row): LogEntry {
   const { number, kind, epk, pk, id, version, sequence, ts, body, previousVersion, previousBody } = row
   return {
+    tick: number,
     kind,
     key: { epk, pk, id },
     version,

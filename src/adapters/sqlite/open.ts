@@ -141,8 +141,8 @@ class SqliteStore implements Store {
     return this.#changeCatalog(moment => this.#catalog.updateDatabase(database, change, moment))
   }
 
-  deleteDatabase(...[database]: Parameters<Store['deleteDatabase']>) {
-    return this.#changeCatalog(() => this.#catalog.deleteDatabase(database))
+  deleteDatabase(...[database, epitaph]: Parameters<Store['deleteDatabase']>) {
+    return this.#changeCatalog(moment => this.#catalog.deleteDatabase(database, epitaph, moment))
   }
 
   containers(...[database]: Parameters<Store['containers']>) {
@@ -161,8 +161,8 @@ class SqliteStore implements Store {
     return this.#changeCatalog(moment => this.#catalog.updateContainer(container, change, moment))
   }
 
-  deleteContainer(...[container]: Parameters<Store['deleteContainer']>) {
-    return this.#changeCatalog(() => this.#catalog.deleteContainer(container))
+  deleteContainer(...[container, epitaph]: Parameters<Store['deleteContainer']>) {
+    return this.#changeCatalog(moment => this.#catalog.deleteContainer(container, epitaph, moment))
   }
 
   read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
@@ -336,6 +336,29 @@ class SqliteStore implements Store {
     return String(this.#log.newest())
   }
 
+  journal(after: number, page: PageSize) {
+    const moment = this.#turns.beginRead()
+    return this.#log.journal(after, page, moment, number => this.#catalog.recordOf(number))
+  }
+
+  journalNow() {
+    const ts = this.#turns.beginRead()
+    return { tick: this.#log.newest(), ts }
+  }
+
+  journalSince(moment: EpochSeconds) {
+    this.#turns.beginRead()
+    return this.#log.lastBefore(moment)
+  }
+
+  journalTick() {
+    return this.#log.waiters.tick
+  }
+
+  awaitJournal(...[after, wait]: Parameters<Store['awaitJournal']>) {
+    return this.#log.waiters.wait(after, wait)
+  }
+
   createIndex(...[container, index]: Parameters<Store['createIndex']>) {
     return this.#changeCatalog(() => this.#catalog.createIndex(container, index))
   }
@@ -400,7 +423,7 @@ class SqliteStore implements Store {
   }
 
   reclaim(rowsMax: number) {
-    return this.#turns.write(() => this.#catalog.reclaim(rowsMax))
+    return this.#turns.write(moment => this.#catalog.reclaim(rowsMax, moment))
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {
@@ -425,6 +448,8 @@ class SqliteStore implements Store {
   #changeCatalog<T>(work: (moment: EpochSeconds) => T): Promise<T> {
     return this.#turns.write(moment => {
       this.#turns.join(this.#catalog)
+      // The change may leave a note.
+      this.#turns.join(this.#log)
       return work(moment)
     })
   }
@@ -438,6 +463,7 @@ class SqliteStore implements Store {
       updateEntries: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
       log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
+    if (logSeconds !== null) this.#turns.join(this.#log)
     this.#note(open, findings)
     return result
   }

@@ -137,7 +137,7 @@ export function reclaim(db: DatabaseSync, container: number, rowsMax: number): v
   const parts = [
     [entries, 'number, key, sequence', ''],
     [items, 'sequence', ''],
-    ['log', 'number', `WHERE container = ${container}`],
+    ['log', 'number', `WHERE container = ${container} AND container NOT IN (SELECT container FROM kept_logs)`],
   ]
   for (const [table, key, where] of parts) {
     const removed = db

@@ -86,6 +86,11 @@ export const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
     for (const row of db.prepare('SELECT number FROM containers').all()) db.exec(changedIndexSql(Number(row.number)))
   },
   'ALTER TABLE containers ADD COLUMN partition_splits INTEGER NOT NULL DEFAULT 0;',
+  `
+  CREATE TABLE kept_logs (container INTEGER PRIMARY KEY, until INTEGER NOT NULL);
+  CREATE INDEX kept_logs_until ON kept_logs (until);
+  CREATE INDEX log_endings ON log (container, number) WHERE kind = 'end';
+  `,
 ]
 
 export function migrate(db: DatabaseSync): void {

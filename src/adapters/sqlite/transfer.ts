@@ -134,7 +134,7 @@ class SqliteSource implements TransferSource {
         previous_body: Body | null
       })[]
     return rows.map(({ epk, pk, id, kind, version, sequence, ts, body, number, previous_version, previous_body }) => ({
-      ...{ kind, key: { epk, pk, id }, version, sequence, ts, number, body: body ?? undefined },
+      ...{ kind, key: { epk, pk, id }, version, sequence, ts, number, tick: number, body: body ?? undefined },
       previous:
         previous_version === null || previous_body === null
           ? undefined
@@ -258,7 +258,7 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
     })
   }
 
-  /** In SQLite the numbers are one order over all containers. Entries without such numbers get new ones. */
+  /** In SQLite the ticks are the numbers of the entries. */
   async putLog(container: StoredContainer, entries: readonly StoredEntry[]): Promise<void> {
     const insert = this.db.prepare(
       `INSERT INTO log
@@ -266,9 +266,9 @@ class SqliteTarget extends SqliteSource implements TransferTarget {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#transaction(() => {
-      for (const { number, kind, key, version, sequence, ts, body, previous } of entries) {
+      for (const { tick, kind, key, version, sequence, ts, body, previous } of entries) {
         insert.run(
-          this.#hasLogNumbers ? number : null,
+          tick,
           ...[container.number, kind, key.epk, key.pk, key.id, version, sequence, ts, body ?? null],
           ...[previous?.version ?? null, previous?.body ?? null],
         )

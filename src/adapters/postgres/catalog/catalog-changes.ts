@@ -1,9 +1,11 @@
 /** Parts of catalog changes; they run inside the transaction of the change. */
 
-import type { ContainerRecord, IndexRecord } from '../../../store/catalog.ts'
+import type { EpochSeconds } from '../../../base/clock.ts'
+import type { CatalogNote, ContainerRecord, Epitaph, IndexRecord } from '../../../store/catalog.ts'
 import { toContainer, toDatabase, toIndex } from '../../catalog-rows.ts'
 import { type IndexFindings, isNothing } from '../../index-findings.ts'
 import type { PostgresSession } from '../connection/connections.ts'
+import { markSql, nextTick } from '../sql/ticks.ts'
 
 /** Locks the catalog. After the commit every gateway finds that its copy is old. */
 export function bump(session: PostgresSession): Promise<unknown> {
@@ -57,6 +59,42 @@ export async function deleteContainer(session: PostgresSession, number: number):
   await session.query('DELETE FROM mayfly.doomed_indexes WHERE container = $1', [number])
   await session.query('INSERT INTO mayfly.doomed VALUES ($1)', [number])
   return true
+}
+
+/**
+ * Stores a note about a container, or about a database with its number negated. Must run while the clock is
+ * held. Returns its tick.
+ */
+export async function appendNote(
+  session: PostgresSession,
+  subject: number,
+  { body, endsName }: CatalogNote,
+  ts: EpochSeconds,
+): Promise<number> {
+  await session.query(`SELECT ${markSql}`)
+  const { tick } = (await session.query(`SELECT ${nextTick} AS tick`)).rows[0]
+  await session.query(
+    `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, id, version, sequence, ts, at, bytes, tick)
+     VALUES ($1, 0, $2, $3, '', '', '', 0, 0, $4, $5, $6, $7)`,
+    [subject, -tick, endsName === true ? 'end' : 'note', ts, ts * 1_000_000, Buffer.from(body), tick],
+  )
+  return tick
+}
+
+/** Keeps what the journal has about something that is deleted. */
+export async function leaveEpitaph(
+  session: PostgresSession,
+  subject: number,
+  epitaph: Epitaph,
+  ts: EpochSeconds,
+): Promise<number> {
+  const until = ts + epitaph.keptSeconds
+  await session.query(
+    `INSERT INTO mayfly.kept_logs VALUES ($1, $2)
+     ON CONFLICT (container) DO UPDATE SET until = greatest(kept_logs.until, excluded.until)`,
+    [subject, until],
+  )
+  return appendNote(session, subject, epitaph, ts)
 }
 
 /** Locks by an update, because a cluster refuses SELECT FOR UPDATE over several shards. */

@@ -20,6 +20,7 @@ import type {
   DatabaseChange,
   DatabaseDraft,
   DatabaseRecord,
+  Epitaph,
   IndexDraft,
 } from '../../../store/catalog.ts'
 import { toDatabase, toJson } from '../../catalog-rows.ts'
@@ -27,10 +28,19 @@ import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
+import type { PostgresJournal } from '../reading/journal.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { fromIndexDraft } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
-import { bump, deleteContainer, loadContainer, touchIndexes, waitForWriters } from './catalog-changes.ts'
+import {
+  appendNote,
+  bump,
+  deleteContainer,
+  leaveEpitaph,
+  loadContainer,
+  touchIndexes,
+  waitForWriters,
+} from './catalog-changes.ts'
 import type { CatalogCopy, KnownIndexes } from './catalog-copy.ts'
 
 export class PostgresCatalog {
@@ -38,10 +48,20 @@ export class PostgresCatalog {
   readonly #moments: Moments
   readonly #copy: CatalogCopy
   readonly #gateway: string
+  readonly #journal: PostgresJournal
+  /** The tick of the last note. */
+  #noted = 0
   /** A gateway makes one change at a time: its row has room for one token. */
   #changing: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: { connections: Connections; moments: Moments; copy: CatalogCopy; gateway: string }) {
+  constructor(parts: {
+    connections: Connections
+    moments: Moments
+    copy: CatalogCopy
+    gateway: string
+    journal: PostgresJournal
+  }) {
+    this.#journal = parts.journal
     this.#connections = parts.connections
     this.#moments = parts.moments
     this.#copy = parts.copy
@@ -100,31 +120,36 @@ export class PostgresCatalog {
       const { rows } = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [database.number])
       if (rows.length === 0) return undefined
       const before = toDatabase(rows[0])
-      const record: DatabaseRecord = { ...before, ...change(before), version: before.version + 1, ts }
+      const { throughput, note } = change(before)
+      const record: DatabaseRecord = { ...before, throughput, version: before.version + 1, ts }
       await session.query('UPDATE mayfly.databases SET version = $2, ts = $3, throughput = $4 WHERE number = $1', [
         record.number,
         record.version,
         ts,
         toJson(record.throughput),
       ])
+      if (note !== undefined) this.#noted = await leaveEpitaph(session, -record.number, note, ts)
       return record
-    })
+    }, holdClock)
   }
 
-  deleteDatabase(database: DatabaseRecord): Promise<boolean> {
+  deleteDatabase(database: DatabaseRecord, epitaph?: Epitaph): Promise<boolean> {
     const containers = async (session: PostgresSession): Promise<{ number: number }[]> =>
       (await session.query('SELECT number FROM mayfly.containers WHERE database = $1', [database.number])).rows
     const before = async (session: PostgresSession) => {
       for (const { number } of await containers(session)) await waitForWriters(session, number)
+      if (epitaph !== undefined) await holdClock(session)
     }
-    return this.#change(async session => {
+    return this.#change(async (session, ts) => {
       for (const { number } of await containers(session)) await deleteContainer(session, number)
+      if (epitaph !== undefined) this.#noted = await leaveEpitaph(session, -database.number, epitaph, ts)
       const { rowCount } = await session.query('DELETE FROM mayfly.databases WHERE number = $1', [database.number])
       return rowCount === 1
     }, before)
   }
 
   createContainer(database: DatabaseRecord, draft: ContainerDraft): Promise<ContainerRecord | undefined> {
+    const { note } = draft
     return this.#change(async (session, ts) => {
       const owner = await session.query('SELECT * FROM mayfly.databases WHERE number = $1', [database.number])
       if (owner.rows.length === 0) return undefined
@@ -158,8 +183,9 @@ export class PostgresCatalog {
         [number, bucketCount],
       )
       for (const index of declaredIndexes) await insertIndex(session, number, index, true)
+      if (note !== undefined && draft.logSeconds !== null) this.#noted = await appendNote(session, number, note, ts)
       return loadContainer(session, number)
-    })
+    }, note && holdClock)
   }
 
   /**
@@ -170,14 +196,15 @@ export class PostgresCatalog {
     container: ContainerRecord,
     change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined> {
-    const holdClock = async (session: PostgresSession) => {
+    const stopClock = async (session: PostgresSession) => {
       await session.query('SELECT pg_advisory_xact_lock($1)', [clockLock])
       await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1', [this.#moments.own])
     }
     return this.#change(async (session, ts) => {
       const before = await loadContainer(session, container.number)
       if (before === undefined) return undefined
-      const record: ContainerRecord = { ...before, ...change(before, ts), version: before.version + 1, ts }
+      const { note, ...changes } = change(before, ts)
+      const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
       if (record.id !== before.id && (await isTaken(session, record))) return undefined
       const { policy } = record
       await session.query(
@@ -199,12 +226,25 @@ export class PostgresCatalog {
           record.partitionSplits,
         ],
       )
+      if (note !== undefined && record.logSeconds !== null) {
+        this.#noted = await appendNote(session, record.number, note, ts)
+      }
       return record
-    }, holdClock)
+    }, stopClock)
   }
 
-  deleteContainer(container: ContainerRecord): Promise<boolean> {
-    return this.#changeAlone(container, session => deleteContainer(session, container.number))
+  deleteContainer({ number }: ContainerRecord, epitaph?: Epitaph): Promise<boolean> {
+    const before = async (session: PostgresSession) => {
+      await waitForWriters(session, number)
+      if (epitaph !== undefined) await holdClock(session)
+    }
+    return this.#change(async (session, ts) => {
+      const keepsLog = 'SELECT 1 FROM mayfly.containers WHERE number = $1 AND log_seconds IS NOT NULL'
+      if (epitaph !== undefined && (await session.query(keepsLog, [number])).rows.length > 0) {
+        this.#noted = await leaveEpitaph(session, number, epitaph, ts)
+      }
+      return deleteContainer(session, number)
+    }, before)
   }
 
   createIndex(container: ContainerRecord, index: IndexDraft): Promise<ContainerRecord | undefined> {
@@ -243,6 +283,7 @@ export class PostgresCatalog {
         const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
         return work(session, rows[0].now)
       })
+      this.#journal.saw(this.#noted)
       await this.#copy.settle()
       return result
     })
@@ -285,6 +326,11 @@ export class PostgresCatalog {
       }
     }
   }
+}
+
+/** Keeps the clock from ticking until the commit, as writers do: the ticks of notes grow with the seconds. */
+async function holdClock(session: PostgresSession): Promise<void> {
+  await session.query('SELECT pg_advisory_xact_lock_shared($1)', [clockLock])
 }
 
 /** Waits for the lock of the catalog, which the lost transaction holds until its end. */

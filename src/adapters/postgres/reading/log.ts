@@ -55,6 +55,7 @@ const logStatement = {
 export interface LogRow {
   bucket: number
   number: number
+  tick: number
   kind: LogEntry['kind']
   epk: string
   pk: Buffer
@@ -113,7 +114,7 @@ export class PostgresChangeLog {
 }
 
 export function storedEntry(row: LogRow): Omit<LogEntry, 'position'> {
-  const { kind, version, sequence, ts, previous_version } = row
+  const { kind, version, sequence, ts, tick, previous_version } = row
   const previousBody = row.previous_body ?? row.previous_bytes
   return {
     kind,
@@ -121,6 +122,7 @@ export function storedEntry(row: LogRow): Omit<LogEntry, 'position'> {
     version,
     sequence,
     ts,
+    tick,
     body: row.body ?? row.bytes ?? undefined,
     previous:
       previous_version === null || previousBody === null

@@ -9,6 +9,7 @@
 import { bucketCount } from '../rows/keys.ts'
 import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
 import { sweepFunction } from './sweep-function.ts'
+import { horizonFunction } from './ticks.ts'
 import { clockLock, takeBucket, writeFunction } from './write-function.ts'
 
 export const functions = (isCluster: boolean) => `
@@ -66,6 +67,7 @@ BEGIN
     WHERE l.container = c_ AND l.bucket = b AND l.gateway = gateway_ AND l.batch = call_number;
 END $$;
 
+${horizonFunction}
 ${writeFunction(isCluster)}
 
 ${sweepFunction(isCluster)}

@@ -13,7 +13,10 @@
  *   lanes      the receipts of calls: what a gateway wrote last in a slot (`bucket`), the number of that call
  *              (`batch`), and its answers. A gateway that lost its connection looks here whether the commit
  *              happened (`writing/call-numbers.ts`). The table is not about lanes, the queues of a gateway.
- *   log        what happened to items, in the order of the bucket, where a container keeps a log.
+ *   log        what happened to items, in the order of the bucket, where a container keeps a log. Notes about
+ *              the catalog are among them, in bucket 0, with negative numbers; those about a database have its
+ *              number, negated, as container. `tick` is one order over all of it (`ticks.ts`).
+ *   kept_logs  deleted containers and databases whose entries the journal still shows, and until when.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
  *              changes of different buckets have no order, and `at` shows them about in the order of time.
  *   gateways   who may have a copy of the catalog: changes of it wait for them.
@@ -188,6 +191,20 @@ export const migrations: readonly string[] = [
   `CREATE INDEX items_sequence ON mayfly.items ((${changeOrder('container', 'bucket')}), sequence)
     WHERE version <> sequence`,
   'ALTER TABLE mayfly.containers ADD partition_splits int NOT NULL DEFAULT 0',
+  `
+  ALTER TABLE mayfly.log ADD tick bigint NOT NULL DEFAULT 0;
+  UPDATE mayfly.log l SET tick = o.tick FROM (
+      SELECT container, bucket, number, row_number() OVER (ORDER BY ts, at, container, bucket, number) AS tick
+      FROM mayfly.log) o
+    WHERE l.container = o.container AND l.bucket = o.bucket AND l.number = o.number;
+  ALTER TABLE mayfly.log ALTER tick DROP DEFAULT;
+  CREATE SEQUENCE mayfly.log_ticks;
+  SELECT setval('mayfly.log_ticks', (SELECT coalesce(max(tick), 0) + 1 FROM mayfly.log));
+  CREATE INDEX log_tick ON mayfly.log (tick);
+  CREATE INDEX log_endings ON mayfly.log (container, tick) WHERE kind = 'end';
+  CREATE TABLE mayfly.kept_logs (container int PRIMARY KEY, until bigint NOT NULL);
+  CREATE INDEX kept_logs_until ON mayfly.kept_logs (until);
+  `,
 ]
 
 /**

@@ -10,7 +10,8 @@
 
 import { bucketCount } from '../rows/keys.ts'
 import { inheritedAfter, ownAfter } from './predicates.ts'
-import { takeBucket, takeFreeBucket } from './write-function.ts'
+import { markSql, nextTick } from './ticks.ts'
+import { clockLock, takeBucket, takeFreeBucket } from './write-function.ts'
 
 const inBucket = 'container = c_ AND bucket = b'
 const dead = {
@@ -49,10 +50,11 @@ const removeAndLog = (isCluster: boolean) => `
       RETURNING epk, pk, long_pk, id, sequence, version, body, bytes,
         CASE WHEN deadline IS NULL THEN ts - inherited_after ELSE deadline - own_after END AS died),
     logged AS (INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, long_pk, id,
-        version, sequence, ts, at, previous_version, previous_body, previous_bytes)
+        version, sequence, ts, at, previous_version, previous_body, previous_bytes, tick)
       SELECT c_, b, d.number, 'expire', d.epk, d.pk, d.long_pk, d.id,
-        d.number, d.sequence, moment, at_, d.version, d.body, d.bytes
-      FROM (SELECT *, (lsn_ + row_number() OVER (ORDER BY died, sequence)) * ${bucketCount} + b AS number FROM dead) d)
+        d.number, d.sequence, moment, at_, d.version, d.body, d.bytes, ${isCluster ? 'ticks[d.place]' : nextTick}
+      FROM (SELECT *, (lsn_ + row_number() OVER ranks) * ${bucketCount} + b AS number, row_number() OVER ranks AS place
+        FROM dead WINDOW ranks AS (ORDER BY died, sequence) ORDER BY died, sequence) d)
     SELECT count(*), array_agg(sequence), lsn_ + count(*) INTO part, sequences, lsn_ FROM dead;`
 
 const forgetEntries = `DELETE FROM mayfly.entries WHERE ${inBucket} AND sequence = ANY (sequences);`
@@ -103,14 +105,15 @@ const rowSteps = (isCluster: boolean) => `
 const rememberedAfter = 'k.now - coalesce(c.log_seconds, 0)'
 
 const sweepOnWorker = `
+    IF is_logged THEN ticks := ARRAY(SELECT ${nextTick} FROM generate_series(1, rest)); END IF;
     SELECT w.swept, w.is_clean INTO swept, is_clean FROM mayfly.sweep_rows(c_, b, rest, own_first, has_indexes,
       lsn_, log_epoch_, log_forgotten_, is_logged, container_epoch, moment, at_, inherited_after, own_after,
-      remembered_after) w;`
+      remembered_after, ticks) w;`
 
 const sweepRowsFunction = `
 CREATE FUNCTION mayfly.sweep_rows(c_ int, b int, rest int, own_first boolean, has_indexes boolean,
   lsn_ bigint, log_epoch_ int, log_forgotten_ bigint, is_logged boolean, container_epoch int,
-  moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint,
+  moment bigint, at_ bigint, inherited_after bigint, own_after bigint, remembered_after bigint, ticks bigint[],
   OUT swept int, OUT is_clean boolean) LANGUAGE plpgsql AS $$
 DECLARE ${rowVariables}
 BEGIN
@@ -128,7 +131,7 @@ DECLARE
   b int; bucket_ mayfly.counters%ROWTYPE; rest int; swept int; is_clean boolean; has_indexes boolean;
   lsn_ bigint; log_epoch_ int; log_forgotten_ bigint; is_logged boolean; container_epoch int;
   moment bigint; at_ bigint; inherited_after bigint; own_after bigint;
-  remembered_after bigint; ${isCluster ? '' : rowVariables}
+  remembered_after bigint; ${isCluster ? 'ticks bigint[];' : rowVariables}
 BEGIN
   removed := 0;
   clean := '{}';
@@ -141,6 +144,10 @@ BEGIN
       busy := busy || b;
       CONTINUE;
     END IF;
+    -- Deaths that are logged keep the clock from ticking, as writes do: ticks grow with the seconds.
+    PERFORM pg_advisory_xact_lock_shared(${clockLock}) FROM mayfly.containers c
+      WHERE c.number = c_ AND c.log_seconds IS NOT NULL;
+    IF FOUND THEN PERFORM ${markSql}; END IF;
     SELECT most - removed, 0, true, bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, k.now,
         least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most), c.indexes_version > 0,
         c.log_seconds IS NOT NULL, c.log_epoch, ${rememberedAfter},

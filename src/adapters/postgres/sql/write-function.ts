@@ -22,6 +22,7 @@
 
 import { refusedState } from '../connection/errors.ts'
 import { inheritedAfter, ownAfter } from './predicates.ts'
+import { markSql, nextTick } from './ticks.ts'
 import { leaveReceipt, livingHolder, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
 
 /** How long the call of a stripe waits for a lock before it gives up: longer than a group takes. */
@@ -88,6 +89,7 @@ const judge = `
     ${countNothing}
     RETURN;
   END IF;
+  IF is_logged THEN PERFORM ${markSql}; END IF;
   IF 'container' = ANY (uniques) THEN
     -- Writers to other buckets must not insert the same keys at the same time. Sorted, to avoid deadlocks.
     FOR key_lock IN SELECT DISTINCT hashtext(numbers[e] || encode(keys[e], 'hex'))
@@ -126,12 +128,14 @@ const partOnWorker = `
       held[e] := FOUND;
     END LOOP;
   END IF;
-  SELECT w.outcomes, w.sequences, w.versions INTO outcomes, sequences, versions
+  -- A write may log two entries: a death and a creation.
+  IF is_logged THEN ticks := ARRAY(SELECT ${nextTick} FROM generate_series(1, 2 * length(kinds))); END IF;
+  SELECT w.outcomes, w.sequences, w.versions, w.tick_ INTO outcomes, sequences, versions, tick_
     FROM mayfly.write_rows(c_, b, gateway_, call_number, is_atomic, indexes_, counted_lsn, counted_rows, lsn_,
     rows_, log_epoch_, log_forgotten_, is_logged, container_epoch,
     moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after,
     kinds, epks, pks, long_pks, ids, if_versions, ttls, untils, bodies, sequence_form, forms, bytes_,
-    entry_counts, numbers, keys, uniques, held) w;`
+    entry_counts, numbers, keys, uniques, held, ticks) w;`
 
 export const writeFunction = (isCluster: boolean) => `
 -- Base64 of the bytes in the form and the number, little endian: rows/stamp-forms.ts.
@@ -152,12 +156,12 @@ CREATE FUNCTION mayfly.write(
   bodies text[], sequence_form text, forms text[], bytes_ bytea[],
   entry_counts int[], numbers int[], keys bytea[], uniques text[],
   OUT verdict text, OUT moment bigint, OUT default_ttl bigint, OUT inherited_dead_at bigint, OUT own_dead_at bigint,
-  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
+  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[], OUT tick_ bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
   b int; counted_lsn bigint; counted_rows bigint; lsn_ bigint; rows_ bigint; log_epoch_ int; log_forgotten_ bigint;
   is_logged boolean; container_epoch int; inherited_after bigint; own_after bigint; at_ bigint; key_lock int;
-  ${isCluster ? 'held boolean[];' : `done int := 0; is_written boolean := false; lock_ms text; ${rowVariables}`}
+  ${isCluster ? 'held boolean[]; ticks bigint[];' : `done int := 0; is_written boolean := false; lock_ms text; ${rowVariables}`}
 BEGIN
 ${isCluster ? partOnWorker : partsHere}
 END $$;

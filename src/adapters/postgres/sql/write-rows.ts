@@ -8,6 +8,7 @@
 import { refusedState } from '../connection/errors.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { isAlive } from './predicates.ts'
+import { nextTick } from './ticks.ts'
 
 const never = Number.MAX_SAFE_INTEGER
 
@@ -26,7 +27,11 @@ export const livingHolder = (where: string) => `
         WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
 
 const logColumns = `container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes,
-          previous_version, previous_body, previous_bytes`
+          previous_version, previous_body, previous_bytes, tick`
+
+/** Takes the next tick into `tick_`. In a cluster the ticks were taken before, on the coordinator. */
+const takeTick = (isCluster: boolean) =>
+  isCluster ? 'ticks_taken := ticks_taken + 1; tick_ := ticks[ticks_taken];' : `tick_ := ${nextTick};`
 
 const ownEntries = 'unnest(numbers[entry + 1:last_entry], keys[entry + 1:last_entry]) w(number, key)'
 
@@ -126,23 +131,25 @@ const lookAndWrite = (isCluster: boolean) => `
         -- Log the death of the old item before the new item.
         lsn_ := lsn_ + 1;
         made_version := lsn_ * ${bucketCount} + b;
+        ${takeTick(isCluster)}
         INSERT INTO mayfly.log (${logColumns})
           SELECT c_, b, made_version, 'expire', i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence,
-          moment, at_, NULL, NULL, i.version, i.body, i.bytes FROM mayfly.items i WHERE ${atKey('i')};
+          moment, at_, NULL, NULL, i.version, i.body, i.bytes, tick_ FROM mayfly.items i WHERE ${atKey('i')};
       END IF;
       ${make}
       lsn_ := lsn_ + 1;
       made_sequence := CASE WHEN lives THEN here_sequence ELSE made_version END;
+      IF is_logged THEN ${takeTick(isCluster)} END IF;
       IF is_logged AND lives THEN
         INSERT INTO mayfly.log (${logColumns})
           SELECT c_, b, made_version, CASE outcome WHEN 'd' THEN 'delete' ELSE 'replace' END,
           i.epk, i.pk, i.long_pk, i.id, made_version, i.sequence, moment, at_,
-          ${withSequence('made_sequence')}, data_, i.version, i.body, i.bytes
+          ${withSequence('made_sequence')}, data_, i.version, i.body, i.bytes, tick_
           FROM mayfly.items i WHERE ${atKey('i')};
       ELSIF is_logged THEN
         INSERT INTO mayfly.log (${logColumns})
           VALUES (c_, b, made_version, 'create', epks[k], pks[k], long_pks[k], ids[k], made_version, made_sequence,
-          moment, at_, ${withSequence('made_sequence')}, data_, NULL, NULL, NULL);
+          moment, at_, ${withSequence('made_sequence')}, data_, NULL, NULL, NULL, tick_);
       END IF;
       IF indexes_ > 0 AND here IS NOT NULL THEN
         -- Entries that stay are not touched.
@@ -213,11 +220,11 @@ CREATE FUNCTION mayfly.write_rows(
   kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[],
   if_versions bigint[], ttls bigint[], untils bigint[],
   bodies text[], sequence_form text, forms text[], bytes_ bytea[],
-  entry_counts int[], numbers int[], keys bytea[], uniques text[], held boolean[],
-  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[]
+  entry_counts int[], numbers int[], keys bytea[], uniques text[], held boolean[], ticks bigint[],
+  OUT outcomes text, OUT sequences bigint[], OUT versions bigint[], OUT tick_ bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  ${rowVariables}
+  ${rowVariables} ticks_taken int := 0;
 BEGIN
   ${rowSteps(true, '1', 'length(kinds)')}
   IF lsn_ > counted_lsn - length(kinds) THEN ${leaveReceipt('write_rows', 'b')} END IF;

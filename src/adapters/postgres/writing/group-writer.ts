@@ -19,6 +19,7 @@ import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, pipelined } from '../connection/connections.ts'
 import { gone, isConflict, isLocked, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
+import type { PostgresJournal } from '../reading/journal.ts'
 import { entriesOfDraft } from '../rows/entry-keys.ts'
 import { canBeMarked, openBody } from '../rows/stamp-forms.ts'
 import type { CallNumbers } from './call-numbers.ts'
@@ -55,6 +56,7 @@ interface GroupWriterParts {
   readonly moments: Moments
   readonly keysOf: KeyMaker
   readonly callNumbers: CallNumbers
+  readonly journal: PostgresJournal
 }
 
 export class GroupWriter {
@@ -63,8 +65,10 @@ export class GroupWriter {
   readonly #moments: Moments
   readonly #keysOf: KeyMaker
   readonly #callNumbers: CallNumbers
+  readonly #journal: PostgresJournal
 
-  constructor({ connections, catalog, moments, keysOf, callNumbers }: GroupWriterParts) {
+  constructor({ connections, catalog, moments, keysOf, callNumbers, journal }: GroupWriterParts) {
+    this.#journal = journal
     this.#connections = connections
     this.#catalog = catalog
     this.#moments = moments
@@ -93,6 +97,7 @@ export class GroupWriter {
         session.release()
         session = undefined
         if (answer.kind === 'written') {
+          this.#journal.saw(answer.tick)
           return { kind: 'written', answers: writes.map(({ write }, index) => answerOf(answer, index, write)) }
         }
         if (answer.kind === 'learned') await this.#catalog.settle()

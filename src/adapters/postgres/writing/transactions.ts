@@ -26,13 +26,14 @@ import { lockBuckets } from '../connection/bucket-locks.ts'
 import { abandon, type Connections, pipelined } from '../connection/connections.ts'
 import { gone, isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
+import type { PostgresJournal } from '../reading/journal.ts'
 import { entriesOf } from '../rows/entry-keys.ts'
 import { closedBody } from '../rows/stamp-forms.ts'
 import type { CallNumbers } from './call-numbers.ts'
 import { answerOf, type Decided, decideAll, type FoundBucket, type TransactionResult } from './decide-steps.ts'
 import { bucketsOf, findBuckets, type StepBucket } from './find-buckets.ts'
 import type { PlacedWrite } from './waiting.ts'
-import { type RefusedWrite, refusalOf } from './write-answer.ts'
+import { type RefusedWrite, refusalOf, tickOf } from './write-answer.ts'
 import { deletion, instruction, type WriteCall, writeQuery } from './write-call.ts'
 
 /** How often a transaction may lose the race against other writers before it takes the locks first. */
@@ -45,6 +46,7 @@ interface TransactionParts {
   readonly keysOf: KeyMaker
   readonly isCluster: boolean
   readonly callNumbers: CallNumbers
+  readonly journal: PostgresJournal
 }
 
 /** An attempt whose connection broke: it may have taken effect. */
@@ -263,14 +265,17 @@ export class Transactions {
   async #send(session: PoolClient, calls: readonly WriteCall[], isBegun: boolean): Promise<void> {
     const work = async () => {
       const all: Promise<unknown>[] = []
+      const answers: Promise<{ rows: { answer: string }[] }>[] = []
       if (calls.length > 1 && !isBegun) {
         const places = calls.map(({ container, slot }) => ({ container, bucket: slot }))
         all.push(lockBuckets(session, places))
       }
-      for (const call of calls) all.push(session.query(writeQuery(call)))
-      await Promise.all(all)
+      for (const call of calls) answers.push(session.query(writeQuery(call)))
+      const [written] = await Promise.all([Promise.all(answers), ...all])
+      return Math.max(...written.map(({ rows }) => tickOf(rows[0]!.answer)))
     }
-    await (calls.length === 1 && !isBegun ? work() : pipelined(session, work, { isBegun }))
+    const tick = await (calls.length === 1 && !isBegun ? work() : pipelined(session, work, { isBegun }))
+    this.#parts.journal.saw(tick)
   }
 }
 

@@ -24,6 +24,8 @@ export interface WrittenCall {
   readonly outcomes: readonly Outcome[]
   readonly sequences: readonly (number | null)[]
   readonly versions: readonly (number | null)[]
+  /** The tick of the last log entry that it wrote; 0 if it wrote none. */
+  readonly tick: number
 }
 
 /** Why a call wrote nothing. */
@@ -60,12 +62,13 @@ const outcomes: Readonly<Record<string, Outcome>> = {
 }
 
 /** A row as PostgreSQL prints it. With columns of their own, every answer would describe each column. */
-const rowShape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?\)$/
+const rowShape = /^\((\w+),(\d*),(-?\d*),(-?\d*),(-?\d*),(\w*),"?(\{[\w,]*\})?"?,"?(\{[\w,]*\})?"?,(\d*)\)$/
 
 export function parseAnswer(row: string): CallAnswer {
   const found = rowShape.exec(row)
   assert(found !== null, `the function that writes answers with ${row}`)
-  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, letters, sequences = '{}', versions = '{}'] = found
+  const [, verdict, moment, defaultTtl, inheritedDeadAt, ownDeadAt, letters] = found
+  const [sequences = '{}', versions = '{}', tick] = found.slice(7)
   if (verdict !== 'done') return parseObstacle(verdict!)
   return {
     kind: 'written',
@@ -78,7 +81,13 @@ export function parseAnswer(row: string): CallAnswer {
     outcomes: Array.from(letters!, parseOutcome),
     sequences: parseNumbers(sequences),
     versions: parseNumbers(versions),
+    tick: Number(tick),
   }
+}
+
+/** The tick of the last log entry that the call wrote; 0 if it wrote none. */
+export function tickOf(row: string): number {
+  return Number(/(\d*)\)$/.exec(row)![1])
 }
 
 /** undefined: the error is something else. */

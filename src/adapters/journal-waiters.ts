@@ -1,0 +1,59 @@
+/** Those who wait for new entries of the journal. While nothing happens, waiting costs nothing but a timer. */
+
+import { machine } from '../base/clock.ts'
+
+/**
+ * How many waiters are woken in one turn of the event loop. Each reads what is new and makes an answer of
+ * it, which takes about 0.1 ms; other requests get their turn in between.
+ */
+const journalWakesMax = 20
+
+/** Longer timers would fire at once. */
+const timerMsMax = 2 ** 31 - 1
+
+export class JournalWaiters {
+  readonly #waiting = new Set<() => void>()
+  /** Called when the first one begins to wait, and when nobody waits any more. */
+  readonly #onWaiting: (isAnybody: boolean) => void
+  #tick: number
+
+  constructor(tick: number, onWaiting: (isAnybody: boolean) => void = () => {}) {
+    this.#tick = tick
+    this.#onWaiting = onWaiting
+  }
+
+  /** The highest tick that is known. */
+  get tick(): number {
+    return this.#tick
+  }
+
+  /** There are entries up to this tick. */
+  advance(tick: number): void {
+    if (tick <= this.#tick) return
+    this.#tick = tick
+    this.#wake([...this.#waiting])
+  }
+
+  #wake(all: readonly (() => void)[]): void {
+    for (const wake of all.slice(0, journalWakesMax)) wake()
+    if (all.length > journalWakesMax) machine.setImmediate(() => this.#wake(all.slice(journalWakesMax)))
+  }
+
+  wait(after: number, { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal }): Promise<void> {
+    if (this.#tick > after || signal?.aborted === true) return Promise.resolve()
+    return new Promise(resolve => {
+      const wake = () => {
+        if (!this.#waiting.delete(wake)) return
+        machine.clearTimeout(timer)
+        signal?.removeEventListener('abort', wake)
+        if (this.#waiting.size === 0) this.#onWaiting(false)
+        resolve()
+      }
+      const timer = machine.setTimeout(wake, Math.min(ms, timerMsMax))
+      timer.unref()
+      signal?.addEventListener('abort', wake)
+      this.#waiting.add(wake)
+      if (this.#waiting.size === 1) this.#onWaiting(true)
+    })
+  }
+}
