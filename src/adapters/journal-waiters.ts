@@ -1,4 +1,4 @@
-/** Those who wait for new entries of the journal. While nothing happens, waiting costs nothing but a timer. */
+/** Those who wait for new entries of the journal. While nothing happens, waiting costs only a timer. */
 
 import { machine } from '../base/clock.ts'
 
@@ -39,15 +39,15 @@ export class JournalWaiters {
     if (all.length > journalWakesMax) machine.setImmediate(() => this.#wake(all.slice(journalWakesMax)))
   }
 
-  wait(after: number, { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal }): Promise<void> {
-    if (this.#tick > after || signal?.aborted === true) return Promise.resolve()
+  wait(after: number, { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
+    if (this.#tick > after || signal?.aborted === true) return Promise.resolve(this.#tick > after)
     return new Promise(resolve => {
       const wake = () => {
         if (!this.#waiting.delete(wake)) return
         machine.clearTimeout(timer)
         signal?.removeEventListener('abort', wake)
         if (this.#waiting.size === 0) this.#onWaiting(false)
-        resolve()
+        resolve(this.#tick > after)
       }
       const timer = machine.setTimeout(wake, Math.min(ms, timerMsMax))
       timer.unref()

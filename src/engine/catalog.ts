@@ -5,10 +5,18 @@
  * into its own error.
  */
 
+import type { EpochSeconds } from '../base/clock.ts'
 import { newResourceNumber } from '../base/identifier.ts'
 import { partitionsMax, throughputDefault } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import type { ContainerChange, ContainerDraft, ContainerRecord, DatabaseRecord, Throughput } from '../store/catalog.ts'
+import type {
+  ContainerChange,
+  ContainerDraft,
+  ContainerRecord,
+  DatabaseRecord,
+  Epitaph,
+  Throughput,
+} from '../store/catalog.ts'
 import type { Store } from '../store/port.ts'
 import { changeDefault, newPolicy } from '../ttl/lifespan.ts'
 import { ruPerSecond } from '../units/ledger.ts'
@@ -27,10 +35,10 @@ export type NewContainer = Pick<
   ContainerDraft,
   'id' | 'partitionKey' | 'definition' | 'throughput' | 'declaredIndexes'
 > &
-  Partial<Pick<ContainerDraft, 'encoding' | 'logSeconds'>> & { readonly defaultTtl: number | null }
+  Partial<Pick<ContainerDraft, 'encoding' | 'logSeconds' | 'note'>> & { readonly defaultTtl: number | null }
 
 /** Fields that are absent do not change. */
-export type ContainerEdit = Pick<ContainerChange, 'id' | 'definition' | 'logSeconds'> & {
+export type ContainerEdit = Pick<ContainerChange, 'id' | 'definition' | 'logSeconds' | 'notes'> & {
   readonly defaultTtl?: number | null
 }
 
@@ -59,8 +67,13 @@ export class Catalog {
   }
 
   /** Returns false if it did not exist any more. */
-  deleteDatabase(database: DatabaseRecord): Promise<boolean> {
-    return this.#store.deleteDatabase(database)
+  deleteDatabase(database: DatabaseRecord, epitaph?: Epitaph): Promise<boolean> {
+    return this.#store.deleteDatabase(database, epitaph)
+  }
+
+  /** Leaves a note about a database that stays. Returns false if it did not exist any more. */
+  async noteDatabase(database: DatabaseRecord, note: Epitaph): Promise<boolean> {
+    return (await this.#store.updateDatabase(database, ({ throughput }) => ({ throughput, note }))) !== undefined
   }
 
   /** The containers of both APIs. */
@@ -85,7 +98,7 @@ export class Catalog {
    */
   createContainer(database: DatabaseRecord, wanted: NewContainer): Promise<ContainerRecord | undefined> {
     const { id, partitionKey, definition, defaultTtl } = wanted
-    const { encoding = 'json', logSeconds = null, declaredIndexes = [] } = wanted
+    const { encoding = 'json', logSeconds = null, declaredIndexes = [], note } = wanted
     const shared = database.throughput === null ? defaultThroughput : null
     const throughput = wanted.throughput ?? shared
     return this.#store.createContainer(database, {
@@ -99,6 +112,7 @@ export class Catalog {
       policy: newPolicy(defaultTtl),
       logSeconds,
       declaredIndexes,
+      note,
     })
   }
 
@@ -108,10 +122,10 @@ export class Catalog {
    */
   changeContainer(
     container: ContainerRecord,
-    edit: (current: ContainerRecord) => ContainerEdit,
+    edit: (current: ContainerRecord, moment: EpochSeconds) => ContainerEdit,
   ): Promise<ContainerRecord | undefined> {
     return this.#store.updateContainer(container, (current, moment): ContainerChange => {
-      const { defaultTtl, ...change } = edit(current)
+      const { defaultTtl, ...change } = edit(current, moment)
       if (defaultTtl === undefined || defaultTtl === current.policy.defaultTtl) return change
       return { ...change, policy: changeDefault(current.policy, defaultTtl, moment) }
     })
@@ -144,8 +158,8 @@ export class Catalog {
   }
 
   /** Returns false if it did not exist any more. */
-  deleteContainer(container: ContainerRecord): Promise<boolean> {
-    return this.#store.deleteContainer(container)
+  deleteContainer(container: ContainerRecord, epitaph?: Epitaph): Promise<boolean> {
+    return this.#store.deleteContainer(container, epitaph)
   }
 
   /** Deletes every database, including Mayfly's own. */

@@ -20,7 +20,16 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import type { View } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
-import type { ChangePosition, ChangeRange, ChangesAnswer, LogAnswer, PageSize, ScanRange } from '../store/reading.ts'
+import type {
+  ChangePosition,
+  ChangeRange,
+  ChangesAnswer,
+  JournalAnswer,
+  JournalPlace,
+  LogAnswer,
+  PageSize,
+  ScanRange,
+} from '../store/reading.ts'
 import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from '../store/writing.ts'
 import { Purger } from '../ttl/purger.ts'
 import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
@@ -168,7 +177,7 @@ export class Engine implements AsyncDisposable {
     this.#operations++
     return andThen(this.#store.changes(container, range, page), answer => {
       const bytes = answer.items.reduce((sum, { body }) => sum + body.length, 0)
-      return { ...answer, chargeRu: this.#chargePage(container, answer.items.length, bytes) }
+      return { ...answer, chargeRu: this.chargePage(container, answer.items.length, bytes) }
     })
   }
 
@@ -191,13 +200,39 @@ export class Engine implements AsyncDisposable {
     this.#operations++
     return andThen(this.#store.log(container, range, page), answer => {
       const bytes = answer.entries.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
-      return { ...answer, chargeRu: this.#chargePage(container, answer.entries.length, bytes) }
+      return { ...answer, chargeRu: this.chargePage(container, answer.entries.length, bytes) }
     })
   }
 
   /** The position at the end of the log. */
   logNow(container: ContainerRecord): MaybePromise<ChangePosition> {
     return this.#store.logNow(container)
+  }
+
+  /** The logs of all collections as one. Not charged: who shows entries pays for them (`chargePage`). */
+  readJournal(after: number, page: PageSize): MaybePromise<JournalAnswer> {
+    this.#operations++
+    return this.#store.journal(after, page)
+  }
+
+  /** The place at the end of the journal. */
+  journalNow(): MaybePromise<JournalPlace> {
+    return this.#store.journalNow()
+  }
+
+  /** The tick before all entries of this second. */
+  journalSince(moment: EpochSeconds): MaybePromise<number> {
+    return this.#store.journalSince(moment)
+  }
+
+  /** The highest tick that this process knows of. */
+  journalTick(): number {
+    return this.#store.journalTick()
+  }
+
+  /** True when there are entries behind the tick; false when the time is over, or it is aborted. */
+  awaitJournal(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
+    return this.#store.awaitJournal(after, wait)
   }
 
   /**
@@ -215,7 +250,7 @@ export class Engine implements AsyncDisposable {
       const sequences = isAll ? found.map(({ sequence }) => sequence) : []
       const items = isAll ? inOrderOfCreation(found, sequences) : found
       const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
-      return { items, last, bytes, chargeRu: this.#chargePage(container, items.length, bytes), version: answer.version }
+      return { items, last, bytes, chargeRu: this.chargePage(container, items.length, bytes), version: answer.version }
     })
   }
 
@@ -224,7 +259,7 @@ export class Engine implements AsyncDisposable {
     this.#operations++
     const result = await runQueryPage(this.#queryParts, container, query, page)
     const { itemsRead, bytesOut } = result.statistics
-    return { ...result, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+    return { ...result, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
   }
 
   /** Whether long work can be done elsewhere, so that it is worth asking. */
@@ -242,7 +277,7 @@ export class Engine implements AsyncDisposable {
     const collected = await collectElsewhere(this.#queryParts, container, query, request)
     if (collected === undefined) return undefined
     const { itemsRead, bytesOut } = collected.statistics
-    return { ...collected, chargeRu: this.#chargePage(container, itemsRead, bytesOut) }
+    return { ...collected, chargeRu: this.chargePage(container, itemsRead, bytesOut) }
   }
 
   /** What an index or the order of ids does for a query. */
@@ -254,7 +289,8 @@ export class Engine implements AsyncDisposable {
     return { store: this.#store, keeper: this.indexes, runner: this.#pageRunner, isLong: isSurelyLong }
   }
 
-  #chargePage(container: ContainerRecord, rows: number, bytes: number): number {
+  /** Takes the charge of a page that was read without. */
+  chargePage(container: ContainerRecord, rows: number, bytes: number): number {
     const chargeRu = pageRu(rows, bytes)
     this.#ledger.charge(container, chargeRu)
     return chargeRu

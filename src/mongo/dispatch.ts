@@ -16,6 +16,7 @@ import { checkStableApi } from './requests/stable-api.ts'
 import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
+import { waitsForStreams } from './service/opening-streams.ts'
 import type { MongoService } from './service/service.ts'
 import { endsTransaction, enterTransaction, readTransactionFields } from './service/statement.ts'
 import type { Client } from './session/client.ts'
@@ -72,6 +73,12 @@ export function dispatch(service: MongoService, client: Client, request: Request
 }
 
 function run(call: CommandCall): MaybePromise<Fields> {
+  const { opened } = call.service.openingStreams
+  if (opened !== undefined && waitsForStreams.has(call.command.name)) return opened.then(() => runNow(call))
+  return runNow(call)
+}
+
+function runNow(call: CommandCall): MaybePromise<Fields> {
   if (!call.isInTransaction) return call.command.run(call)
   enterTransaction(call)
   return runStatement(call)

@@ -10,10 +10,10 @@ import { Users } from './access/users.ts'
 import { Connection } from './connection.ts'
 import { dropForgottenIndexes, finishRewriting } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
-import { ChangeSignal } from './service/change-signal.ts'
 import { ClusterTime } from './service/cluster-time.ts'
 import { CursorRegistry } from './service/cursors.ts'
 import { FailPoints } from './service/fail-points.ts'
+import { OpeningStreams } from './service/opening-streams.ts'
 import { Operations } from './service/operations.ts'
 import { Replacements } from './service/replacements.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
@@ -53,8 +53,8 @@ export class MongoServer {
       sessions: new Sessions(),
       cursors: new CursorRegistry(),
       operations: new Operations(),
-      clusterTime: new ClusterTime(options.clock),
-      changes: new ChangeSignal(),
+      clusterTime: new ClusterTime(options.clock, () => options.engine.journalTick()),
+      openingStreams: new OpeningStreams(),
       replacements: new Replacements(),
       failPoints: new FailPoints(),
       past: new PastDocuments(),

@@ -85,7 +85,7 @@ export interface CatalogNote {
   readonly endsName?: boolean
 }
 
-/** A note with the time for which it is kept, together with all that a deleted container left in the journal. */
+/** A note with the time for which it is kept, together with what a deleted container left in the journal. */
 export interface Epitaph extends CatalogNote {
   readonly keptSeconds: number
 }
@@ -102,4 +102,4 @@ export type ContainerDraft = Pick<
 /** Fields that are not given stay as they are. */
 export type ContainerChange = Partial<
   Pick<ContainerRecord, 'id' | 'throughput' | 'partitionSplits' | 'policy' | 'logSeconds' | 'definition'>
-> & { readonly note?: CatalogNote | undefined }
+> & { readonly notes?: readonly CatalogNote[] | undefined }

@@ -98,7 +98,7 @@ class PostgresStore implements Store {
     const moments = new Moments(connections, clock(mark), mark)
     const copy = new CatalogCopy(connections, gateway)
     const journal = new PostgresJournal({ connections, copy, moments, newest })
-    const catalog = new PostgresCatalog({ connections, moments, copy, gateway, journal })
+    const catalog = new PostgresCatalog({ connections, moments, copy, gateway, onNote: tick => journal.saw(tick) })
     this.#journal = journal
     this.#connections = connections
     this.#moments = moments

@@ -187,7 +187,7 @@ export class SqliteCatalog implements Participant {
     const open = this.openContainer(container)
     if (open === undefined) return undefined
     const before = open.record
-    const { note, ...changes } = change(before, ts)
+    const { notes = [], ...changes } = change(before, ts)
     const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
     const { containers } = this.#databases.get(before.database.id)!
     if (record.id !== before.id && containers.has(record.id)) return undefined
@@ -212,7 +212,7 @@ export class SqliteCatalog implements Participant {
     }
     set(record, before.id)
     this.#undo.push(() => set(before, record.id))
-    this.#note(record, note, ts)
+    for (const note of notes) this.#note(record, note, ts)
     return record
   }
 

@@ -117,7 +117,7 @@ export class SqliteChangeLog implements Participant {
 
   afterRollback(): void {}
 
-  /** Must run inside the writer's transaction. `subject`: a container, or a database with its number negated. */
+  /** Must run inside a transaction. `subject`: a container, or a database with its number negated. */
   appendNote(subject: number, { body, endsName }: CatalogNote, ts: EpochSeconds): void {
     const kind: NoteKind = endsName === true ? 'end' : 'note'
     this.#append.run(subject, kind, '', '', '', 0, 0, ts, body, null, null)

@@ -1,13 +1,13 @@
 /** Builds the events of change streams. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
+import { BsonDocument, binary, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { LogEntry } from '../../store/reading.ts'
+import type { JournalPlace, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { encodeFields, type Fields } from '../answers/fields.ts'
-import type { Collection } from '../collections/collections.ts'
+import { encodeFields } from '../answers/fields.ts'
+import type { StoredNote } from '../collections/catalog-notes.ts'
 import { timestampOf } from '../service/cluster-time.ts'
 import type { StreamOptions } from './options.ts'
 import { updateDescription } from './update-description.ts'
@@ -15,44 +15,65 @@ import { updateDescription } from './update-description.ts'
 /** Marks the delete of an expired document. MongoDB has no such field; drivers ignore it. */
 export const expiryField = 'mayflyExpired'
 
+/** A collection as it was at the time of an event. */
+export interface EventCollection {
+  readonly namespace: Namespace
+  readonly uuid: string
+  readonly shardKey: readonly string[] | undefined
+}
+
 export interface EventContext {
-  readonly collection: Collection
+  readonly collection: EventCollection
   readonly options: StreamOptions
   /** Whether the change replaced the whole document instead of updating it. */
   readonly isReplacement: boolean
   /** Reads the present document, for `updateLookup`. */
-  readonly lookUp: (entry: LogEntry) => Promise<Uint8Array | undefined>
+  readonly lookUp: () => Promise<Uint8Array | undefined>
 }
 
-export async function changeEvent(entry: LogEntry, token: BsonDocument, context: EventContext): Promise<Uint8Array> {
+export type LoggedChange = Omit<LogEntry, 'position'>
+
+export async function changeEvent(
+  change: LoggedChange,
+  token: BsonDocument,
+  context: EventContext,
+): Promise<Uint8Array> {
   const { collection, options } = context
-  const { container } = collection
-  const type = operationType(entry, context)
-  const known = (entry.body ?? entry.previous?.body) as Uint8Array | undefined
-  const fields: Field[] = [
-    ['_id', token],
-    ['operationType', { type: bsonType.string, value: type }],
-    ['clusterTime', timestampOf(entry.ts)],
-    ['wallTime', date(BigInt(entry.ts) * 1000n)],
-  ]
-  if (type === 'insert' || type === 'replace') fields.push(['fullDocument', viewOf(entry.body)])
+  const type = operationType(change, context)
+  const known = (change.body ?? change.previous?.body) as Uint8Array | undefined
+  const fields = [...head(type, change, token), ...uuidField(collection.uuid, options)]
+  if (type === 'insert' || type === 'replace') fields.push(['fullDocument', viewOf(change.body)])
   if (type === 'update') {
-    const full = await updatedDocument(entry, context)
+    const full = await updatedDocument(change, context)
     if (full !== undefined) fields.push(['fullDocument', full])
   }
-  fields.push(['ns', namespaceDocument({ database: container.database.id, collection: container.id })])
+  fields.push(['ns', namespaceDocument(collection.namespace)])
   if (known !== undefined) fields.push(['documentKey', documentKey(collection, BsonDocument.view(known))])
   if (type === 'update') {
-    fields.push(['updateDescription', updateDescription(viewOf(entry.previous?.body), viewOf(entry.body))])
+    const [before, after] = [viewOf(change.previous?.body), viewOf(change.body)]
+    fields.push(['updateDescription', updateDescription(before, after, { isExpanded: options.isExpanded })])
   }
   if (type !== 'insert' && options.fullDocumentBeforeChange !== 'off') {
-    fields.push(['fullDocumentBeforeChange', imageOf(entry.previous?.body, options.fullDocumentBeforeChange)])
+    fields.push(['fullDocumentBeforeChange', imageOf(change.previous?.body, options.fullDocumentBeforeChange)])
   }
-  if (entry.kind === 'expire') fields.push([expiryField, { type: bsonType.bool, value: true }])
+  if (change.kind === 'expire') fields.push([expiryField, { type: bsonType.bool, value: true }])
   return encodeDocument(fields)
 }
 
-function operationType({ kind, previous }: LogEntry, { isReplacement }: EventContext): string {
+function head(type: string, { ts, tick }: JournalPlace, token: BsonDocument): Field[] {
+  return [
+    ['_id', token],
+    ['operationType', { type: bsonType.string, value: type }],
+    ['clusterTime', timestampOf(ts, tick)],
+    ['wallTime', date(BigInt(ts) * 1000n)],
+  ]
+}
+
+function uuidField(uuid: string | undefined, { isExpanded }: StreamOptions): Field[] {
+  return isExpanded && uuid !== undefined ? [['collectionUUID', binary(Buffer.from(uuid, 'hex'), 4)]] : []
+}
+
+function operationType({ kind, previous }: LoggedChange, { isReplacement }: EventContext): string {
   switch (kind) {
     case 'create':
       return 'insert'
@@ -63,16 +84,16 @@ function operationType({ kind, previous }: LogEntry, { isReplacement }: EventCon
   }
 }
 
-async function updatedDocument(entry: LogEntry, { options, lookUp }: EventContext): Promise<Value | undefined> {
+async function updatedDocument({ body }: LoggedChange, { options, lookUp }: EventContext): Promise<Value | undefined> {
   switch (options.fullDocument) {
     case 'default':
       return undefined
     case 'updateLookup': {
-      const current = await lookUp(entry)
+      const current = await lookUp()
       return current === undefined ? nullValue : BsonDocument.view(current)
     }
     default:
-      return imageOf(entry.body, options.fullDocument)
+      return imageOf(body, options.fullDocument)
   }
 }
 
@@ -88,7 +109,7 @@ function viewOf(body: LogEntry['body']): BsonDocument {
   return body === undefined ? BsonDocument.of([]) : BsonDocument.view(body as Uint8Array)
 }
 
-function documentKey({ shardKey = [] }: Collection, document: BsonDocument): BsonDocument {
+function documentKey({ shardKey = [] }: EventCollection, document: BsonDocument): BsonDocument {
   const shard = shardKey.flatMap((path): Field[] => {
     const value = document.get(path)
     return value === undefined || path === '_id' ? [] : [[path, value]]
@@ -101,17 +122,21 @@ function namespaceDocument({ database, collection }: Namespace): BsonDocument {
 }
 
 /** An event about a whole collection or database. */
-export function catalogEvent(
-  operationType: 'drop' | 'rename' | 'dropDatabase' | 'invalidate',
-  { token, seconds, namespace, to }: { token: BsonDocument; seconds: number; namespace?: Namespace; to?: Namespace },
+export function noteEvent(
+  note: StoredNote,
+  place: JournalPlace,
+  token: BsonDocument,
+  options: StreamOptions,
 ): Uint8Array {
-  const fields: Fields = {
-    _id: token,
-    operationType,
-    clusterTime: timestampOf(seconds),
-    wallTime: date(BigInt(seconds) * 1000n),
-    ns: namespace && namespaceDocument(namespace),
-    to: to && namespaceDocument(to),
-  }
-  return encodeFields(fields)
+  const { type, namespace, uuid, to, description, stateBeforeChange } = note
+  const fields = [...head(type, place, token), ...uuidField(uuid, options)]
+  fields.push(['ns', namespaceDocument(namespace)])
+  if (to !== undefined) fields.push(['to', namespaceDocument({ database: namespace.database, collection: to })])
+  if (options.isExpanded && description !== undefined) fields.push(['operationDescription', description])
+  if (options.isExpanded && stateBeforeChange !== undefined) fields.push(['stateBeforeChange', stateBeforeChange])
+  return encodeDocument(fields)
+}
+
+export function invalidateEvent(place: JournalPlace, token: BsonDocument): Uint8Array {
+  return encodeDocument(head('invalidate', place, token))
 }

@@ -4,7 +4,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Arguments } from '../requests/arguments.ts'
-import { type StreamPosition, streamPositionOf } from './token.ts'
+import { type ParsedToken, parseToken } from './token.ts'
 
 export interface StreamOptions {
   readonly fullDocument: 'default' | 'updateLookup' | 'whenAvailable' | 'required'
@@ -12,8 +12,10 @@ export interface StreamOptions {
   readonly isForCluster: boolean
   readonly start:
     | { readonly kind: 'now' }
-    | { readonly kind: 'after'; readonly place: StreamPosition }
-    | { readonly kind: 'since'; readonly seconds: number }
+    | { readonly kind: 'after'; readonly token: ParsedToken }
+    | { readonly kind: 'since'; readonly seconds: number; readonly increment: number }
+  /** Also events about indexes and options of collections, and more fields in all events. */
+  readonly isExpanded: boolean
 }
 
 const known: ReadonlySet<string> = new Set([
@@ -39,6 +41,7 @@ export function parseStreamOptions(spec: Value): StreamOptions {
     fullDocumentBeforeChange: oneOf(args, 'fullDocumentBeforeChange', ['off', 'whenAvailable', 'required']),
     isForCluster: args.flag('allChangesForCluster'),
     start: startOf(args),
+    isExpanded: args.flag('showExpandedEvents'),
   }
 }
 
@@ -56,18 +59,19 @@ function startOf(args: Arguments): StreamOptions['start'] {
     if (since.type !== bsonType.timestamp) {
       throw new CommandError('TypeMismatch', "BSON field '$changeStream.startAtOperationTime' is no timestamp")
     }
-    return { kind: 'since', seconds: Number(since.value >> 32n) }
+    return { kind: 'since', seconds: Number(since.value >> 32n), increment: Number(since.value & 0xffff_ffffn) }
   }
   const token = resumeAfter ?? startAfter
   if (token === undefined) return { kind: 'now' }
-  const place = streamPositionOf(token)
-  if (place.isInvalidate && resumeAfter !== undefined) {
+  const parsed = parseToken(token)
+  const isInvalidate = parsed.kind === 'old' ? parsed.isInvalidate : parsed.position.isInvalidate
+  if (isInvalidate && resumeAfter !== undefined) {
     throw new CommandError(
       'InvalidResumeToken',
       "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification.",
     )
   }
-  return { kind: 'after', place }
+  return { kind: 'after', token: parsed }
 }
 
 function oneOf<T extends string>(args: Arguments, name: string, choices: readonly [T, ...T[]]): T {

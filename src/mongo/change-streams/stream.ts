@@ -1,50 +1,69 @@
 /**
- * Change streams: changes of documents as events, from now on or from a resume token.
+ * Change streams: changes of documents, collections and databases as events, from now on or from an earlier
+ * place.
  *
- * A stream reads the change logs of the collections it watches (`log-reader.ts`). They hold every version,
- * delete and death with its images. A stream over a collection ends when the collection is dropped or
- * renamed, a stream over a database when that is dropped.
+ * A stream reads the journal (`store/port.ts`), which has the changes of all collections and the notes about
+ * them in one order, and shows what belongs to its scope. A stream over a collection ends when the collection
+ * is dropped or renamed, a stream over a database when that is dropped. A stream that has shown everything
+ * waits, and costs nothing until something is written.
  */
 
-import { machine } from '../../base/clock.ts'
+import { type EpochSeconds, machine, toEpochSeconds } from '../../base/clock.ts'
+import { pageBytesMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ChangePosition, LogEntry } from '../../store/reading.ts'
+import { type JournalEntry, type JournalPlace, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
+import { mongoChangeLogSeconds, parseNote, type StoredNote } from '../collections/catalog-notes.ts'
+import { storedDefinition } from '../collections/collection-definition.ts'
 import { type Collection, collectionsOf, findCollection, keepLog } from '../collections/collections.ts'
 import { mark, type WatchScope } from '../collections/watched-collections.ts'
+import { isSystemCollection } from '../requests/namespace.ts'
+import { incrementOf } from '../service/cluster-time.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
-import { catalogEvent, changeEvent } from './event.ts'
-import { readLogs } from './log-reader.ts'
+import { changeEvent, type EventCollection, invalidateEvent, noteEvent } from './event.ts'
 import type { StreamOptions } from './options.ts'
-import { tokenOf } from './token.ts'
+import { eventBytesMax, splitEvent } from './split-event.ts'
+import { type OldPositions, parseToken, type StreamPosition, tokenOf } from './token.ts'
 
-/** How long a change stream sleeps. Purges and other gateways change data without waking it. */
-const mongoChangePollMs = 100
+/** Entries of the journal that are read at a time. */
+const mongoEntriesMax = 500
+
+/** Databases whose changes a stream over everything does not show. */
+const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
 
 export interface StreamRequest {
   readonly scope: WatchScope
   readonly options: StreamOptions
-  /** Compiles the rest of the pipeline. It is compiled again for each batch of events. */
-  readonly pipeline: () => Pipeline
+  /** Compiles the rest of the pipeline, again for each batch of events. undefined: there is no rest. */
+  readonly pipeline: (() => Pipeline) | undefined
+  /** Whether events that are too large come in fragments. */
+  readonly splitsEvents: boolean
 }
 
-export async function openChangeStream(call: CommandCall, request: StreamRequest): Promise<CursorSource> {
+/** Its place is fixed at once: commands that write and come later wait until it is open. */
+export function openChangeStream(call: CommandCall, request: StreamRequest): Promise<CursorSource> {
   const stream = new ChangeStream(call, request)
-  await stream.open()
-  return stream
+  return call.service.openingStreams.hold(stream.open().then(() => stream))
 }
 
 class ChangeStream implements CursorSource {
+  readonly isChangeStream = true
   readonly #call: CommandCall
   readonly #request: StreamRequest
-  #positions = new Map<number, ChangePosition>()
-  /** The collections it has seen: their numbers and their names at that time. */
-  readonly #seen = new Map<number, Namespace>()
+  #place: JournalPlace = { tick: 0, ts: toEpochSeconds(0) }
+  /** It has read everything that was there. */
+  #isAtEnd = false
   #isOver = false
+  /** The last event ends the stream, and the event that says so is still to come. */
+  #owesInvalidate = false
+  /** Of the first event: fragments up to this one were delivered before. */
+  #fragmentsSeen: number | undefined
+  /** Results that did not fit into the batches so far. */
+  #waiting: Uint8Array[] = []
 
   constructor(call: CommandCall, request: StreamRequest) {
     this.#call = call
@@ -57,37 +76,64 @@ class ChangeStream implements CursorSource {
 
   async open(): Promise<void> {
     const { scope, options } = this.#request
+    const { start } = options
+    const now = await this.#engine.journalNow()
     await mark(this.#engine, scope)
     const collections = await this.#collections()
-    const started: Collection[] = []
-    for (const collection of collections) started.push(await this.#begin(collection))
-    if (options.start.kind === 'after') this.#positions = new Map(options.start.place.positions)
-    for (const { container } of started) {
-      this.#seen.set(container.number, namespaceOf(container))
-      if (options.start.kind !== 'now') continue
-      this.#positions.set(container.number, await this.#engine.logNow(container))
+    const from = start.kind === 'now' ? now : await this.#startOf(start, now, collections)
+    for (const { container, definition } of collections) {
+      const isNew = container.logSeconds === null
+      if (isNew ? from.ts < now.ts : (definition.loggedSince ?? 0) > from.ts) {
+        throw historyLost('Nobody watched at that time, so nothing is remembered of it.')
+      }
+      if (isNew) await keepLog(this.#engine, container)
     }
-    if (scope.kind === 'collection' && options.start.kind === 'after') this.#checkSame(started)
+    this.#place = from
   }
 
-  /** Refuses a token whose collection was dropped and created again. */
-  #checkSame(collections: readonly Collection[]): void {
-    const { start } = this.#request.options
-    const [collection] = collections
-    if (start.kind !== 'after' || collection === undefined || start.place.isInvalidate) return
-    const { positions } = start.place
-    if (positions.size > 0 && !positions.has(collection.container.number)) {
-      throw new CommandError('InvalidResumeToken', 'The resume token belongs to another collection.')
+  async #startOf(
+    start: Exclude<StreamOptions['start'], { kind: 'now' }>,
+    now: JournalPlace,
+    collections: readonly Collection[],
+  ): Promise<JournalPlace> {
+    if (start.kind === 'since') {
+      if (start.seconds > now.ts) return now
+      const ts = remembered(start.seconds, now)
+      return { tick: await this.#engine.journalSince(ts), ts }
     }
+    const { token } = start
+    if (token.kind === 'old') {
+      return token.isInvalidate ? now : { tick: await this.#tickOfOld(token.positions, collections, now), ts: now.ts }
+    }
+    const { tick, seconds, fragment, owesInvalidate } = token.position
+    if (tick > now.tick) {
+      throw new CommandError('ChangeStreamFatalError', 'cannot resume stream; the resume token was not found.')
+    }
+    const ts = remembered(seconds, now)
+    this.#owesInvalidate = owesInvalidate
+    if (fragment === undefined) return { tick, ts }
+    if (!this.#request.splitsEvents) {
+      throw new CommandError(
+        'ChangeStreamFatalError',
+        'To resume from a split event, the stream must include a $changeStreamSplitLargeEvent stage',
+      )
+    }
+    this.#fragmentsSeen = fragment
+    return { tick: tick - 1, ts }
   }
 
-  async #begin(collection: Collection): Promise<Collection> {
-    if (collection.container.logSeconds !== null) return collection
-    const { start } = this.#request.options
-    if (start.kind === 'since' && start.seconds < (await this.#engine.moment())) {
-      throw new CommandError('ChangeStreamHistoryLost', 'Nobody watched at that time, so nothing is remembered of it.')
+  /** A token of an earlier version: the tick before the first entry behind its positions. */
+  async #tickOfOld(positions: OldPositions, collections: readonly Collection[], now: JournalPlace): Promise<number> {
+    let first = now.tick + 1
+    for (const { container } of collections) {
+      if (container.logSeconds === null) continue
+      const after = positions.get(container.number) ?? '0'
+      const page = { itemsMax: 1, bytesMax: pageBytesMax }
+      const { entries, isForgotten } = await this.#engine.readLog(container, { within: wholeRange, after }, page)
+      if (isForgotten && positions.has(container.number)) throw historyLost()
+      if (entries[0] !== undefined) first = Math.min(first, entries[0].tick)
     }
-    return keepLog(this.#engine, collection.container)
+    return first - 1
   }
 
   async #collections(): Promise<Collection[]> {
@@ -102,141 +148,239 @@ class ChangeStream implements CursorSource {
         return database === undefined ? [] : collectionsOf(this.#engine, database)
       }
       case 'cluster': {
-        const databases = await this.#engine.catalog.databases()
+        const databases = (await this.#engine.catalog.databases()).filter(({ id }) => !ownDatabases.has(id))
         return (await Promise.all(databases.map(database => collectionsOf(this.#engine, database)))).flat()
       }
     }
   }
 
-  async next({ documentsMax, by, waitMs }: BatchRequest): Promise<CursorBatch> {
+  async next(request: BatchRequest): Promise<CursorBatch> {
+    const { by, waitMs } = request
     const endMs = machine.monotonicMs() + waitMs
     for (;;) {
-      const documents = await this.#poll(documentsMax, by)
-      const leftMs = endMs - machine.monotonicMs()
-      if (documents.length > 0 || this.#isOver || leftMs <= 0) {
-        return { documents, isEnd: this.#isOver, resumeToken: this.#token() }
+      const mustWait = waitMs > 0 && this.#isAtEnd && this.#waiting.length === 0 && !this.#isOver
+      if (mustWait && !(await this.#hasNews(by, endMs))) return this.#batch([])
+      if (this.#waiting.length === 0 && !this.#isOver) await this.#read(request)
+      const documents = this.#take(request)
+      if (documents.length > 0 || this.#isOver || machine.monotonicMs() >= endMs) return this.#batch(documents)
+    }
+  }
+
+  /** Waits for entries behind the place; false when the time is over. */
+  async #hasNews(by: BatchRequest['by'], endMs: number): Promise<boolean> {
+    const ms = endMs - machine.monotonicMs()
+    if (ms <= 0) return false
+    const hasNews = await this.#engine.awaitJournal(this.#place.tick, { ms, signal: by.operation.signal })
+    by.operation.check()
+    // Nothing happened up to now, so the place is as good as one of now.
+    if (!hasNews) this.#place = { tick: this.#place.tick, ts: this.#now() }
+    return hasNews
+  }
+
+  #now(): EpochSeconds {
+    return toEpochSeconds(Math.max(this.#place.ts, this.#call.service.clock.now()))
+  }
+
+  #batch(documents: readonly Uint8Array[]): CursorBatch {
+    const isEnd = this.#isOver && this.#waiting.length === 0
+    const last = documents.at(-1)
+    const resumeToken = this.#waiting.length === 0 ? this.#token() : last && tokenOfEvent(last)
+    return { documents, isEnd, ...(resumeToken !== undefined && { resumeToken }) }
+  }
+
+  #take({ documentsMax, bytesMax }: BatchRequest): Uint8Array[] {
+    let [count, bytes] = [0, 0]
+    for (const { length } of this.#waiting) {
+      if (count === documentsMax || (count > 0 && bytes + length > bytesMax)) break
+      count++
+      bytes += length
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  #token(isInvalidate = this.#isOver): BsonDocument {
+    const { tick, ts: seconds } = this.#place
+    return tokenOf({ tick, seconds, isInvalidate, owesInvalidate: this.#owesInvalidate, fragment: undefined })
+  }
+
+  /** Reads on until there are results or the end is reached. */
+  async #read({ documentsMax, bytesMax, by }: BatchRequest): Promise<void> {
+    do {
+      const events: Uint8Array[] = []
+      let bytes = 0
+      if (this.#owesInvalidate) {
+        events.push(this.#invalidate())
+      } else {
+        const page = { itemsMax: mongoEntriesMax, bytesMax: pageBytesMax }
+        const { entries, reached, isEnd } = await this.#engine.readJournal(this.#place.tick, page)
+        let isFull = false
+        for (const entry of entries) {
+          const before = this.#place
+          this.#place = { tick: entry.tick, ts: entry.ts }
+          const event = this.#isBehindStart(entry) ? await this.#eventOf(entry, by) : undefined
+          if (event === undefined) continue
+          if (events.length > 0 && bytes + event.length > bytesMax) {
+            this.#owesInvalidate = false
+            this.#place = before
+            isFull = true
+            break
+          }
+          events.push(event)
+          bytes += event.length
+          isFull = events.length >= documentsMax || this.#owesInvalidate
+          if (isFull) break
+        }
+        if (!isFull) this.#place = reached
+        this.#isAtEnd = isEnd && !isFull
       }
-      await this.#call.service.changes.wait(Math.min(leftMs, mongoChangePollMs))
+      if (events.length > 0) this.#waiting = await this.#results(events)
       by.operation.check()
-    }
+    } while (this.#waiting.length === 0 && !this.#isAtEnd && !this.#isOver)
   }
 
-  #token(): BsonDocument {
-    return tokenOf({ positions: this.#positions, isInvalidate: this.#isOver })
-  }
-
-  async #poll(documentsMax: number, by: BatchRequest['by']): Promise<Uint8Array[]> {
-    const collections = (await this.#collections()).filter(({ container }) => container.logSeconds !== null)
-    const events: Uint8Array[] = []
-    const present = new Set(collections.map(({ container }) => container.number))
-    const hasGone = [...this.#seen.keys()].some(number => !present.has(number))
-    if (hasGone) events.push(...(await this.#catalogEvents(collections)))
-    for (const { container } of collections) this.#seen.set(container.number, namespaceOf(container))
-    if (!this.#isOver) {
-      const { found, positions, chargeRu } = await readLogs(this.#engine, collections, this.#positions)
-      by.chargeRu += chargeRu
-      for (const { collection, entry } of found) {
-        if (events.length >= documentsMax) return this.#piped(events)
-        this.#positions.set(collection.container.number, entry.position)
-        if (this.#isShown(entry)) events.push(await this.#event(collection, entry))
-      }
-      this.#positions = new Map(positions)
-    }
-    return events.length === 0 ? [] : this.#piped(events)
-  }
-
-  #isShown({ kind, ts }: LogEntry): boolean {
+  #isBehindStart({ tick, ts }: JournalPlace): boolean {
     const { start } = this.#request.options
-    if (start.kind === 'since' && ts < start.seconds) return false
-    return kind !== 'expire' || this.#call.service.settings.areExpiryEventsOn
+    if (start.kind !== 'since' || ts > start.seconds) return true
+    return ts === start.seconds && incrementOf(tick) >= start.increment
   }
 
-  #event(collection: Collection, entry: LogEntry): Promise<Uint8Array> {
-    const { container } = collection
-    return changeEvent(entry, this.#token(), {
+  #invalidate(): Uint8Array {
+    this.#owesInvalidate = false
+    this.#isOver = true
+    return invalidateEvent(this.#place, this.#token())
+  }
+
+  async #eventOf(entry: JournalEntry, by: BatchRequest['by']): Promise<Uint8Array | undefined> {
+    return entry.kind === 'note'
+      ? this.#eventOfNote(entry, parseNote(entry.note as Uint8Array))
+      : this.#change(entry, by)
+  }
+
+  async #change(entry: JournalEntry & { kind: 'item' }, by: BatchRequest['by']): Promise<Uint8Array | undefined> {
+    const { change, container } = entry
+    const { service } = this.#call
+    const collection = collectionAt(entry)
+    if (collection === undefined || !this.#isInScope(collection.namespace)) return undefined
+    if (change.kind === 'expire' && !service.settings.areExpiryEventsOn) return undefined
+    if (container !== undefined) by.chargeRu += this.#engine.chargePage(container, 1, change.body?.length ?? 0)
+    return changeEvent(change, this.#token(), {
       collection,
       options: this.#request.options,
-      isReplacement: this.#call.service.replacements.has(container.number, entry.version),
-      lookUp: async ({ key }) => {
-        const { item } = await this.#engine.uncharged.read(container, key)
+      isReplacement: container !== undefined && service.replacements.has(container.number, change.version),
+      lookUp: async () => {
+        if (container === undefined) return undefined
+        const { item } = await this.#engine.uncharged.read(container, change.key)
         return item?.body as Uint8Array | undefined
       },
     })
   }
 
-  /** Events for collections that were dropped or renamed. */
-  async #catalogEvents(collections: readonly Collection[]): Promise<Uint8Array[]> {
+  #eventOfNote(place: JournalPlace, note: StoredNote): Uint8Array | undefined {
+    const { scope, options } = this.#request
+    const { type, namespace, to } = note
+    const isExpanded = type !== 'drop' && type !== 'rename' && type !== 'dropDatabase'
+    if (type === 'replaced' || (isExpanded && !options.isExpanded)) return undefined
+    const isTarget = to !== undefined && this.#isInScope({ database: namespace.database, collection: to })
+    if (!this.#isInScope(namespace) && !isTarget) return undefined
+    const endsCollection = scope.kind === 'collection' && (type === 'drop' || type === 'rename')
+    this.#owesInvalidate = endsCollection || (scope.kind === 'database' && type === 'dropDatabase')
+    return noteEvent(note, place, this.#token(), options)
+  }
+
+  #isInScope({ database, collection }: Namespace): boolean {
     const { scope } = this.#request
-    const seconds = await this.#engine.moment()
-    const events: Uint8Array[] = []
-    for (const [number, namespace] of [...this.#seen]) {
-      if (collections.some(({ container }) => container.number === number)) continue
-      this.#seen.delete(number)
-      const to = await this.#renamed(number, namespace)
-      this.#positions.delete(number)
-      const token = this.#token()
-      events.push(
-        catalogEvent(to === undefined ? 'drop' : 'rename', {
-          token,
-          seconds,
-          namespace,
-          ...(to !== undefined && { to }),
-        }),
-      )
+    switch (scope.kind) {
+      case 'collection':
+        return database === scope.namespace.database && collection === scope.namespace.collection
+      case 'database':
+        return database === scope.database && !isSystemCollection(collection)
+      case 'cluster':
+        return !ownDatabases.has(database) && !isSystemCollection(collection)
     }
-    const isDatabaseGone =
-      scope.kind === 'database' && (await this.#engine.catalog.findDatabase(scope.database)) === undefined
-    if (isDatabaseGone) {
-      const namespace = { database: scope.database, collection: '' }
-      events.push(catalogEvent('dropDatabase', { token: this.#token(), seconds, namespace }))
-    }
-    if (scope.kind === 'collection' || isDatabaseGone) {
-      this.#isOver = true
-      events.push(catalogEvent('invalidate', { token: this.#token(), seconds }))
-    }
-    return events
   }
 
-  async #renamed(number: number, { database }: Namespace): Promise<Namespace | undefined> {
-    const record = await this.#engine.catalog.findDatabase(database)
-    const containers = record === undefined ? [] : await this.#engine.catalog.containers(record)
-    const found = containers.find(container => container.number === number)
-    return found === undefined ? undefined : namespaceOf(found)
+  /** What the rest of the pipeline makes of events, in fragments where they are too large. */
+  async #results(events: readonly Uint8Array[]): Promise<Uint8Array[]> {
+    const { pipeline, splitsEvents } = this.#request
+    const results = pipeline === undefined ? [...events] : await piped(pipeline(), events)
+    const seen = this.#fragmentsSeen
+    this.#fragmentsSeen = undefined
+    return results.flatMap((event, index) => {
+      if (event.length <= eventBytesMax) return index === 0 && seen !== undefined ? [] : [event]
+      if (!splitsEvents) throw tooLarge(event.length)
+      const position = positionOf(event)
+      const fragments = splitEvent(event, fragment => tokenOf({ ...position, fragment }))
+      return index === 0 && seen !== undefined ? fragments.slice(seen + 1) : fragments
+    })
   }
+}
 
-  /** Runs the rest of the pipeline. It must not change the resume tokens. */
-  async #piped(events: readonly Uint8Array[]): Promise<Uint8Array[]> {
-    const results: Uint8Array[] = []
-    const input = (async function* () {
-      yield events
-    })()
-    const noCollections = {
-      find: refuse,
-      replace: refuse,
-      merge: refuse,
-    }
-    for await (const batch of this.#request.pipeline().run(input, noCollections)) {
-      for (const result of batch) {
-        const id = BsonDocument.view(result).get('_id')
-        if (id?.type !== bsonType.document || id.get('_data') === undefined) {
-          throw new CommandError(
-            'ChangeStreamFatalError',
-            'Encountered an event whose _id field, which contains the resume token, was modified by the ' +
-              'pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that ' +
-              'point.',
-          )
-        }
-        results.push(result)
+/** The collection of an entry as it was at that time; undefined: a container of the other API. */
+function collectionAt({ container, ending }: JournalEntry): EventCollection | undefined {
+  if (ending !== undefined) {
+    const { namespace, uuid, shardKey } = parseNote(ending as Uint8Array)
+    return { namespace, uuid: uuid!, shardKey }
+  }
+  if (container === undefined || container.encoding !== 'bson') return undefined
+  const { uuid, shardKey } = storedDefinition(container.definition)
+  return { namespace: { database: container.database.id, collection: container.id }, uuid, shardKey }
+}
+
+function remembered(seconds: number, now: JournalPlace): EpochSeconds {
+  if (seconds <= now.ts - mongoChangeLogSeconds) throw historyLost()
+  return toEpochSeconds(seconds)
+}
+
+function historyLost(
+  reason = 'Resume of change stream was not possible, as the resume point may no longer be in the oplog.',
+) {
+  return new CommandError('ChangeStreamHistoryLost', reason)
+}
+
+function tooLarge(bytes: number): CommandError {
+  const size = `BSONObj size: ${bytes} (0x${bytes.toString(16).toUpperCase()}) is invalid.`
+  return new CommandError('BSONObjectTooLarge', `${size} Size must be between 0 and ${eventBytesMax}(16MB)`)
+}
+
+function tokenOfEvent(event: Uint8Array): BsonDocument {
+  return BsonDocument.view(event).get('_id') as BsonDocument
+}
+
+function positionOf(event: Uint8Array): StreamPosition {
+  const parsed = parseToken(tokenOfEvent(event))
+  return (parsed as { position: StreamPosition }).position
+}
+
+/** Runs the rest of the pipeline. It must not change the resume tokens. */
+async function piped(pipeline: Pipeline, events: readonly Uint8Array[]): Promise<Uint8Array[]> {
+  const given = new Set(events.map(event => dataOf(event)))
+  const results: Uint8Array[] = []
+  const input = (async function* () {
+    yield events
+  })()
+  for await (const batch of pipeline.run(input, { find: refuse, replace: refuse, merge: refuse })) {
+    for (const result of batch) {
+      const data = dataOf(result)
+      if (data === undefined || !given.has(data)) {
+        throw new CommandError(
+          'ChangeStreamFatalError',
+          'Encountered an event whose _id field, which contains the resume token, was modified by the ' +
+            'pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that ' +
+            'point. Only transformations that retain the unmodified _id field are allowed.',
+        )
       }
+      results.push(result)
     }
-    return results
   }
+  return results
+}
+
+function dataOf(event: Uint8Array): string | undefined {
+  const id = BsonDocument.view(event).get('_id')
+  const data = id?.type === bsonType.document ? id.get('_data') : undefined
+  return data?.type === bsonType.string ? data.value : undefined
 }
 
 function refuse(): never {
   throw new CommandError('IllegalOperation', 'Other collections are not available in a change stream.')
-}
-
-function namespaceOf({ database, id }: { readonly database: { readonly id: string }; readonly id: string }): Namespace {
-  return { database: database.id, collection: id }
 }

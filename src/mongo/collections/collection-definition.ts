@@ -26,8 +26,8 @@ export interface StoredDefinition {
    * Where the stored deadlines come from: the documents' `ttl`, or dates in fields that TTL indexes name.
    */
   readonly deadlines: 'ttl' | 'dates'
-  /** The position at which the change log begins, if the collection keeps one. */
-  readonly logStart?: string
+  /** The second in which the collection, which was there before, began to keep a log for change streams. */
+  readonly loggedSince?: number
   /** The deadlines of older items are being rewritten. Expiry waits until that is done. */
   readonly isRewriting?: boolean
 }

@@ -6,7 +6,7 @@
  */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
-import { BsonDocument } from '../../document/bson/value.ts'
+import { BsonDocument, binary } from '../../document/bson/value.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { ContainerEdit } from '../../engine/catalog.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -17,12 +17,10 @@ import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import { type IndexSpec, modifiedField, storedIndexSpec } from '../index-specs/index-spec.ts'
 import { isSystemCollection, nameOf } from '../requests/namespace.ts'
+import { collectionNote, epitaphOf, mongoChangeLogSeconds } from './catalog-notes.ts'
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
 import { isWatched } from './watched-collections.ts'
-
-/** How long a watched collection keeps its change log. A stream that was away longer must start again. */
-const mongoChangeLogSeconds = 24 * 3600
 
 /** An index as it was declared, and the store's index that serves it. */
 export interface CollectionIndex extends IndexSpec {
@@ -173,16 +171,46 @@ export async function createCollection(
   { options, shardKey, throughput = null }: CollectionDraft,
 ): Promise<Collection> {
   const database = await findOrCreateDatabase(engine, namespace.database)
+  const definition = newDefinition(options, shardKey)
+  const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' }
+  const description = { idIndex, ...Object.fromEntries(options.fields) }
+  const note = collectionNote('create', { database, id: namespace.collection, definition }, { description })
   const container = await engine.catalog.createContainer(database, {
     id: namespace.collection,
     partitionKey: shardKey === undefined ? unshardedDefinition : shardedDefinition(shardKey),
-    definition: newDefinition(options, shardKey),
+    definition,
     throughput,
     defaultTtl: null,
     encoding: 'bson',
+    ...((await isWatched(engine, namespace)) && { logSeconds: mongoChangeLogSeconds, note }),
   })
   if (container === undefined) throw await nameTaken(engine, namespace)
+  if (container.logSeconds !== null) return collectionOf(container)
+  // Somebody may have begun to watch meanwhile, without seeing the collection.
   return (await isWatched(engine, namespace)) ? keepLog(engine, container) : collectionOf(container)
+}
+
+/**
+ * Gives a collection another name within its database. Another one that has that name is dropped. Returns
+ * undefined if the collection is gone, or the name is taken.
+ */
+export async function moveCollection(
+  engine: Engine,
+  { container }: Collection,
+  to: string,
+  target: Collection | undefined,
+): Promise<ContainerRecord | undefined> {
+  const database = container.database.id
+  const mustLog = await isWatched(engine, { database, collection: to })
+  if (target !== undefined)
+    await engine.catalog.deleteContainer(target.container, epitaphOf('replaced', target.container))
+  const dropTarget = target && binary(Buffer.from(target.definition.uuid, 'hex'), 4)
+  const description = { to: { db: database, coll: to }, dropTarget }
+  return engine.catalog.changeContainer(container, current => ({
+    id: to,
+    notes: [collectionNote('rename', current, { to, description })],
+    ...(mustLog && { logSeconds: mongoChangeLogSeconds }),
+  }))
 }
 
 export async function nameTaken(engine: Engine, namespace: Namespace): Promise<CommandError> {
@@ -216,8 +244,12 @@ export async function changeCollectionThroughput(
   if (!(await engine.catalog.changeThroughput(container, throughput))) throw namespaceNotFound(name)
 }
 
-export async function deleteCollection(engine: Engine, { container, name }: Collection): Promise<void> {
-  if (!(await engine.catalog.deleteContainer(container))) throw namespaceNotFound(name)
+export async function deleteCollection(
+  engine: Engine,
+  { container, name }: Collection,
+  type: 'drop' | 'replaced' = 'drop',
+): Promise<void> {
+  if (!(await engine.catalog.deleteContainer(container, epitaphOf(type, container)))) throw namespaceNotFound(name)
 }
 
 function namespaceNotFound(name: string): CommandError {
@@ -226,13 +258,15 @@ function namespaceNotFound(name: string): CommandError {
 
 /** Turns on the change log of a collection, for change streams. */
 export async function keepLog(engine: Engine, container: ContainerRecord): Promise<Collection> {
-  const logging = await engine.catalog.changeContainer(container, () => ({ logSeconds: mongoChangeLogSeconds }))
-  if (logging === undefined) return collectionOf(container)
-  const logStart = await engine.logNow(logging)
-  const started = await engine.catalog.changeContainer(logging, ({ definition }) => ({
-    definition: { ...storedDefinition(definition), logStart },
-  }))
-  return collectionOf(started ?? logging)
+  const logging = await engine.catalog.changeContainer(container, (current, moment) =>
+    current.logSeconds === null
+      ? {
+          logSeconds: mongoChangeLogSeconds,
+          definition: { ...storedDefinition(current.definition), loggedSince: moment },
+        }
+      : {},
+  )
+  return collectionOf(logging ?? container)
 }
 
 export async function findOrCreateDatabase(engine: Engine, id: string): Promise<DatabaseRecord> {

@@ -31,6 +31,7 @@ function markOf(scope: WatchScope): string {
 export async function mark(engine: Engine, scope: WatchScope): Promise<void> {
   const container = await engine.systemItems.container('mongo-watched', null)
   const id = markOf(scope)
+  if ((await engine.systemItems.find(container, itemKey(container, [id], id))) !== undefined) return
   await engine.systemItems.write(container, {
     kind: 'upsert',
     key: itemKey(container, [id], id),

@@ -1,6 +1,7 @@
 /** aggregate: runs documents through a pipeline. */
 
 import { bsonType } from '../../document/bson/types.ts'
+import { BsonArray, type Value } from '../../document/bson/value.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -8,7 +9,7 @@ import { parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
 import { checkHint } from '../collections/hint.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
-import { callPipeline, type PipelineTarget, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
+import { callPipeline, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
 import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
@@ -28,10 +29,11 @@ async function aggregate(call: CommandCall): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
+  // A stream has its place from the moment it arrives: nothing may be waited for before.
+  const stream = isChangeStream(stages) ? await changeStreamSource(call, namespace, stages) : undefined
+  const isStream = stream !== undefined
   const target = await pipelineTarget(call, namespace, stages)
   const { collection } = target
-  const stream = await changeStreamSource(call, target)
-  const isStream = stream !== undefined
   const source = stream ?? (await pipelineSource(call, target))
   checkHint(args, collection)
   return openCursor(service.cursors, source, {
@@ -45,12 +47,43 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   })
 }
 
+function nameOfStage(stage: Value | undefined): string | undefined {
+  return stage?.type === bsonType.document ? stage.fields[0]?.[0] : undefined
+}
+
+export function isChangeStream(stages: BsonArray): boolean {
+  return nameOfStage(stages.elements[0]) === '$changeStream'
+}
+
+const splitStage = '$changeStreamSplitLargeEvent'
+
+/** The stages that may follow: those that look at one event at a time. */
+const streamStages: ReadonlySet<string> = new Set([
+  '$addFields',
+  '$match',
+  '$project',
+  '$redact',
+  '$replaceRoot',
+  '$replaceWith',
+  '$set',
+  '$unset',
+])
+
 /** A stream watches a collection, a database, or, if asked of `admin`, everything. */
-async function changeStreamSource(call: CommandCall, target: PipelineTarget): Promise<CursorSource | undefined> {
-  const { source } = callPipeline(call, target)
-  if (source.kind !== 'stage' || source.name !== '$changeStream') return undefined
-  const options = parseStreamOptions(source.spec)
-  const { namespace } = target
+function changeStreamSource(call: CommandCall, namespace: Namespace, stages: BsonArray): Promise<CursorSource> {
+  const splitsEvents = nameOfStage(stages.elements.at(-1)) === splitStage
+  const rest = splitsEvents ? BsonArray.of(stages.elements.slice(0, -1)) : stages
+  const compiled = () => callPipeline(call, { namespace, stages: rest, collection: undefined, views: undefined })
+  for (const stage of rest.elements.slice(1)) {
+    const name = nameOfStage(stage)
+    if (name === splitStage) throw new CommandError(7182802, `${splitStage} must be the last stage in the pipeline`)
+    if (name === undefined || !name.startsWith('$') || streamStages.has(name)) continue
+    // A stage that is wrong, or unknown, has an error of its own.
+    compiled()
+    throw new CommandError('IllegalOperation', `${name} is not permitted in a $changeStream pipeline`)
+  }
+  const { source } = compiled()
+  const options = parseStreamOptions((source as { spec: Value }).spec)
   const isDatabase = namespace.collection === '$cmd.aggregate'
   if (options.isForCluster && (call.database !== 'admin' || !isDatabase)) {
     throw new CommandError('InvalidOptions', 'A change stream over everything is opened on the admin database')
@@ -60,7 +93,8 @@ async function changeStreamSource(call: CommandCall, target: PipelineTarget): Pr
     : isDatabase
       ? { kind: 'database', database: call.database }
       : { kind: 'collection', namespace }
-  return openChangeStream(call, { scope, options, pipeline: () => callPipeline(call, target) })
+  const pipeline = rest.elements.length > 1 ? compiled : undefined
+  return openChangeStream(call, { scope, options, pipeline, splitsEvents })
 }
 
 /** `aggregate: 1` names a database without a collection. */

@@ -15,6 +15,7 @@ import {
   entriesOf,
   findCollection,
   findEntry,
+  moveCollection,
   notOnView,
   requireEntry,
 } from '../collections/collections.ts'
@@ -104,7 +105,6 @@ async function drop(call: CommandCall): Promise<Fields> {
   cursors.closeOfContainer(collection.container.number)
   await deleteCollection(engine, collection)
   if (collection.isView) return { ns: nameOf(namespace) }
-  call.service.changes.notify()
   return { nIndexesWas: collection.indexes.length, ns: nameOf(namespace) }
 }
 
@@ -131,11 +131,9 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
   if (target !== undefined) {
     if (!args.flag('dropTarget')) throw new CommandError('NamespaceExists', 'target namespace exists')
     cursors.closeOfContainer(target.container.number)
-    await deleteCollection(engine, target)
   }
   cursors.closeOfContainer(collection.container.number)
-  const renamed = await engine.catalog.changeContainer(collection.container, () => ({ id: to.collection }))
-  service.changes.notify()
+  const renamed = await moveCollection(engine, collection, to.collection, target)
   if (renamed === undefined) throw new CommandError('NamespaceExists', 'target namespace exists')
   return {}
 }

@@ -122,9 +122,10 @@ async function getChangeStreamTokens(call: CommandCall): Promise<Fields> {
   const namespace = checkedNamespace(database, args.requiredString('collection'))
   const { container } = await requireCollection(engine, namespace)
   await mark(engine, { kind: 'collection', namespace })
-  const logging = container.logSeconds === null ? (await keepLog(engine, container)).container : container
-  const positions = new Map([[container.number, await engine.logNow(logging)]])
-  return { resumeAfterTokens: [tokenOf({ positions, isInvalidate: false })] }
+  if (container.logSeconds === null) await keepLog(engine, container)
+  const { tick, ts: seconds } = await engine.journalNow()
+  const position = { tick, seconds, isInvalidate: false, owesInvalidate: false, fragment: undefined }
+  return { resumeAfterTokens: [tokenOf(position)] }
 }
 
 async function getCollection(call: CommandCall): Promise<Fields> {
@@ -157,7 +158,7 @@ async function shardCollection({ service, args }: CommandCall): Promise<Fields> 
         `${found.name} cannot be sharded: it is sharded already, or not empty.`,
       )
     }
-    await deleteCollection(service.engine, found)
+    await deleteCollection(service.engine, found, 'replaced')
   }
   await createCollection(service.engine, namespace, { options: emptyDocument, shardKey })
   return { collectionsharded: `${namespace.database}.${namespace.collection}` }

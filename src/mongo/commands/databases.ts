@@ -5,9 +5,11 @@ import { compileFilter } from '../../mql/filter/match.ts'
 import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
+import { dropDatabaseNote } from '../collections/catalog-notes.ts'
 import { measure } from '../collections/collection-size.ts'
 import { databaseNotFound, deleteCollection, entriesOf, listCollections } from '../collections/collections.ts'
 import { viewsOf } from '../collections/views.ts'
+import { isWatched } from '../collections/watched-collections.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 
@@ -54,7 +56,9 @@ async function dropDatabase({ service, database }: CommandCall): Promise<Fields>
     await deleteCollection(engine, collection)
   }
   const isOnlyMongo = containers.every(({ encoding }) => encoding === 'bson')
-  if (isOnlyMongo && !(await engine.catalog.deleteDatabase(record))) throw databaseNotFound(database)
+  const note = (await isWatched(engine, { database, collection: '' })) ? dropDatabaseNote(database) : undefined
+  if (isOnlyMongo && !(await engine.catalog.deleteDatabase(record, note))) throw databaseNotFound(database)
+  if (!isOnlyMongo && note !== undefined) await engine.catalog.noteDatabase(record, note)
   return { dropped: database }
 }
 

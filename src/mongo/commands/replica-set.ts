@@ -3,7 +3,6 @@
 import { machine } from '../../base/clock.ts'
 import { date } from '../../document/bson/value.ts'
 import type { Fields } from '../answers/fields.ts'
-import { timestampOf } from '../service/cluster-time.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { setName } from './hello.ts'
 
@@ -12,7 +11,7 @@ const heartbeatMs = 2000
 
 function replSetGetStatus({ service, client }: CommandCall): Fields {
   const seconds = service.clock.now()
-  const optime = { ts: timestampOf(seconds), t: 1n }
+  const optime = { ts: service.clusterTime.now(), t: 1n }
   const at = date(BigInt(seconds) * 1000n)
   return {
     set: setName,

@@ -82,7 +82,6 @@ async function store(
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
     session.stored = record
-    call.service.changes.notify()
     return
   }
   if (answer.refusal.error !== undefined) throw answer.refusal.error

@@ -19,6 +19,7 @@ import {
   deleteCollection,
   findCollection,
   findOrCreateCollection,
+  moveCollection,
 } from '../collections/collections.ts'
 import { duplicateKeyError, takenIdError } from '../collections/duplicate-key.ts'
 import { newDocument } from '../collections/new-document.ts'
@@ -59,11 +60,8 @@ async function replace(call: CommandCall, target: Namespace, documents: ByteStre
   try {
     for (const index of present?.indexes ?? []) filled = await createIndex(call, filled, index)
     for await (const batch of documents) await insertAll(call, filled, batch)
-    if (present !== undefined) {
-      cursors.closeOfContainer(present.container.number)
-      await deleteCollection(engine, present)
-    }
-    await engine.catalog.changeContainer(filled.container, () => ({ id: target.collection }))
+    if (present !== undefined) cursors.closeOfContainer(present.container.number)
+    await moveCollection(engine, filled, target.collection, present)
   } catch (error) {
     await deleteCollection(engine, filled)
     throw error

@@ -15,13 +15,11 @@ import type { CompileUpdatePipeline } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
-import { timestampOf } from './cluster-time.ts'
 import type { CommandCall } from './command.ts'
 
 export function constantsOf({ service }: Pick<CommandCall, 'service'>): Constants {
-  const nowMs = service.clock.nowMs()
-  const clusterTime = timestampOf(Math.floor(nowMs / 1000)).value
-  return { now: BigInt(nowMs), clusterTime, random: Math.random }
+  const { clock, clusterTime } = service
+  return { now: BigInt(clock.nowMs()), clusterTime: clusterTime.now().value, random: Math.random }
 }
 
 /** What expressions of a command can speak of: the time it came, and the variables in its `let`. */

@@ -10,10 +10,10 @@ import type { Logins } from '../session/scram.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Transaction } from '../session/transaction.ts'
 import type { WriteIntents } from '../session/write-intents.ts'
-import type { ChangeSignal } from './change-signal.ts'
 import type { ClusterTime } from './cluster-time.ts'
 import type { CursorRegistry } from './cursors.ts'
 import type { FailPoints } from './fail-points.ts'
+import type { OpeningStreams } from './opening-streams.ts'
 import type { Operations } from './operations.ts'
 import type { Replacements } from './replacements.ts'
 
@@ -38,7 +38,7 @@ export interface MongoService {
   readonly cursors: CursorRegistry
   readonly operations: Operations
   readonly clusterTime: ClusterTime
-  readonly changes: ChangeSignal
+  readonly openingStreams: OpeningStreams
   readonly replacements: Replacements
   readonly failPoints: FailPoints
   readonly past: PastDocuments

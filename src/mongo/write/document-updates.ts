@@ -149,7 +149,7 @@ async function firstMatching(
 
 /** The time that `$currentDate` sets: the moment of the write, with the milliseconds of the clock. */
 export function updateTime({ service }: Pick<CommandCall, 'service'>, moment: EpochSeconds): UpdateContext['now'] {
-  return { epochMs: epochMsWithin(moment, service.clock), timestamp: timestampOf(moment).value }
+  return { epochMs: epochMsWithin(moment, service.clock), timestamp: timestampOf(moment, 0).value }
 }
 
 /** An update as a mutation. It is refused if the document would leave its partition. */

@@ -111,7 +111,6 @@ async function writeToStore(
         service.replacements.note(collection.container.number, item.version)
       }
     }
-    service.changes.notify()
     if (recorded !== undefined) {
       session!.record = recorded
       session!.stored = recorded

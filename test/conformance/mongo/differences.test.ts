@@ -131,37 +131,6 @@ difference('D10: The event of a death comes when the document is purged, and is 
   )
 })
 
-difference('D11: Dropping a collection loses the events that a stream has not delivered yet', async () => {
-  const collection = newCollection()
-  await collection.insertOne({ _id: 1 as never })
-  const stream = await watch(collection)
-  await collection.insertOne({ _id: 2 as never })
-  await collection.drop()
-  assert.deepEqual([(await stream.next()).operationType, (await stream.next()).operationType], ['drop', 'invalidate'])
-})
-
-difference('D12: Within a second, the order is guaranteed only for the events of one collection', async () => {
-  const database = newDatabase()
-  const [first, second] = [database.collection<Document>('a'), database.collection<Document>('b')]
-  for (const collection of [first, second]) await collection.insertOne({ _id: 0 as never })
-  const stream = await watch(database)
-  await second.insertOne({ _id: 1 as never })
-  await first.insertOne({ _id: 2 as never })
-  await second.insertOne({ _id: 3 as never })
-  await first.insertOne({ _id: 4 as never })
-  const events: Document[] = []
-  while (events.length < 4) events.push(await stream.next())
-  assert.equal(new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1)
-  const idsIn = (name: string) => events.filter(({ ns }) => ns.coll === name).map(each => each.documentKey._id)
-  assert.deepEqual(
-    [idsIn('a'), idsIn('b')],
-    [
-      [2, 4],
-      [1, 3],
-    ],
-  )
-})
-
 difference('D13: A stream cannot start before the first time that somebody watched', async () => {
   const collection = newCollection()
   const { operationTime } = await client.db('admin').command({ ping: 1 })

@@ -28,7 +28,6 @@ import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
 import type { Moments } from '../connection/moments.ts'
-import type { PostgresJournal } from '../reading/journal.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { fromIndexDraft } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
@@ -48,7 +47,7 @@ export class PostgresCatalog {
   readonly #moments: Moments
   readonly #copy: CatalogCopy
   readonly #gateway: string
-  readonly #journal: PostgresJournal
+  readonly #onNote: (tick: number) => void
   /** The tick of the last note. */
   #noted = 0
   /** A gateway makes one change at a time: its row has room for one token. */
@@ -59,9 +58,10 @@ export class PostgresCatalog {
     moments: Moments
     copy: CatalogCopy
     gateway: string
-    journal: PostgresJournal
+    /** Called with the tick of a note that is committed. */
+    onNote: (tick: number) => void
   }) {
-    this.#journal = parts.journal
+    this.#onNote = parts.onNote
     this.#connections = parts.connections
     this.#moments = parts.moments
     this.#copy = parts.copy
@@ -203,7 +203,7 @@ export class PostgresCatalog {
     return this.#change(async (session, ts) => {
       const before = await loadContainer(session, container.number)
       if (before === undefined) return undefined
-      const { note, ...changes } = change(before, ts)
+      const { notes = [], ...changes } = change(before, ts)
       const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
       if (record.id !== before.id && (await isTaken(session, record))) return undefined
       const { policy } = record
@@ -226,8 +226,8 @@ export class PostgresCatalog {
           record.partitionSplits,
         ],
       )
-      if (note !== undefined && record.logSeconds !== null) {
-        this.#noted = await appendNote(session, record.number, note, ts)
+      if (record.logSeconds !== null) {
+        for (const note of notes) this.#noted = await appendNote(session, record.number, note, ts)
       }
       return record
     }, stopClock)
@@ -283,7 +283,7 @@ export class PostgresCatalog {
         const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
         return work(session, rows[0].now)
       })
-      this.#journal.saw(this.#noted)
+      this.#onNote(this.#noted)
       await this.#copy.settle()
       return result
     })

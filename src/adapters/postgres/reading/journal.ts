@@ -65,6 +65,8 @@ export class PostgresJournal {
   #timer: NodeJS.Timeout | undefined
   #isAnybodyWaiting = false
   #isAsking = false
+  #askedMs = Number.NEGATIVE_INFINITY
+  #isClosed = false
 
   constructor(parts: { connections: Connections; copy: CatalogCopy; moments: Moments; newest: number }) {
     this.#newest = parts.newest
@@ -73,8 +75,8 @@ export class PostgresJournal {
     this.#moments = parts.moments
     this.#waiters = new JournalWaiters(0, isAnybody => {
       this.#isAnybodyWaiting = isAnybody
-      if (isAnybody) this.#askIn(postgresJournalPollMs)
-      else machine.clearTimeout(this.#timer)
+      if (isAnybody && this.#timer === undefined)
+        this.#askIn(this.#askedMs + postgresJournalPollMs - machine.monotonicMs())
     })
   }
 
@@ -90,8 +92,10 @@ export class PostgresJournal {
     if (this.#isAnybodyWaiting) this.#askIn(0)
   }
 
-  wait(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<void> {
-    return this.#waiters.wait(after, wait)
+  wait(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
+    const waiting = this.#waiters.wait(after, wait)
+    if (this.#newest > after && this.#newest > this.#waiters.tick) this.#askIn(0)
+    return waiting
   }
 
   /** Writes that are under way may get lower ticks than this. They began before now. */
@@ -123,7 +127,7 @@ export class PostgresJournal {
 
   close(): void {
     machine.clearTimeout(this.#timer)
-    this.#isAnybodyWaiting = false
+    this.#isClosed = true
   }
 
   async #horizon(): Promise<Horizon> {
@@ -166,14 +170,16 @@ export class PostgresJournal {
   }
 
   #askIn(ms: number): void {
-    if (this.#isAsking) return
+    if (this.#isAsking || this.#isClosed) return
     machine.clearTimeout(this.#timer)
-    this.#timer = machine.setTimeout(() => this.#ask(), ms)
+    this.#timer = machine.setTimeout(() => this.#ask(), Math.max(0, ms))
     this.#timer.unref()
   }
 
   async #ask(): Promise<void> {
     this.#isAsking = true
+    this.#timer = undefined
+    this.#askedMs = machine.monotonicMs()
     let isBehind = false
     try {
       const { horizon } = await this.#horizon()

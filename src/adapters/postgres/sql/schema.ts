@@ -13,9 +13,9 @@
  *   lanes      the receipts of calls: what a gateway wrote last in a slot (`bucket`), the number of that call
  *              (`batch`), and its answers. A gateway that lost its connection looks here whether the commit
  *              happened (`writing/call-numbers.ts`). The table is not about lanes, the queues of a gateway.
- *   log        what happened to items, in the order of the bucket, where a container keeps a log. Notes about
- *              the catalog are among them, in bucket 0, with negative numbers; those about a database have its
- *              number, negated, as container. `tick` is one order over all of it (`ticks.ts`).
+ *   log        what happened to items, in the order of the bucket, where a container keeps a log. Notes
+ *              about the catalog are among them, in bucket 0, with negative numbers; those about a database
+ *              have its number, negated, as container. `tick` is one order over all of it (`ticks.ts`).
  *   kept_logs  deleted containers and databases whose entries the journal still shows, and until when.
  *              Here and in items `at` is the server's time of a write in microseconds. It decides nothing:
  *              changes of different buckets have no order, and `at` shows them about in the order of time.

@@ -1,12 +1,12 @@
 /**
  * Ticks: the numbers that put the entries of all logs into one order, the journal.
  *
- * A tick is taken while the locks of its bucket and of the clock are held, so ticks grow with the versions of
- * a bucket and with the seconds. Transactions commit in another order than they take ticks. So each marks,
+ * A tick is taken while the locks of its bucket and of the clock are held, so ticks grow with the versions
+ * of a bucket and with the seconds. Transactions commit in another order than they take ticks. So each marks,
  * before it takes one, that ticks above a certain number may still come: with a shared advisory lock on that
- * number, which the commit releases. A reader takes the highest tick, then looks for the lowest mark, and only
- * then reads the entries up to both. A transaction that took one of these ticks had its mark before that. If
- * the mark is gone, the transaction is over, and what it wrote is seen.
+ * number, which the commit releases. A reader takes the highest tick, then looks for the lowest mark, and
+ * only then reads the entries up to both. A transaction that took one of these ticks had its mark before
+ * that. If the mark is gone, the transaction is over, and what it wrote is seen.
  */
 
 /** The upper bits of the marks' numbers: any number, the same in every gateway. */
