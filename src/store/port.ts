@@ -24,9 +24,9 @@
  *       gives an older version of an item after a newer one.
  *   P13 While a container keeps a log, every version, delete and death is in it exactly once. The entry is
  *       stored in the same transaction as its cause.
- *   P14 The journal has the entries of all logs, and notes about the catalog, in one order. It is the same for
- *       every reader, and an entry follows all that were committed before its own transaction began. Reading
- *       on after a tick skips nothing and repeats nothing.
+ *   P14 The journal has the entries of all logs, and notes about the catalog, in one order. It is the same
+ *       for every reader, and an entry follows all that were committed before its own transaction began.
+ *       Reading on after a tick skips nothing and repeats nothing.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes)
  * and hands it back with the answer, so that an item's life is judged by one clock wherever it is kept. What

@@ -128,6 +128,8 @@ export interface LogEntry {
  * about the catalog, which the edge that made it can read.
  */
 export type JournalEntry = JournalPlace & {
+  /** The milliseconds within the second, as far as the store knows them. They decide nothing. */
+  readonly ms: number
   readonly container: ContainerRecord | undefined
   /**
    * The note that ended the container's name after this entry: it was renamed or deleted. undefined: it has

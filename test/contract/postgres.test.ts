@@ -18,6 +18,7 @@ import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
 import { bucketIn, keysOfStripe } from '../support/stripe-keys.ts'
 import { changeContract } from './change-contract.ts'
+import { journalContract } from './journal-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
 import { verdictContract } from './verdict-contract.ts'
@@ -37,6 +38,7 @@ async function prepare(): Promise<Opener> {
 storeContract('PostgreSQL', prepare)
 transactionContract('PostgreSQL', prepare)
 changeContract('PostgreSQL', prepare)
+journalContract('PostgreSQL', prepare)
 verdictContract('PostgreSQL', prepare)
 
 const start = toEpochSeconds(1_000_000)

@@ -10,6 +10,7 @@ import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/port.ts'
 import { put } from '../support/item-write.ts'
 import { changeContract } from './change-contract.ts'
+import { journalContract } from './journal-contract.ts'
 import { keyOf, makeContainer, type Opener, storeContract } from './store-contract.ts'
 import { transactionContract } from './transaction-contract.ts'
 import { verdictContract } from './verdict-contract.ts'
@@ -50,6 +51,7 @@ for (const [name, prepare] of [
   storeContract(name, prepare)
   transactionContract(name, prepare)
   changeContract(name, prepare)
+  journalContract(name, prepare)
   verdictContract(name, prepare)
 }
 

@@ -101,7 +101,8 @@ export class Purge {
    * Removes a part of one deleted container or dropped index; false when nothing is left. Nobody writes there
    * any more. Gateways that reclaim at the same time skip each other's rows.
    */
-  reclaim(rowsMax: number): Promise<boolean> {
+  async reclaim(rowsMax: number): Promise<boolean> {
+    await this.#moments.tick()
     return this.#connections.transaction(async session => {
       const remove = async (table: string, condition: string, values: unknown[]) => {
         const next = await session.query(`SELECT bucket FROM mayfly.${table} WHERE ${condition} LIMIT 1`, values)

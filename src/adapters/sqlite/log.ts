@@ -9,7 +9,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { EpochSeconds } from '../../base/clock.ts'
+import { type Clock, type EpochSeconds, epochMsWithin } from '../../base/clock.ts'
 import type { Body } from '../../document/body.ts'
 import type { CatalogNote, ContainerRecord } from '../../store/catalog.ts'
 import type {
@@ -47,6 +47,7 @@ type NoteKind = 'note' | 'end'
 interface JournalRow extends Omit<Row, 'kind'> {
   kind: Row['kind'] | NoteKind
   container: number
+  ms: number
   ending: Uint8Array | null
 }
 
@@ -56,6 +57,7 @@ const columns = `number, kind, epk, pk, id, version, sequence, ts, body,
 export class SqliteChangeLog implements Participant {
   /** It knows the committed entries only. */
   readonly waiters: JournalWaiters
+  readonly #clock: Clock
   readonly #append: StatementSync
   readonly #read: StatementSync
   readonly #readAll: StatementSync
@@ -70,17 +72,18 @@ export class SqliteChangeLog implements Participant {
   readonly #forgotten: StatementSync
   readonly #raiseForgotten: StatementSync
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, clock: Clock) {
+    this.#clock = clock
     this.#append = db.prepare(`
-      INSERT INTO log (container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO log (container, kind, epk, pk, id, version, sequence, ts, body, previous_version, previous_body, ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#read = db.prepare(`
       SELECT ${columns}
       FROM log WHERE container = :container AND number > :after AND kind NOT IN ('note', 'end')
         AND epk >= :min AND epk < :maxExclusive AND (:only IS NULL OR pk = :only)
       ORDER BY number LIMIT :itemsMax`)
     this.#readAll = db.prepare(`
-      SELECT ${columns}, container, (SELECT body FROM log later
+      SELECT ${columns}, container, ms, (SELECT body FROM log later
         WHERE later.container = log.container AND later.number > log.number AND later.kind = 'end'
         ORDER BY later.number LIMIT 1) AS ending
       FROM log WHERE number > ? AND container NOT IN (SELECT number FROM containers WHERE encoding = 'json')
@@ -120,7 +123,7 @@ export class SqliteChangeLog implements Participant {
   /** Must run inside a transaction. `subject`: a container, or a database with its number negated. */
   appendNote(subject: number, { body, endsName }: CatalogNote, ts: EpochSeconds): void {
     const kind: NoteKind = endsName === true ? 'end' : 'note'
-    this.#append.run(subject, kind, '', '', '', 0, 0, ts, body, null, null)
+    this.#append.run(subject, kind, '', '', '', 0, 0, ts, body, null, null, this.#msWithin(ts))
   }
 
   /** Keeps the entries of something that is deleted until this second, then removes all of them. */
@@ -185,7 +188,12 @@ export class SqliteChangeLog implements Participant {
       body ?? null,
       previous?.version ?? null,
       previous?.body ?? null,
+      this.#msWithin(ts),
     )
+  }
+
+  #msWithin(ts: EpochSeconds): number {
+    return epochMsWithin(ts, this.#clock) - ts * 1000
   }
 
   /** The number of the last entry of any container. */
@@ -250,8 +258,8 @@ export class SqliteChangeLog implements Participant {
 }
 
 function journalEntry(row: JournalRow, container: ContainerRecord | undefined): JournalEntry {
-  const { number: tick, kind, ts, ending } = row
-  const place = { tick, ts, container, ending: ending ?? undefined }
+  const { number: tick, kind, ts, ms, ending } = row
+  const place = { tick, ts, ms, container, ending: ending ?? undefined }
   return kind === 'note' || kind === 'end'
     ? { ...place, kind: 'note', note: row.body! }
     : { ...place, kind: 'item', change: entryOf({ ...row, kind }) }

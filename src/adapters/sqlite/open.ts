@@ -100,7 +100,8 @@ class SqliteStore implements Store {
     migrate(db)
     const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
     this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)
-    this.#log = new SqliteChangeLog(db)
+    const storeClock = clock(mark)
+    this.#log = new SqliteChangeLog(db, storeClock)
     this.#catalog = new SqliteCatalog(db, this.#log, keysOf)
     this.#savepoint = {
       begin: db.prepare('SAVEPOINT transact'),
@@ -108,7 +109,7 @@ class SqliteStore implements Store {
       end: db.prepare('RELEASE transact'),
     }
     const checkpoints = Checkpoints.of(db, checkpoint)
-    this.#turns = new Turns(db, { clock: clock(mark), highWaterMark: mark, checkpoints, onFatal })
+    this.#turns = new Turns(db, { clock: storeClock, highWaterMark: mark, checkpoints, onFatal })
   }
 
   moment(): EpochSeconds {

@@ -87,6 +87,7 @@ export const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
   },
   'ALTER TABLE containers ADD COLUMN partition_splits INTEGER NOT NULL DEFAULT 0;',
   `
+  ALTER TABLE log ADD COLUMN ms INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE kept_logs (container INTEGER PRIMARY KEY, until INTEGER NOT NULL);
   CREATE INDEX kept_logs_until ON kept_logs (until);
   CREATE INDEX log_endings ON log (container, number) WHERE kind = 'end';

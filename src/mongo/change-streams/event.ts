@@ -4,7 +4,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, binary, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { JournalPlace, LogEntry } from '../../store/reading.ts'
+import type { JournalEntry, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
 import type { StoredNote } from '../collections/catalog-notes.ts'
@@ -33,15 +33,19 @@ export interface EventContext {
 
 export type LoggedChange = Omit<LogEntry, 'position'>
 
+/** When something happened. */
+export type EventTime = Pick<JournalEntry, 'tick' | 'ts' | 'ms'>
+
 export async function changeEvent(
   change: LoggedChange,
+  time: EventTime,
   token: BsonDocument,
   context: EventContext,
 ): Promise<Uint8Array> {
   const { collection, options } = context
   const type = operationType(change, context)
   const known = (change.body ?? change.previous?.body) as Uint8Array | undefined
-  const fields = [...head(type, change, token), ...uuidField(collection.uuid, options)]
+  const fields = [...head(type, time, token), ...uuidField(collection.uuid, options)]
   if (type === 'insert' || type === 'replace') fields.push(['fullDocument', viewOf(change.body)])
   if (type === 'update') {
     const full = await updatedDocument(change, context)
@@ -60,12 +64,12 @@ export async function changeEvent(
   return encodeDocument(fields)
 }
 
-function head(type: string, { ts, tick }: JournalPlace, token: BsonDocument): Field[] {
+function head(type: string, { ts, tick, ms }: EventTime, token: BsonDocument): Field[] {
   return [
     ['_id', token],
     ['operationType', { type: bsonType.string, value: type }],
     ['clusterTime', timestampOf(ts, tick)],
-    ['wallTime', date(BigInt(ts) * 1000n)],
+    ['wallTime', date(BigInt(ts * 1000 + ms))],
   ]
 }
 
@@ -122,14 +126,9 @@ function namespaceDocument({ database, collection }: Namespace): BsonDocument {
 }
 
 /** An event about a whole collection or database. */
-export function noteEvent(
-  note: StoredNote,
-  place: JournalPlace,
-  token: BsonDocument,
-  options: StreamOptions,
-): Uint8Array {
+export function noteEvent(note: StoredNote, time: EventTime, token: BsonDocument, options: StreamOptions): Uint8Array {
   const { type, namespace, uuid, to, description, stateBeforeChange } = note
-  const fields = [...head(type, place, token), ...uuidField(uuid, options)]
+  const fields = [...head(type, time, token), ...uuidField(uuid, options)]
   fields.push(['ns', namespaceDocument(namespace)])
   if (to !== undefined) fields.push(['to', namespaceDocument({ database: namespace.database, collection: to })])
   if (options.isExpanded && description !== undefined) fields.push(['operationDescription', description])
@@ -137,6 +136,6 @@ export function noteEvent(
   return encodeDocument(fields)
 }
 
-export function invalidateEvent(place: JournalPlace, token: BsonDocument): Uint8Array {
-  return encodeDocument(head('invalidate', place, token))
+export function invalidateEvent(time: EventTime, token: BsonDocument): Uint8Array {
+  return encodeDocument(head('invalidate', time, token))
 }

@@ -24,7 +24,7 @@ import { isSystemCollection } from '../requests/namespace.ts'
 import { incrementOf } from '../service/cluster-time.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
-import { changeEvent, type EventCollection, invalidateEvent, noteEvent } from './event.ts'
+import { changeEvent, type EventCollection, type EventTime, invalidateEvent, noteEvent } from './event.ts'
 import type { StreamOptions } from './options.ts'
 import { eventBytesMax, splitEvent } from './split-event.ts'
 import { type OldPositions, parseToken, type StreamPosition, tokenOf } from './token.ts'
@@ -247,7 +247,7 @@ class ChangeStream implements CursorSource {
   #invalidate(): Uint8Array {
     this.#owesInvalidate = false
     this.#isOver = true
-    return invalidateEvent(this.#place, this.#token())
+    return invalidateEvent({ ...this.#place, ms: 0 }, this.#token())
   }
 
   async #eventOf(entry: JournalEntry, by: BatchRequest['by']): Promise<Uint8Array | undefined> {
@@ -263,7 +263,7 @@ class ChangeStream implements CursorSource {
     if (collection === undefined || !this.#isInScope(collection.namespace)) return undefined
     if (change.kind === 'expire' && !service.settings.areExpiryEventsOn) return undefined
     if (container !== undefined) by.chargeRu += this.#engine.chargePage(container, 1, change.body?.length ?? 0)
-    return changeEvent(change, this.#token(), {
+    return changeEvent(change, entry, this.#token(), {
       collection,
       options: this.#request.options,
       isReplacement: container !== undefined && service.replacements.has(container.number, change.version),
@@ -275,7 +275,7 @@ class ChangeStream implements CursorSource {
     })
   }
 
-  #eventOfNote(place: JournalPlace, note: StoredNote): Uint8Array | undefined {
+  #eventOfNote(time: EventTime, note: StoredNote): Uint8Array | undefined {
     const { scope, options } = this.#request
     const { type, namespace, to } = note
     const isExpanded = type !== 'drop' && type !== 'rename' && type !== 'dropDatabase'
@@ -284,7 +284,7 @@ class ChangeStream implements CursorSource {
     if (!this.#isInScope(namespace) && !isTarget) return undefined
     const endsCollection = scope.kind === 'collection' && (type === 'drop' || type === 'rename')
     this.#owesInvalidate = endsCollection || (scope.kind === 'database' && type === 'dropDatabase')
-    return noteEvent(note, place, this.#token(), options)
+    return noteEvent(note, time, this.#token(), options)
   }
 
   #isInScope({ database, collection }: Namespace): boolean {

@@ -131,6 +131,22 @@ difference('D10: The event of a death comes when the document is purged, and is 
   )
 })
 
+difference('D11: The options min, max, returnKey and showRecordId of find are refused', async () => {
+  const collection = newCollection()
+  await collection.insertOne({})
+  for (const option of [{ min: { _id: 1 } }, { max: { _id: 1 } }, { returnKey: true }, { showRecordId: true }]) {
+    assert.equal(await refusalOf(collection.find({}, { hint: { _id: 1 }, ...option }).toArray()), 238)
+  }
+})
+
+difference('D12: Users have built-in roles only, and no authentication restrictions', async () => {
+  const database = newDatabase()
+  assert.equal(await refusalOf(database.command({ createRole: 'r', privileges: [], roles: [] })), 238)
+  const authenticationRestrictions = [{ clientSource: ['127.0.0.1'] }]
+  const user = { createUser: 'u', pwd: 'p', roles: [], authenticationRestrictions }
+  assert.equal(await refusalOf(database.command(user)), 238)
+})
+
 difference('D13: A stream cannot start before the first time that somebody watched', async () => {
   const collection = newCollection()
   const { operationTime } = await client.db('admin').command({ ping: 1 })
@@ -218,22 +234,6 @@ difference('D20: Only equality on the whole shard key avoids reading the other s
   assert.ok((await costOfOne(collection, few)) >= scan)
   await collection.createIndex({ tenant: 1 })
   assert.ok((await costOfOne(collection, few)) < scan / 2)
-})
-
-difference('D21: The options min, max, returnKey and showRecordId of find are refused', async () => {
-  const collection = newCollection()
-  await collection.insertOne({})
-  for (const option of [{ min: { _id: 1 } }, { max: { _id: 1 } }, { returnKey: true }, { showRecordId: true }]) {
-    assert.equal(await refusalOf(collection.find({}, { hint: { _id: 1 }, ...option }).toArray()), 238)
-  }
-})
-
-difference('D22: Users have built-in roles only, and no authentication restrictions', async () => {
-  const database = newDatabase()
-  assert.equal(await refusalOf(database.command({ createRole: 'r', privileges: [], roles: [] })), 238)
-  const authenticationRestrictions = [{ clientSource: ['127.0.0.1'] }]
-  const user = { createUser: 'u', pwd: 'p', roles: [], authenticationRestrictions }
-  assert.equal(await refusalOf(database.command(user)), 238)
 })
 
 test('docs/mongo.md lists the same differences as these tests, in the same words', () => {

@@ -72,11 +72,12 @@ export async function appendNote(
   ts: EpochSeconds,
 ): Promise<number> {
   await session.query(`SELECT ${markSql}`)
-  const { tick } = (await session.query(`SELECT ${nextTick} AS tick`)).rows[0]
+  const atSql = `(date_part('epoch', clock_timestamp()) * 1000000)::bigint`
+  const { tick, at } = (await session.query(`SELECT ${nextTick} AS tick, ${atSql} AS at`)).rows[0]
   await session.query(
     `INSERT INTO mayfly.log (container, bucket, number, kind, epk, pk, id, version, sequence, ts, at, bytes, tick)
      VALUES ($1, 0, $2, $3, '', '', '', 0, 0, $4, $5, $6, $7)`,
-    [subject, -tick, endsName === true ? 'end' : 'note', ts, ts * 1_000_000, Buffer.from(body), tick],
+    [subject, -tick, endsName === true ? 'end' : 'note', ts, at, Buffer.from(body), tick],
   )
   return tick
 }

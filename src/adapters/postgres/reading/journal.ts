@@ -46,7 +46,12 @@ const firstStatement = {
   text: 'SELECT tick, ts FROM mayfly.log WHERE tick >= $1 ORDER BY tick LIMIT 1',
 }
 
-type JournalRow = Omit<LogRow, 'kind'> & { kind: LogEntry['kind'] | 'note' | 'end'; container: number }
+type JournalRow = Omit<LogRow, 'kind'> & {
+  kind: LogEntry['kind'] | 'note' | 'end'
+  container: number
+  /** The server's time in microseconds. */
+  at: number
+}
 
 interface Horizon {
   horizon: number
@@ -160,7 +165,7 @@ export class PostgresJournal {
     const entries = rows.map((row): JournalEntry => {
       const { tick, ts, kind, container: number } = row
       const ending = endings.find(each => each.container === number && each.tick > tick)?.bytes
-      const place = { tick, ts, container: records.get(number), ending }
+      const place = { tick, ts, ms: msWithin(row), container: records.get(number), ending }
       return kind === 'note' || kind === 'end'
         ? { ...place, kind: 'note', note: row.bytes! }
         : { ...place, kind: 'item', change: storedEntry({ ...row, kind }) }
@@ -191,6 +196,12 @@ export class PostgresJournal {
     this.#isAsking = false
     if (this.#isAnybodyWaiting) this.#askIn(isBehind ? postgresJournalHurryMs : postgresJournalPollMs)
   }
+}
+
+/** Known if the clocks of the gateway and of the server show the same second. */
+function msWithin({ ts, at }: Pick<JournalRow, 'ts' | 'at'>): number {
+  const ms = Math.floor(at / 1000) - ts * 1000
+  return ms >= 0 && ms < 1000 ? ms : 0
 }
 
 function containersOf({ containers }: { containers: ReadonlyMap<number, ReadonlyMap<string, ContainerRecord>> }) {

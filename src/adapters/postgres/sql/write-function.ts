@@ -162,7 +162,10 @@ DECLARE
   b int; counted_lsn bigint; counted_rows bigint; lsn_ bigint; rows_ bigint; log_epoch_ int; log_forgotten_ bigint;
   is_logged boolean; container_epoch int; inherited_after bigint; own_after bigint; at_ bigint; key_lock int;
   ${
-    isCluster ? 'held boolean[]; ticks bigint[];' : `done int := 0; is_written boolean := false; lock_ms text; ${rowVariables}`}
+    isCluster
+      ? 'held boolean[]; ticks bigint[];'
+      : `done int := 0; is_written boolean := false; lock_ms text; ${rowVariables}`
+  }
 BEGIN
 ${isCluster ? partOnWorker : partsHere}
 END $$;

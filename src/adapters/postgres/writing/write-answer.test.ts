@@ -8,10 +8,11 @@ test('a row is read as PostgreSQL prints it', () => {
   const policy = { defaultTtl: null, inheritedDeadAt: -1, ownDeadAt: 0 }
   assert.deepEqual(parseAnswer('(done,1000,,-1,0,c,{65},{65},)'), {
     ...{ kind: 'written', moment: 1000, policy, outcomes: ['created'], sequences: [65], versions: [65] },
+    tick: 0,
   })
   assert.deepEqual(parseAnswer('(done,1000,60,-1,0,mr,"{NULL,65}","{65,129}",7)'), {
     ...{ kind: 'written', moment: 1000, policy: { ...policy, defaultTtl: 60 }, outcomes: ['missing', 'replaced'] },
-    ...{ sequences: [null, 65], versions: [65, 129] },
+    ...{ sequences: [null, 65], versions: [65, 129], tick: 7 },
   })
 })
 
@@ -19,7 +20,7 @@ test('a call that wrote nothing says no more than why', () => {
   assert.deepEqual(parseAnswer('(gone,,,,,,,,)'), { kind: 'gone' })
   assert.deepEqual(parseAnswer('(stale,1000,-1,0,0,,,,)'), { kind: 'stale' })
   assert.deepEqual(parseAnswer('(moved,1000,-1,0,0,,,,)'), { kind: 'moved' })
-  for (const row of ['(done,1000)', '(later,,,,,,,)', '(done,1000,,-1,0,q,{65},{65})']) {
+  for (const row of ['(done,1000)', '(later,,,,,,,,)', '(done,1000,,-1,0,q,{65},{65},)']) {
     assert.throws(() => parseAnswer(row), { name: 'InvariantError' })
   }
 })
