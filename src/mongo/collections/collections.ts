@@ -8,7 +8,7 @@
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { BsonDocument, binary } from '../../document/bson/value.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
-import type { ContainerEdit } from '../../engine/catalog.ts'
+import type { Catalog, ContainerEdit } from '../../engine/catalog.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
@@ -86,15 +86,23 @@ export function collectionOf(container: ContainerRecord): Collection {
   return collection
 }
 
+/** Whoever knows which containers there are: the engine, or a transaction with what it will create. */
+export interface CatalogReader {
+  readonly catalog: Pick<Catalog, 'findContainer' | 'findDatabase' | 'containers'>
+}
+
 /** A collection or a view. */
-export function findEntry(engine: Engine, { database, collection }: Namespace): MaybePromise<Collection | undefined> {
+export function findEntry(
+  engine: CatalogReader,
+  { database, collection }: Namespace,
+): MaybePromise<Collection | undefined> {
   return andThen(engine.catalog.findContainer(database, collection), found =>
     found?.encoding === 'bson' ? collectionOf(found) : undefined,
   )
 }
 
 /** A collection. A view of this name is refused. */
-export function findCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection | undefined> {
+export function findCollection(engine: CatalogReader, namespace: Namespace): MaybePromise<Collection | undefined> {
   return andThen(findEntry(engine, namespace), found => {
     if (found?.isView === true) throw notOnView(`Namespace ${found.name} is a view, not a collection`)
     return found
@@ -105,12 +113,12 @@ export function notOnView(message: string): CommandError {
   return new CommandError('CommandNotSupportedOnView', message)
 }
 
-export function requireCollection(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+export function requireCollection(engine: CatalogReader, namespace: Namespace): MaybePromise<Collection> {
   return andThen(findCollection(engine, namespace), found => found ?? refuseMissing(namespace))
 }
 
 /** A collection or a view. */
-export function requireEntry(engine: Engine, namespace: Namespace): MaybePromise<Collection> {
+export function requireEntry(engine: CatalogReader, namespace: Namespace): MaybePromise<Collection> {
   return andThen(findEntry(engine, namespace), found => found ?? refuseMissing(namespace))
 }
 
@@ -119,18 +127,18 @@ function refuseMissing(namespace: Namespace): never {
 }
 
 /** Sorted by name. */
-export async function listCollections(engine: Engine, database: string): Promise<Collection[]> {
+export async function listCollections(engine: CatalogReader, database: string): Promise<Collection[]> {
   const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return []
   return collectionsOf(engine, record)
 }
 
-export async function collectionsOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
+export async function collectionsOf(engine: CatalogReader, database: DatabaseRecord): Promise<Collection[]> {
   return (await entriesOf(engine, database)).filter(({ isView }) => !isView)
 }
 
 /** Collections and views, sorted by name. */
-export async function entriesOf(engine: Engine, database: DatabaseRecord): Promise<Collection[]> {
+export async function entriesOf(engine: CatalogReader, database: DatabaseRecord): Promise<Collection[]> {
   const containers = await engine.catalog.containers(database)
   return containers
     .filter(({ encoding }) => encoding === 'bson')
@@ -213,7 +221,7 @@ export async function moveCollection(
   }))
 }
 
-export async function nameTaken(engine: Engine, namespace: Namespace): Promise<CommandError> {
+export async function nameTaken(engine: CatalogReader, namespace: Namespace): Promise<CommandError> {
   const other = await findEntry(engine, namespace)
   const name = nameOf(namespace)
   if (other === undefined) {

@@ -14,7 +14,7 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { nameOf } from '../requests/namespace.ts'
 import { fromBase64 } from './collection-definition.ts'
-import { type Collection, entriesOf, findEntry } from './collections.ts'
+import { type CatalogReader, type Collection, entriesOf, findEntry } from './collections.ts'
 
 /** MongoDB's limits for views on views, and for the pipelines of all of them together. */
 const viewDepthMax = 20
@@ -49,7 +49,7 @@ export function stagesOf({ definition }: Collection): BsonArray {
 
 /** What a reading command reads. */
 export function findReadable(
-  engine: Engine,
+  engine: CatalogReader,
   namespace: Namespace,
 ): MaybePromise<Collection | ResolvedView | undefined> {
   return andThen(findEntry(engine, namespace), (found): MaybePromise<Collection | ResolvedView | undefined> => {
@@ -58,7 +58,7 @@ export function findReadable(
   })
 }
 
-async function resolveView(engine: Engine, database: string, view: Collection): Promise<ResolvedView> {
+async function resolveView(engine: CatalogReader, database: string, view: Collection): Promise<ResolvedView> {
   let stages: readonly Value[] = []
   let bytes = 0
   let current = view
@@ -85,7 +85,7 @@ async function resolveView(engine: Engine, database: string, view: Collection): 
 }
 
 /** The documents of `system.views`, as a pipeline that brings its own documents. */
-async function viewList(engine: Engine, database: string): Promise<ResolvedView> {
+async function viewList(engine: CatalogReader, database: string): Promise<ResolvedView> {
   const documents = (await viewsOf(engine, database)).map(view =>
     BsonDocument.of([
       ['_id', string(view.name)],
@@ -99,14 +99,14 @@ async function viewList(engine: Engine, database: string): Promise<ResolvedView>
 }
 
 /** The views of a database, sorted by name. */
-export async function viewsOf(engine: Engine, database: string): Promise<readonly Collection[]> {
+export async function viewsOf(engine: CatalogReader, database: string): Promise<readonly Collection[]> {
   const record = await engine.catalog.findDatabase(database)
   return record === undefined ? [] : (await entriesOf(engine, record)).filter(({ isView }) => isView)
 }
 
 /** The views that a pipeline names, and those that these name. Undefined: none. */
 export async function viewsWithin(
-  engine: Engine,
+  engine: CatalogReader,
   database: string,
   stages: BsonArray,
 ): Promise<ViewPipelines | undefined> {

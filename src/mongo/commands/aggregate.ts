@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type Value } from '../../document/bson/value.ts'
+import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -14,6 +15,7 @@ import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
 import { refuseCollation } from '../service/query-language.ts'
+import { notInTransaction } from '../service/statement.ts'
 import { explainPipeline } from './explain.ts'
 
 async function aggregate(call: CommandCall): Promise<Fields> {
@@ -29,10 +31,12 @@ async function aggregate(call: CommandCall): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
+  if (call.isInTransaction && isChangeStream(stages)) throw notWithStage('$changeStream')
   // A stream has its place from the moment it arrives: nothing may be waited for before.
   const stream = isChangeStream(stages) ? await changeStreamSource(call, namespace, stages) : undefined
   const isStream = stream !== undefined
   const target = await pipelineTarget(call, namespace, stages)
+  if (call.isInTransaction) refuseInTransaction(callPipeline(call, target), stages)
   const { collection } = target
   const source = stream ?? (await pipelineSource(call, target))
   checkHint(args, collection)
@@ -68,6 +72,17 @@ const streamStages: ReadonlySet<string> = new Set([
   '$set',
   '$unset',
 ])
+
+/** Writing stages, and those that tell about the server. */
+function refuseInTransaction({ source, target }: Pipeline, stages: BsonArray): void {
+  const name =
+    target !== undefined ? nameOfStage(stages.elements.at(-1)) : source.kind === 'stage' ? source.name : undefined
+  if (name !== undefined) throw notWithStage(name)
+}
+
+function notWithStage(name: string): CommandError {
+  return notInTransaction(`Stage not supported inside of a multi-document transaction: ${name}`)
+}
 
 /** A stream watches a collection, a database, or, if asked of `admin`, everything. */
 function changeStreamSource(call: CommandCall, namespace: Namespace, stages: BsonArray): Promise<CursorSource> {

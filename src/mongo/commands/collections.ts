@@ -16,14 +16,17 @@ import {
   findCollection,
   findEntry,
   moveCollection,
+  nameTaken,
   notOnView,
   requireEntry,
 } from '../collections/collections.ts'
 import { systemViews, viewsOf } from '../collections/views.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
+import { catalogOf, planCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
+import { notInTransaction } from '../service/statement.ts'
 import { createView, describeSystemViews, describeView } from './views.ts'
 
 /** The options of `create`, and what is done with each. */
@@ -62,6 +65,7 @@ async function create(call: CommandCall): Promise<Fields> {
         : `Invalid system namespace: ${nameOf(namespace)}`,
     )
   }
+  if (isView && call.isInTransaction) throw notInTransaction('Cannot create a view in a multi-document transaction.')
   if (isView) return createView(call, namespace, givenOptions(args))
   if (args.present('pipeline') !== undefined) {
     throw new CommandError('InvalidOptions', "'pipeline' requires 'viewOn' to also be specified")
@@ -72,7 +76,10 @@ async function create(call: CommandCall): Promise<Fields> {
     if (fate === 'refused') throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
     if (fate === 'kept') kept.push([name, args.present(name)!])
   }
-  await createCollection(service.engine, namespace, { options: BsonDocument.view(encodeDocument(kept)) })
+  const draft = { options: BsonDocument.view(encodeDocument(kept)) }
+  if (!call.isInTransaction) await createCollection(service.engine, namespace, draft)
+  else if ((await findEntry(catalogOf(call), namespace)) === undefined) planCollection(call, namespace, draft)
+  else throw await nameTaken(catalogOf(call), namespace)
   return {}
 }
 

@@ -7,6 +7,7 @@ import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, distinctValues } from '../find/documents.ts'
 import { countInView, distinctInView } from '../pipeline/view-reads.ts'
 import { namespaceOf } from '../requests/namespace.ts'
+import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
 
@@ -31,13 +32,13 @@ async function count(call: CommandCall): Promise<Fields> {
 }
 
 async function distinct(call: CommandCall): Promise<Fields> {
-  const { args, service } = call
+  const { args } = call
   const namespace = namespaceOf(call)
   refuseCollation(args)
   const path = args.requiredString('key')
   if (path === '') throw new CommandError(40352, 'FieldPath cannot be constructed with empty string')
   const matcher = compileCallFilter(call, args.document('query') ?? emptyDocument)
-  const collection = await findReadable(service.engine, namespace)
+  const collection = await findReadable(catalogOf(call), namespace)
   if (collection instanceof ResolvedView) return distinctInView(call, namespace, path)
   checkHint(args, collection)
   return { values: collection === undefined ? [] : await distinctValues(call, collection, { matcher, path }) }

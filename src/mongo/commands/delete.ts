@@ -8,6 +8,7 @@ import { findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
+import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
@@ -64,7 +65,7 @@ async function removeMatching(
   number: number,
 ): Promise<number> {
   const { matcher, limit, args } = parseStatement(call, bytes)
-  const collection = await findCollection(call.service.engine, namespace)
+  const collection = await findCollection(catalogOf(call), namespace)
   checkHint(args, collection)
   if (collection === undefined) return 0
   const mutation: Mutation = { matcher, change: () => deletion }

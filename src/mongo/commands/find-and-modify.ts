@@ -15,10 +15,11 @@ import { isAlive, livingAt } from '../../ttl/living.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
-import { type Collection, findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { type Collection, findCollection } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { checkHint } from '../collections/hint.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, compileCallProjection, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
 import type { StatementResult } from '../session/retry-record.ts'
@@ -69,7 +70,7 @@ async function modify(
 ): Promise<StatementResult> {
   const { filter, matcher, sort, update, isUpsert } = modification
   for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
-    const collection = await findCollection(call.service.engine, namespace)
+    const collection = await findCollection(catalogOf(call), namespace)
     checkHint(call.args, collection)
     if (collection !== undefined) {
       const mutation: Mutation =
@@ -83,7 +84,7 @@ async function modify(
       if (mutated !== undefined) return result(mutated)
     }
     if (!isUpsert || update === undefined) return { n: 0 }
-    const made = await findOrCreateCollection(call.service.engine, namespace)
+    const made = await findOrCreateCallCollection(call, namespace)
     const result = ({ id, document, moment }: Inserted): StatementResult => ({
       n: 1,
       upserted: toBase64(encodeDocument([['_id', id]])),

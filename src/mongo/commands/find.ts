@@ -14,13 +14,14 @@ import { findReadable, ResolvedView } from '../collections/views.ts'
 import { documentSource } from '../find/documents.ts'
 import { findInView } from '../pipeline/view-reads.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
 import { compileCallFilter, compileCallProjection, refuseCollation } from '../service/query-language.ts'
 
 function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
-  return andThen(findReadable(call.service.engine, namespace), collection => {
+  return andThen(findReadable(catalogOf(call), namespace), collection => {
     if (collection instanceof ResolvedView) return findInView(call, namespace)
     const filter = call.args.document('filter') ?? emptyDocument
     const id = collection === undefined || !isPlain(call) ? undefined : pointId(collection, filter)

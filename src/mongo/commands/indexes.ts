@@ -6,22 +6,28 @@ import type { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { printDocument } from '../../mql/errors/print.ts'
+import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import {
   type Collection,
   type CollectionIndex,
+  collectionOf,
   createCollection,
   findEntry,
   notOnView,
   requireCollection,
 } from '../collections/collections.ts'
+import { withIndex } from '../collections/planned-collection.ts'
+import { compareSpecs } from '../index-specs/index-conflicts.ts'
 import { type IndexSpec, parseIndexSpec } from '../index-specs/index-spec.ts'
 import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { removeIndexes } from '../indexes/index-changes.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import { catalogOf, planCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
+import { notInTransaction } from '../service/statement.ts'
 
 async function createIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
@@ -29,18 +35,54 @@ async function createIndexes(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   const wanted = (args.documents('indexes') ?? []).map(wantedIndex)
   if (wanted.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
-  const found = await findEntry(engine, namespace)
+  const found = await findEntry(catalogOf(call), namespace)
   if (found?.isView === true) throw notOnView('Cannot create indexes on a view')
+  if (call.isInTransaction) return createInTransaction(call, namespace, wanted, found)
   const collection = found ?? (await createCollection(engine, namespace, { options: emptyDocument }))
   let current = collection
   for (const spec of wanted) current = await createIndex(call, current, spec)
+  return createdIndexes({ before: collection, after: current, isNew: found === undefined })
+}
+
+function createdIndexes({ before, after, isNew }: { before: Collection; after: Collection; isNew: boolean }): Fields {
   return {
     _t: 'CreateIndexesResponse',
-    numIndexesBefore: collection.indexes.length,
-    numIndexesAfter: current.indexes.length,
-    createdCollectionAutomatically: found === undefined,
-    note: current.indexes.length === collection.indexes.length ? 'all indexes already exist' : undefined,
+    numIndexesBefore: before.indexes.length,
+    numIndexesAfter: after.indexes.length,
+    createdCollectionAutomatically: isNew,
+    note: after.indexes.length === before.indexes.length ? 'all indexes already exist' : undefined,
   }
+}
+
+/** A transaction can give indexes to a collection that it creates, as long as that is empty. */
+async function createInTransaction(
+  call: CommandCall,
+  namespace: Namespace,
+  wanted: readonly IndexSpec[],
+  found: Collection | undefined,
+): Promise<Fields> {
+  const transaction = call.session!.transaction!
+  const before = found ?? planCollection(call, namespace, { options: emptyDocument })
+  let after = before
+  for (const spec of wanted) {
+    if (isIdIndex(spec) || after.indexes.some(present => compareSpecs(present, spec) === 'same')) continue
+    const plan = transaction.planned.get(before.name)
+    if (plan === undefined) {
+      throw notInTransaction(
+        `Cannot create new indexes on existing collection ${before.name} in a multi-document transaction.`,
+      )
+    }
+    if ((transaction.overlay(before)?.pending().length ?? 0) > 0) {
+      throw notInTransaction(
+        `Cannot create new indexes on non-empty collection ${before.name} in a multi-document transaction.`,
+      )
+    }
+    const changed = withIndex(plan, spec)
+    transaction.planned.set(before.name, changed)
+    transaction.forget(before)
+    after = collectionOf(changed.container)
+  }
+  return createdIndexes({ before, after, isNew: found === undefined })
 }
 
 /** An error names the specification that it is about. */

@@ -2,10 +2,11 @@
 
 import { groupBytesMax } from '../../base/limits.ts'
 import type { Fields } from '../answers/fields.ts'
-import { type Collection, findOrCreateCollection } from '../collections/collections.ts'
+import type { Collection } from '../collections/collections.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
 import { newDocument } from '../collections/new-document.ts'
 import { namespaceOf } from '../requests/namespace.ts'
+import { findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mongoWriteStepsMax } from '../write/document-updates.ts'
@@ -32,7 +33,7 @@ async function insert(call: CommandCall): Promise<Fields> {
   const documents = statementDocuments(call, 'documents')
   const numberOf = statementNumbers(call, documents.length)
   return inTurn(call, async () => {
-    const collection = await findOrCreateCollection(call.service.engine, namespace)
+    const collection = await findOrCreateCallCollection(call, namespace)
     const record = await retryRecord(call)
     return new Insertions(call, collection, record, numberOf).run(documents)
   })

@@ -6,7 +6,10 @@ import type { ItemChange, Step, TransactAnswer } from '../../store/writing.ts'
 import { deleteRu, writeRu } from '../../units/cost.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
+import { type Collection, createCollection, deleteCollection, findEntry } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
+import type { PlannedCollection } from '../collections/planned-collection.ts'
+import { createIndex } from '../indexes/create-index.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { noSuchTransaction } from '../service/statement.ts'
 import type { Pending, TransactionOverlay } from '../session/overlay.ts'
@@ -14,7 +17,8 @@ import type { WatchedWrite } from '../session/past-documents.ts'
 import { RetryRecord, readRecord, recordStep } from '../session/retry-record.ts'
 import type { ClientSession } from '../session/sessions.ts'
 import type { Transaction } from '../session/transaction.ts'
-import { conflictError, writeConflict } from '../write/unique-conflict.ts'
+import { writeConflict } from '../session/write-intents.ts'
+import { conflictError } from '../write/unique-conflict.ts'
 
 async function commitTransaction(call: CommandCall): Promise<Fields> {
   const { session, txnNumber } = call
@@ -37,13 +41,17 @@ async function commit(call: CommandCall, session: ClientSession, txnNumber: bigi
     throw noSuchTransaction(txnNumber)
   }
   const overlays = transaction.overlays.filter(overlay => overlay.pending().length > 0)
-  if (overlays.length === 0) {
+  if (overlays.length === 0 && transaction.planned.size === 0) {
     transaction.commit()
     return {}
   }
+  transaction.beginCommit()
+  const created = new Map<string, Collection>()
   try {
-    await store(call, session, transaction, overlays)
+    for (const plan of transaction.planned.values()) await create(call, plan, created)
+    await store(call, session, transaction, overlays, created)
   } catch (error) {
+    for (const collection of created.values()) await deleteCollection(engine, collection).catch(() => {})
     transaction.abort()
     throw error
   }
@@ -51,11 +59,27 @@ async function commit(call: CommandCall, session: ClientSession, txnNumber: bigi
   return {}
 }
 
+/** Creates a collection of the transaction, just before its documents are stored. */
+async function create(
+  call: CommandCall,
+  { namespace, draft, specs }: PlannedCollection,
+  created: Map<string, Collection>,
+): Promise<void> {
+  const { engine } = call.service
+  // Somebody else created it meanwhile.
+  if ((await findEntry(engine, namespace)) !== undefined) throw writeConflict()
+  let collection = await createCollection(engine, namespace, draft)
+  created.set(collection.name, collection)
+  for (const spec of specs) collection = await createIndex(call, collection, spec)
+  created.set(collection.name, collection)
+}
+
 async function store(
   call: CommandCall,
   session: ClientSession,
   transaction: Transaction,
   overlays: readonly TransactionOverlay[],
+  created: ReadonlyMap<string, Collection>,
 ): Promise<void> {
   const { engine, past } = call.service
   if (!session.isLoaded) {
@@ -64,7 +88,10 @@ async function store(
   }
   const record = new RetryRecord(transaction.number)
   record.isCommitted = true
-  const writes = overlays.flatMap(overlay => overlay.pending().map(pending => ({ overlay, pending })))
+  const writes = overlays.flatMap(overlay => {
+    const collection = created.get(overlay.collection.name) ?? overlay.collection
+    return overlay.pending().map(pending => ({ collection, pending }))
+  })
   const stepOfRecord = await recordStep(engine, session, () => record)
   const chargeRu = writes.reduce(
     (sum, { pending: { document } }) => sum + (document === undefined ? deleteRu : writeRu(document.length)),
@@ -73,8 +100,9 @@ async function store(
   const watched = past.begin()
   let answer: TransactAnswer | undefined
   try {
-    const steps = writes.map(({ overlay, pending }) => commitStep(call, overlay, pending, watched))
-    answer = await engine.transact(overlays[0]!.collection.container, [...steps, stepOfRecord], chargeRu)
+    const steps = writes.map(({ collection, pending }) => commitStep(call, collection, pending, watched))
+    const payer = writes[0]?.collection.container ?? stepOfRecord.container
+    answer = await engine.transact(payer, [...steps, stepOfRecord], chargeRu)
   } finally {
     // If it failed, it may be stored nevertheless.
     past.end(watched, answer?.refusal === undefined)
@@ -87,12 +115,12 @@ async function store(
   if (answer.refusal.error !== undefined) throw answer.refusal.error
   const refused = writes[answer.steps.length - 1]
   if (refused === undefined) throw writeConflict()
-  throw await conflictError(engine, refused.overlay.collection, refused.pending.document)
+  throw await conflictError(engine, refused.collection, refused.pending.document)
 }
 
 function commitStep(
   { service }: CommandCall,
-  { collection }: TransactionOverlay,
+  collection: Collection,
   { key, document, baseVersion }: Pending,
   watched: WatchedWrite | undefined,
 ): Step {

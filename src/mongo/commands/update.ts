@@ -9,10 +9,11 @@ import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
-import { findCollection, findOrCreateCollection } from '../collections/collections.ts'
+import { findCollection } from '../collections/collections.ts'
 import { checkHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
+import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
@@ -114,7 +115,7 @@ class Updates {
       return
     }
     const statement = parseStatement(this.#call, bytes)
-    checkHint(statement.args, await findCollection(this.#call.service.engine, this.#namespace))
+    checkHint(statement.args, await findCollection(catalogOf(this.#call), this.#namespace))
     const result = statement.isMulti
       ? await this.#updateAll(statement)
       : await this.#updateOne(statement, result => new Map([[number, result]]))
@@ -132,7 +133,7 @@ class Updates {
   async #updateAll(statement: UpdateStatement): Promise<StatementResult & { error?: RequestError | undefined }> {
     const matcher = compileCallFilter(this.#call, statement.filter)
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
-      const collection = await findCollection(this.#call.service.engine, this.#namespace)
+      const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
         const mutation = updateMutation(this.#call, collection, matcher, statement.update)
         const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
@@ -153,7 +154,7 @@ class Updates {
     const remember = this.#record === undefined ? undefined : remembered
     const matcher = compileCallFilter(this.#call, statement.filter)
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
-      const collection = await findCollection(this.#call.service.engine, this.#namespace)
+      const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
         const mutated = await mutateOne(
           this.#call,
@@ -174,7 +175,7 @@ class Updates {
     statement: UpdateStatement,
     remember: ((result: StatementResult) => ReadonlyMap<number, StatementResult>) | undefined,
   ): Promise<StatementResult | undefined> {
-    const collection = await findOrCreateCollection(this.#call.service.engine, this.#namespace)
+    const collection = await findOrCreateCallCollection(this.#call, this.#namespace)
     const inserted = await insertUpserted(
       this.#call,
       collection,

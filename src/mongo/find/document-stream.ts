@@ -7,6 +7,7 @@ import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { ByteStream } from '../../mql/stages/stage.ts'
 import { findCollection } from '../collections/collections.ts'
+import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { Fetching } from '../service/cursors.ts'
 import { documentSource, mongoPageDocumentsMax } from './documents.ts'
@@ -27,7 +28,7 @@ export async function* documentStream(
   query: FindQuery,
   appetite: Appetite,
 ): AsyncGenerator<readonly Uint8Array[]> {
-  const collection = await findCollection(call.service.engine, namespace)
+  const collection = await findCollection(catalogOf(call), namespace)
   if (collection === undefined) return
   const source = documentSource(call, collection, query)
   let isEnd = false

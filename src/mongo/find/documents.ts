@@ -27,6 +27,7 @@ import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
 import type { Collection } from '../collections/collections.ts'
+import { isPlanned } from '../collections/planned-collection.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
@@ -162,7 +163,8 @@ export async function* matchingDocuments(
   const query = findItems(collection, { matcher })
   const stored: Uint8Array[] = []
   let position: PagePosition | undefined
-  do {
+  let isEnd = isPlanned(collection)
+  while (!isEnd) {
     const page = await call.service.engine.queryPage(collection.container, query, {
       position,
       rowsMax: mongoPageDocumentsMax,
@@ -173,9 +175,10 @@ export async function* matchingDocuments(
     call.documentsRead += page.statistics.itemsRead
     call.operation.check()
     position = page.next
+    isEnd = position === undefined
     if (overlay === undefined) yield page.rows as Uint8Array[]
     else for (const row of page.rows) stored.push(row as Uint8Array)
-  } while (position !== undefined)
+  }
   if (overlay === undefined) return
   const { documents, past } = overlay.cover(stored)
   for (const document of await livingPast(call, collection, past)) documents.push(document)
@@ -207,6 +210,7 @@ async function readDocument(
 ): Promise<Uint8Array | undefined> {
   const pending = overlay?.find(key)
   if (pending !== undefined) return pending.document
+  if (isPlanned(collection)) return undefined
   const { item, chargeRu } = await call.service.engine.findItem(collection.container, key)
   call.chargeRu += chargeRu
   const past = overlay?.past(key)

@@ -17,6 +17,7 @@ import { findReadable, ResolvedView, viewsWithin } from '../collections/views.ts
 import { type Appetite, documentStream, noDocuments } from '../find/document-stream.ts'
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
 import { nameOf } from '../requests/namespace.ts'
+import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
 import { variablesOf } from '../service/query-language.ts'
@@ -33,11 +34,11 @@ export interface PipelineTarget {
 
 /** Finds the collection below a view, and the views that the pipeline names. */
 export async function pipelineTarget(
-  { service }: CommandCall,
+  call: CommandCall,
   namespace: Namespace,
   stages: BsonArray,
 ): Promise<PipelineTarget> {
-  const { engine } = service
+  const engine = catalogOf(call)
   const found = await findReadable(engine, namespace)
   if (!(found instanceof ResolvedView)) {
     return { namespace, stages, collection: found, views: await viewsWithin(engine, namespace.database, stages) }

@@ -80,12 +80,20 @@ export class Operation {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
       this.#abortIfOver()
-      if (this.#endMs !== undefined) {
-        const leftMs = Math.max(0, this.#endMs - machine.monotonicMs())
-        this.#timer = machine.setTimeout(() => this.#abortIfOver(), Math.min(leftMs + 1, timerMsMax)).unref()
-      }
+      if (this.#endMs !== undefined) this.#watch(this.#controller.signal, this.#endMs)
     }
     return this.#controller.signal
+  }
+
+  /** A timer may fire a little early. Then it is set again. */
+  #watch(signal: AbortSignal, endMs: number): void {
+    if (signal.aborted) return
+    const leftMs = Math.max(0, endMs - machine.monotonicMs())
+    const look = () => {
+      this.#abortIfOver()
+      this.#watch(signal, endMs)
+    }
+    this.#timer = machine.setTimeout(look, Math.min(leftMs + 1, timerMsMax)).unref()
   }
 
   end(): void {

@@ -2,6 +2,7 @@
 
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
+import { isPlanned } from '../collections/planned-collection.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 import type { ClientSession } from '../session/sessions.ts'
@@ -18,7 +19,7 @@ export async function requireOverlay(call: CommandCall, collection: Collection):
   await transaction.snapshot.ready
   const found = transaction.overlay(collection)
   if (found !== undefined) return found
-  const version = await call.service.engine.reports.newestVersion(collection.container)
+  const version = isPlanned(collection) ? 0 : await call.service.engine.reports.newestVersion(collection.container)
   return transaction.overlay(collection) ?? transaction.begin(collection, version)
 }
 
@@ -66,10 +67,11 @@ export function readTransactionFields(
   if (autocommit) throw new CommandError('InvalidOptions', 'autocommit must be false')
   if (isStart === false) throw new CommandError('InvalidOptions', 'startTransaction must be true')
   if (command.isTransactional !== true) {
-    throw new CommandError(
-      'OperationNotSupportedInTransaction',
-      `Cannot run '${args.name}' in a multi-document transaction.`,
-    )
+    const advice =
+      command.name === 'count'
+        ? ' Please see http://dochub.mongodb.org/core/transaction-count for a recommended alternative.'
+        : ''
+    throw notInTransaction(`Cannot run '${args.name}' in a multi-document transaction.${advice}`)
   }
   return { txnNumber, isInTransaction: true }
 }
@@ -79,9 +81,29 @@ export function endsTransaction({ command }: Pick<CommandCall, 'command'>): bool
 }
 
 /** Begins a transaction, or finds the one that the command continues. */
-export function enterTransaction({ command, args, session, txnNumber, service }: CommandCall): void {
+export function enterTransaction({ command, args, session, txnNumber, service, database }: CommandCall): void {
+  if (!endsTransaction({ command })) checkStatement({ command, args, database })
   if (args.boolean('startTransaction') === true) startTransaction(service, session!, txnNumber!)
   else if (!endsTransaction({ command })) goOn(session!, txnNumber!)
+}
+
+const otherDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
+
+function checkStatement({ command, args, database }: Pick<CommandCall, 'command' | 'args' | 'database'>): void {
+  if (otherDatabases.has(database)) {
+    throw notInTransaction(`Cannot run command against the '${database}' database in a transaction.`)
+  }
+  const isFirst = args.boolean('startTransaction') === true
+  if (isFirst && (command.name === 'killCursors' || command.name === 'getMore')) {
+    throw notInTransaction(`Cannot run '${command.name}' as the first operation in a multi-document transaction.`)
+  }
+  if (!isFirst && args.has('readConcern')) {
+    throw new CommandError('InvalidOptions', 'Only the first command in a transaction may specify a readConcern')
+  }
+}
+
+export function notInTransaction(message: string): CommandError {
+  return new CommandError('OperationNotSupportedInTransaction', message)
 }
 
 function startTransaction(service: MongoService, session: ClientSession, txnNumber: bigint): void {

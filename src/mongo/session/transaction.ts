@@ -10,6 +10,7 @@
 
 import { machine } from '../../base/clock.ts'
 import type { Collection } from '../collections/collections.ts'
+import type { PlannedCollection } from '../collections/planned-collection.ts'
 import { TransactionOverlay } from './overlay.ts'
 import type { PastDocuments, ReadSnapshot } from './past-documents.ts'
 import type { IntentHolder, WriteIntents } from './write-intents.ts'
@@ -21,6 +22,8 @@ export class Transaction implements IntentHolder {
   readonly number: bigint
   readonly snapshot: ReadSnapshot
   readonly ended: Promise<void>
+  /** Collections that the commit will create, by name. */
+  readonly planned = new Map<string, PlannedCollection>()
   readonly #intents: WriteIntents<Transaction>
   readonly #overlays = new Map<number, TransactionOverlay>()
   readonly #timer: NodeJS.Timeout
@@ -55,8 +58,18 @@ export class Transaction implements IntentHolder {
     return overlay
   }
 
+  /** The collection has changed, before anything was written to it. */
+  forget({ container }: Collection): void {
+    this.#overlays.delete(container.number)
+  }
+
   get overlays(): TransactionOverlay[] {
     return [...this.#overlays.values()]
+  }
+
+  /** From now on only the commit decides how it ends. */
+  beginCommit(): void {
+    machine.clearTimeout(this.#timer)
   }
 
   commit(): void {
@@ -74,6 +87,7 @@ export class Transaction implements IntentHolder {
     this.snapshot.close()
     this.#intents.release(this)
     this.#overlays.clear()
+    this.planned.clear()
     this.#resolveEnded()
   }
 }

@@ -7,6 +7,7 @@
  */
 
 import type { ItemKey } from '../../store/item.ts'
+import { CommandError } from '../answers/command-error.ts'
 import { nameOfKey } from './past-documents.ts'
 
 /** A transaction, as far as its intents are concerned. */
@@ -66,6 +67,15 @@ function endedOrAborted(ended: Promise<void>, signal: AbortSignal): Promise<void
       resolve()
     })
   })
+}
+
+/** MongoDB's words. */
+export function writeConflict(): CommandError {
+  return new CommandError(
+    'WriteConflict',
+    'Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry your operation ' +
+      'or multi-document transaction.',
+  )
 }
 
 function nameOf(container: number, key: ItemKey): string {

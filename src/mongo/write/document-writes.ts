@@ -16,13 +16,15 @@ import { CommandError } from '../answers/command-error.ts'
 import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
+import { isPlanned } from '../collections/planned-collection.ts'
 import type { CommandCall } from '../service/command.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 import type { WatchedWrite } from '../session/past-documents.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { AlreadyDone, recordStep } from '../session/retry-record.ts'
-import { conflictError, conflictInTransaction, writeConflict } from './unique-conflict.ts'
+import { writeConflict } from '../session/write-intents.ts'
+import { conflictError, conflictInTransaction } from './unique-conflict.ts'
 
 export type DocumentChange =
   | { readonly kind: 'put'; readonly document: Uint8Array; readonly isReplacement?: boolean }
@@ -218,8 +220,8 @@ async function putInto(
   const moment = await engine.moment()
   for (const [index, write] of writes.entries()) {
     const pending = overlay.find(write.key)
-    const stored =
-      pending === undefined ? (await engine.uncharged.read(collection.container, write.key)).item : undefined
+    const isNew = pending !== undefined || isPlanned(collection)
+    const stored = isNew ? undefined : (await engine.uncharged.read(collection.container, write.key)).item
     // Check even if nothing would change: the transaction may have read an older version.
     if (pending === undefined && isChangedSince(overlay, write.key, stored)) throw writeConflict()
     const found = pending === undefined ? (stored?.body as Uint8Array | undefined) : pending.document

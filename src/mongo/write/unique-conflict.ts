@@ -9,8 +9,10 @@ import { wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Collection, CollectionIndex } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
+import { isPlanned } from '../collections/planned-collection.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
+import { writeConflict } from '../session/write-intents.ts'
 
 export async function conflictError(
   engine: Engine,
@@ -68,7 +70,7 @@ export async function conflictInTransaction(
       const others = other === session!.transaction ? [] : (other.overlay(collection)?.pending() ?? [])
       if (others.some(({ document: written }) => written && isShared(keysOf(written)))) throw writeConflict()
     }
-    if (isPending || (await isStored(engine, overlay, key, definition.number, wanted))) {
+    if (isPending || (!isPlanned(collection) && (await isStored(engine, overlay, key, definition.number, wanted)))) {
       return duplicateKeyError(collection, index, document)
     }
   }
@@ -90,15 +92,6 @@ async function isStored(
     if (items.some(item => !isSameKey(item.key, key) && overlay.find(item.key) === undefined)) return true
   }
   return false
-}
-
-/** MongoDB's words. */
-export function writeConflict(): CommandError {
-  return new CommandError(
-    'WriteConflict',
-    'Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry your operation ' +
-      'or multi-document transaction.',
-  )
 }
 
 function isSameKey(a: ItemKey, b: ItemKey): boolean {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UUID } from 'bson'
-import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
+import { type ClientSession, type Collection, type Db, type Document, Long } from 'mongodb'
 import { mayfly } from '../../../src/index.ts'
 import { temporaryDirectory } from '../../support/start-server.ts'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
@@ -269,6 +269,175 @@ test('A document that dies before the commit is a conflict, and a written one li
   assert.deepEqual(idsOf(await collection.find().toArray()), ['kept', 'new'])
   await db.clock.advance('1s')
   assert.deepEqual(idsOf(await collection.find().toArray()), ['kept'])
+})
+
+test('A collection that a transaction creates exists from its commit on, for others', async () => {
+  for (const isCommitted of [true, false]) {
+    for (const [name, write] of Object.entries({
+      create: database => (session: ClientSession) => database.createCollection('new', { session }),
+      insert: database => session => database.collection('new').insertOne({ _id: 1 as never }, { session }),
+      upsert: database => session =>
+        database.collection('new').updateOne({ _id: 1 as never }, { $set: { n: 1 } }, { session, upsert: true }),
+      modify: database => session =>
+        database.collection('new').findOneAndReplace({ _id: 1 as never }, { n: 1 }, { session, upsert: true }),
+      index: database => session => database.collection('new').createIndex({ n: 1 }, { session }),
+    } satisfies Record<string, (database: Db) => (session: ClientSession) => Promise<unknown>>)) {
+      const database = newDatabase()
+      const names = async () => (await database.listCollections().toArray()).map(each => each.name)
+      await within(async session => {
+        session.startTransaction()
+        await write(database)(session)
+        assert.deepEqual(await names(), [], name)
+        await (isCommitted ? session.commitTransaction() : session.abortTransaction())
+      })
+      assert.deepEqual(await names(), isCommitted ? ['new'] : [], name)
+    }
+  }
+})
+
+test('A transaction sees the collection that it creates, with its indexes and documents', async () => {
+  const database = newDatabase()
+  const made = database.collection<Document>('made')
+  await within(async session => {
+    session.startTransaction()
+    assert.deepEqual(await made.find({}, { session }).toArray(), [])
+    await database.createCollection('made', { session })
+    await made.createIndexes([{ key: { k: 1 }, unique: true, sparse: true }, { key: { n: -1 } }], { session })
+    await made.insertMany(
+      [
+        { _id: 1 as never, k: 'a', n: 1 },
+        { _id: 2 as never, n: 2 },
+      ],
+      { session },
+    )
+    assert.deepEqual(idsOf(await made.find({}, { session, sort: { n: -1 } }).toArray()), [2, 1])
+    assert.equal((await made.findOne({ _id: 1 as never }, { session }))!.k, 'a')
+    assert.equal(await made.countDocuments({ n: { $gt: 0 } }, { session }), 2)
+    assert.equal((await made.deleteOne({ _id: 2 as never }, { session })).deletedCount, 1)
+    await session.commitTransaction()
+    assert.deepEqual(await made.find().toArray(), [{ _id: 1, k: 'a', n: 1 }])
+    assert.deepEqual((await made.indexes()).map(({ name }) => name).sort(), ['_id_', 'k_1', 'n_-1'])
+    session.startTransaction()
+    const { code } = await failure(made.insertOne({ k: 'a' }, { session }))
+    assert.equal(code, 11000)
+    await session.abortTransaction()
+  })
+  await within(async session => {
+    session.startTransaction()
+    const other = database.collection('other')
+    await other.createIndex({ k: 1 }, { unique: true, session })
+    await other.insertOne({ k: 1 }, { session })
+    assert.equal((await failure(other.insertOne({ k: 1 }, { session }))).code, 11000)
+    await session.abortTransaction()
+  })
+})
+
+test('Documents of a collection that a transaction created live from the commit on', async () => {
+  const made = newCollection()
+  await within(async session => {
+    session.startTransaction()
+    await made.createIndex({ _ts: 1 }, { expireAfterSeconds: 10, session })
+    await made.insertOne({ _id: 1 as never }, { session })
+    await db.clock.advance('9s')
+    await session.commitTransaction()
+  })
+  await db.clock.advance('9s')
+  assert.equal((await made.find().toArray()).length, 1)
+  await db.clock.advance('1s')
+  assert.equal((await made.find().toArray()).length, 0)
+})
+
+test('A collection that somebody else creates first is a conflict', async () => {
+  const [plain, planned] = [newCollection(), newCollection()]
+  await within(async session => {
+    session.startTransaction()
+    await plain.insertOne({ _id: 1 as never }, { session })
+    await plain.insertOne({ _id: 2 as never })
+    assert.equal((await failure(session.commitTransaction())).code, 112)
+  })
+  assert.deepEqual(idsOf(await plain.find().toArray()), [2])
+  await within(first =>
+    within(async second => {
+      first.startTransaction()
+      second.startTransaction()
+      await planned.insertOne({ _id: 1 as never }, { session: first })
+      assert.equal((await failure(planned.insertOne({ _id: 2 as never }, { session: second }))).code, 112)
+      await first.commitTransaction()
+    }),
+  )
+  assert.deepEqual(idsOf(await planned.find().toArray()), [1])
+})
+
+test('A collection that is dropped while a transaction uses it ends the transaction', async () => {
+  const collection = await accounts()
+  await within(async session => {
+    session.startTransaction()
+    await collection.findOne({}, { session })
+    await collection.drop()
+    const { code, labels } = await failure(collection.find({}, { session }).toArray())
+    assert.deepEqual([code, labels], [246, ['TransientTransactionError']])
+  })
+})
+
+test('What MongoDB refuses in a transaction is refused in its words', async () => {
+  const collection = await accounts()
+  const { db: database } = { db: client.db(collection.dbName) }
+  const name = `${collection.dbName}.items`
+  for (const [work, code, message] of [
+    [
+      session => collection.createIndex({ n: 1 }, { session }),
+      263,
+      `Cannot create new indexes on existing collection ${name} in a multi-document transaction.`,
+    ],
+    [session => database.createCollection('items', { session }), 48, `Collection ${name} already exists.`],
+    [
+      session => collection.aggregate([{ $out: 'other' }], { session }).toArray(),
+      263,
+      'Stage not supported inside of a multi-document transaction: $out',
+    ],
+    [
+      session => collection.aggregate([{ $merge: 'other' }], { session }).toArray(),
+      263,
+      'Stage not supported inside of a multi-document transaction: $merge',
+    ],
+    [
+      session => collection.aggregate([{ $collStats: { count: {} } }], { session }).toArray(),
+      263,
+      'Stage not supported inside of a multi-document transaction: $collStats',
+    ],
+    [session => collection.drop({ session }), 263, "Cannot run 'drop' in a multi-document transaction."],
+    [
+      session => database.command({ count: 'items' }, { session }),
+      263,
+      "Cannot run 'count' in a multi-document transaction. Please see " +
+        'http://dochub.mongodb.org/core/transaction-count for a recommended alternative.',
+    ],
+    [
+      session => client.db('admin').collection('x').findOne({}, { session }),
+      263,
+      "Cannot run command against the 'admin' database in a transaction.",
+    ],
+    [
+      async session => {
+        const made = database.collection('made')
+        await made.insertOne({}, { session })
+        await made.createIndex({ n: 1 }, { session })
+      },
+      263,
+      `Cannot create new indexes on non-empty collection ${collection.dbName}.made in a multi-document transaction.`,
+    ],
+  ] satisfies (readonly [(session: ClientSession) => Promise<unknown>, number, string])[]) {
+    await within(async session => {
+      session.startTransaction()
+      const found = await failure(work(session))
+      assert.deepEqual([found.code, found.message], [code, message])
+      await session.abortTransaction()
+    })
+  }
+  assert.deepEqual(
+    (await database.listCollections().toArray()).map(each => each.name),
+    ['items'],
+  )
 })
 
 const numbered = (txnNumber: number, rest: Document = {}) => ({
