@@ -217,7 +217,8 @@ test('No operation sees a dead document from the second of its death on, purged 
 /** expireAfterSeconds on _ts and on a date: the code of the refusal, or nothing. */
 const refusals: readonly (readonly [value: unknown, onTs: number | undefined, onDate: number | undefined])[] = [
   [10, undefined, undefined],
-  [new Double(10.7), undefined, undefined],
+  [new Double(10), undefined, undefined],
+  [new Double(10.7), 67, 67],
   [2_147_483_647, undefined, undefined],
   [-1, undefined, 67],
   [0, 67, undefined],
