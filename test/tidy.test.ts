@@ -22,7 +22,7 @@ import {
 
 const code = [...sources.keys()]
 /** Without the folder into which `npm run compat` installs the clients. */
-const compat = ['compat/*.ts', 'compat/javascript/*.ts']
+const compat = ['compat/*.ts', 'compat/{javascript,mongo/*}/*.ts']
 const folders = [...new Set(code.map(path => dirname(path)))]
 
 /** From the ground up; a file may import from its own layer's folder and from lower layers only. */

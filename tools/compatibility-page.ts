@@ -1,8 +1,8 @@
 /** Writes the tables of docs/compatibility.md from compat/results.json. Run `npm run docs`. */
 
 import { clients } from '../compat/clients.ts'
-import { readResults } from '../compat/results.ts'
-import { type Outcome, type Step, steps } from '../compat/steps.ts'
+import { type Results, readResults } from '../compat/results.ts'
+import { type Api, type Outcome, stepsOf } from '../compat/steps.ts'
 import { type GeneratedPage, write } from './generated-page.ts'
 
 function row(cells: readonly string[]): string {
@@ -20,42 +20,58 @@ function plain(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*')
 }
 
-function lines(): string[] {
-  const results = readResults()
-  const languages = Object.keys(clients)
+function tables(api: Api, results: Results): string[] {
+  const steps = stepsOf(api)
+  const languages = Object.keys(clients).filter(language => clients[language]!.api === api)
   const clientRows = languages.map(language => {
     const { name, package: client } = clients[language]!
     const result = results[language]
     return row([name, `\`${client}\``, result?.version ?? '', result?.ran ?? 'never'])
   })
-  const features = (Object.keys(steps) as Step[]).map(step =>
-    row([steps[step], ...languages.map(language => cell(results[language]?.steps[step]))]),
+  const features = Object.keys(steps).map(step =>
+    row([steps[step]!, ...languages.map(language => cell(results[language]?.steps[step]))]),
   )
-  const reasons = (pick: (outcome: Outcome) => string | undefined) =>
-    languages.flatMap(language =>
-      Object.entries(results[language]?.steps ?? {}).flatMap(([step, outcome]) => {
-        const reason = pick(outcome)
-        return reason === undefined ? [] : [row([clients[language]!.name, steps[step as Step], plain(reason)])]
-      }),
-    )
-  const failures = reasons(outcome => ('ok' in outcome && !outcome.ok ? outcome.why : undefined))
-  const absences = reasons(outcome => ('absent' in outcome ? outcome.absent : undefined))
   return [
-    '| language | client | version | run on |',
+    '| client | package | version | run on |',
     '|---|---|---|---|',
     ...clientRows,
     '',
     row(['feature', ...languages.map(language => clients[language]!.name)]),
     `|${'---|'.repeat(languages.length + 1)}`,
     ...features,
+  ]
+}
+
+function reasons(results: Results, pick: (outcome: Outcome) => string | undefined): string[] {
+  return Object.entries(clients).flatMap(([language, { name, package: client, api }]) =>
+    Object.entries(results[language]?.steps ?? {}).flatMap(([step, outcome]) => {
+      const reason = pick(outcome)
+      const shown = api === 'nosql' ? name : `\`${client}\``
+      return reason === undefined ? [] : [row([shown, stepsOf(api)[step]!, plain(reason)])]
+    }),
+  )
+}
+
+function lines(): string[] {
+  const results = readResults()
+  const failures = reasons(results, outcome => ('ok' in outcome && !outcome.ok ? outcome.why : undefined))
+  const absences = reasons(results, outcome => ('absent' in outcome ? outcome.absent : undefined))
+  return [
+    '## Azure Cosmos DB for NoSQL',
+    '',
+    ...tables('nosql', results),
+    '',
+    '## MongoDB',
+    '',
+    ...tables('mongo', results),
     '',
     '## What fails',
     '',
-    ...(failures.length === 0 ? ['Nothing.'] : ['| language | feature | answer |', '|---|---|---|', ...failures]),
+    ...(failures.length === 0 ? ['Nothing.'] : ['| client | feature | answer |', '|---|---|---|', ...failures]),
     '',
     '## What a client does not have',
     '',
-    '| language | feature | why |',
+    '| client | feature | why |',
     '|---|---|---|',
     ...absences,
   ]
