@@ -10,12 +10,12 @@ import { Users } from './access/users.ts'
 import { Connection } from './connection.ts'
 import { dropForgottenIndexes, finishRewriting } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
+import { ChangeOrigins } from './service/change-origins.ts'
 import { ClusterTime } from './service/cluster-time.ts'
 import { CursorRegistry } from './service/cursors.ts'
 import { FailPoints } from './service/fail-points.ts'
 import { OpeningStreams } from './service/opening-streams.ts'
 import { Operations } from './service/operations.ts'
-import { Replacements } from './service/replacements.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
 import { Client } from './session/client.ts'
 import { PastDocuments } from './session/past-documents.ts'
@@ -55,7 +55,7 @@ export class MongoServer {
       operations: new Operations(),
       clusterTime: new ClusterTime(options.clock, () => options.engine.journalTick()),
       openingStreams: new OpeningStreams(),
-      replacements: new Replacements(),
+      origins: new ChangeOrigins(),
       failPoints: new FailPoints(),
       past: new PastDocuments(),
       intents: new WriteIntents(),

@@ -1,13 +1,14 @@
 /** Builds the events of change streams. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, binary, date, type Field, nullValue, type Value } from '../../document/bson/value.ts'
+import { BsonDocument, binary, date, type Field, int64, nullValue, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { JournalEntry, LogEntry } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
 import type { StoredNote } from '../collections/catalog-notes.ts'
+import type { ChangeOrigin } from '../service/change-origins.ts'
 import { timestampOf } from '../service/cluster-time.ts'
 import type { StreamOptions } from './options.ts'
 import { updateDescription } from './update-description.ts'
@@ -25,8 +26,8 @@ export interface EventCollection {
 export interface EventContext {
   readonly collection: EventCollection
   readonly options: StreamOptions
-  /** Whether the change replaced the whole document instead of updating it. */
-  readonly isReplacement: boolean
+  /** How the change was asked for, if that is known. */
+  readonly origin: ChangeOrigin | undefined
   /** Reads the present document, for `updateLookup`. */
   readonly lookUp: () => Promise<Uint8Array | undefined>
 }
@@ -45,7 +46,11 @@ export async function changeEvent(
   const { collection, options } = context
   const type = operationType(change, context)
   const known = (change.body ?? change.previous?.body) as Uint8Array | undefined
-  const fields = [...head(type, time, token), ...uuidField(collection.uuid, options)]
+  const fields = [
+    ...head(type, time, token),
+    ...transactionFields(context.origin),
+    ...uuidField(collection.uuid, options),
+  ]
   if (type === 'insert' || type === 'replace') fields.push(['fullDocument', viewOf(change.body)])
   if (type === 'update') {
     const full = await updatedDocument(change, context)
@@ -73,16 +78,27 @@ function head(type: string, { ts, tick, ms }: EventTime, token: BsonDocument): F
   ]
 }
 
+/** MongoDB names a user by a hash. */
+function transactionFields(origin: ChangeOrigin | undefined): Field[] {
+  const transaction = origin?.transaction
+  if (transaction === undefined) return []
+  const { number, session, user } = transaction
+  return [
+    ['txnNumber', int64(number)],
+    ['lsid', BsonDocument.view(encodeFields({ id: binary(session, 4), uid: binary(user) }))],
+  ]
+}
+
 function uuidField(uuid: string | undefined, { isExpanded }: StreamOptions): Field[] {
   return isExpanded && uuid !== undefined ? [['collectionUUID', binary(Buffer.from(uuid, 'hex'), 4)]] : []
 }
 
-function operationType({ kind, previous }: LoggedChange, { isReplacement }: EventContext): string {
+function operationType({ kind, previous }: LoggedChange, { origin }: EventContext): string {
   switch (kind) {
     case 'create':
       return 'insert'
     case 'replace':
-      return isReplacement || previous === undefined ? 'replace' : 'update'
+      return origin?.isReplacement === true || previous === undefined ? 'replace' : 'update'
     default:
       return 'delete'
   }

@@ -266,7 +266,7 @@ class ChangeStream implements CursorSource {
     return changeEvent(change, entry, this.#token(), {
       collection,
       options: this.#request.options,
-      isReplacement: container !== undefined && service.replacements.has(container.number, change.version),
+      origin: container && service.origins.find(container.number, change),
       lookUp: async () => {
         if (container === undefined) return undefined
         const { item } = await this.#engine.uncharged.read(container, change.key)

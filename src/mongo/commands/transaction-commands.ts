@@ -1,5 +1,6 @@
 /** commitTransaction and abortTransaction. */
 
+import { hash } from 'node:crypto'
 import type { EpochSeconds } from '../../base/clock.ts'
 import type { StoredItem } from '../../store/item.ts'
 import type { ItemChange, Step, TransactAnswer } from '../../store/writing.ts'
@@ -10,6 +11,7 @@ import { type Collection, createCollection, deleteCollection, findEntry } from '
 import { lifeOf } from '../collections/document-life.ts'
 import type { PlannedCollection } from '../collections/planned-collection.ts'
 import { createIndex } from '../indexes/create-index.ts'
+import { type ChangeOrigin, ChangeTraces } from '../service/change-origins.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { noSuchTransaction } from '../service/statement.ts'
 import type { Pending, TransactionOverlay } from '../session/overlay.ts'
@@ -81,7 +83,7 @@ async function store(
   overlays: readonly TransactionOverlay[],
   created: ReadonlyMap<string, Collection>,
 ): Promise<void> {
-  const { engine, past } = call.service
+  const { engine, past, origins } = call.service
   if (!session.isLoaded) {
     session.stored = await readRecord(engine, session.key)
     session.isLoaded = true
@@ -97,15 +99,20 @@ async function store(
     (sum, { pending: { document } }) => sum + (document === undefined ? deleteRu : writeRu(document.length)),
     0,
   )
+  const origin = originOf(call, session, transaction)
+  const traces = new ChangeTraces(origins)
   const watched = past.begin()
   let answer: TransactAnswer | undefined
   try {
-    const steps = writes.map(({ collection, pending }) => commitStep(call, collection, pending, watched))
+    const steps = writes.map(({ collection, pending }) =>
+      commitStep(call, collection, pending, origin, { watched, traces }),
+    )
     const payer = writes[0]?.collection.container ?? stepOfRecord.container
     answer = await engine.transact(payer, [...steps, stepOfRecord], chargeRu)
   } finally {
     // If it failed, it may be stored nevertheless.
     past.end(watched, answer?.refusal === undefined)
+    if (answer?.refusal !== undefined) traces.forget()
   }
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
@@ -118,18 +125,30 @@ async function store(
   throw await conflictError(engine, refused.collection, refused.pending.document)
 }
 
+function originOf(
+  { client }: CommandCall,
+  session: ClientSession,
+  { number }: Transaction,
+): ChangeOrigin['transaction'] {
+  const { user = '', db = '' } = client.user ?? {}
+  return { number, session: session.id, user: hash('sha256', `${user}@${db}`, 'buffer') }
+}
+
 function commitStep(
   { service }: CommandCall,
   collection: Collection,
-  { key, document, baseVersion }: Pending,
-  watched: WatchedWrite | undefined,
+  { key, document, baseVersion, isReplacement }: Pending,
+  origin: ChangeOrigin['transaction'],
+  { watched, traces }: { readonly watched: WatchedWrite | undefined; readonly traces: ChangeTraces },
 ): Step {
   return {
     container: collection.container,
     key,
-    decide: (found: StoredItem | undefined, _moment: EpochSeconds): ItemChange | undefined => {
+    decide: (found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined => {
       if (found?.version !== baseVersion) throw writeConflict()
       watched?.note(collection.container.number, key, found)
+      const change = { key, ts: moment, previous: found }
+      traces.note(collection.container.number, change, { isReplacement, transaction: origin })
       if (document === undefined) return found === undefined ? undefined : { kind: 'delete' }
       const life = lifeOf(collection, document, service.settings)
       return { kind: found === undefined ? 'create' : 'replace', draft: document, ...life }

@@ -10,12 +10,12 @@ import type { Logins } from '../session/scram.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Transaction } from '../session/transaction.ts'
 import type { WriteIntents } from '../session/write-intents.ts'
+import type { ChangeOrigins } from './change-origins.ts'
 import type { ClusterTime } from './cluster-time.ts'
 import type { CursorRegistry } from './cursors.ts'
 import type { FailPoints } from './fail-points.ts'
 import type { OpeningStreams } from './opening-streams.ts'
 import type { Operations } from './operations.ts'
-import type { Replacements } from './replacements.ts'
 
 export interface MongoSettings {
   /** Whether `ttl` at the root of a document counts. In Cosmos this is a feature of the account. */
@@ -39,7 +39,7 @@ export interface MongoService {
   readonly operations: Operations
   readonly clusterTime: ClusterTime
   readonly openingStreams: OpeningStreams
-  readonly replacements: Replacements
+  readonly origins: ChangeOrigins
   readonly failPoints: FailPoints
   readonly past: PastDocuments
   readonly intents: WriteIntents<Transaction>

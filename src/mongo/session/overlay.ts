@@ -14,6 +14,7 @@ export interface Pending {
   readonly document: Uint8Array | undefined
   /** The version found when the transaction first wrote here. Undefined: there was no document. */
   readonly baseVersion: number | undefined
+  readonly isReplacement: boolean
 }
 
 export class TransactionOverlay {

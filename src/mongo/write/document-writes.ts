@@ -17,6 +17,7 @@ import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
 import { isPlanned } from '../collections/planned-collection.ts'
+import { ChangeTraces } from '../service/change-origins.ts'
 import type { CommandCall } from '../service/command.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
@@ -93,26 +94,22 @@ async function writeToStore(
   const chargeRu = writes.reduce((sum, { bytes }) => sum + (bytes === 0 ? deleteRu : writeRu(bytes)), 0)
   /** The last decision of each write. */
   const offers: (Put | undefined)[] = []
+  const traces = new ChangeTraces(service.origins)
   const watched = service.past.begin()
   let answer: TransactAnswer | undefined
   try {
     const steps: Step[] = writes.map((write, index) =>
-      stepOf(call, collection, write, watched, put => (offers[index] = put)),
+      stepOf(call, collection, write, { watched, traces, offer: put => (offers[index] = put) }),
     )
     if (record !== undefined) steps.push(record)
     answer = await engine.transact(collection.container, steps, chargeRu)
   } finally {
     // If it failed, it may be stored nevertheless.
     service.past.end(watched, answer?.refusal === undefined)
+    if (answer?.refusal !== undefined) traces.forget()
   }
   call.chargeRu += chargeRu
   if (answer.refusal === undefined) {
-    for (const index of writes.keys()) {
-      const { item } = answer.steps[index]!
-      if (item !== undefined && offers[index]?.isReplacement === true) {
-        service.replacements.note(collection.container.number, item.version)
-      }
-    }
     if (recorded !== undefined) {
       session!.record = recorded
       session!.stored = recorded
@@ -131,14 +128,22 @@ async function writeToStore(
     : { index, error: await conflictError(engine, collection, document) }
 }
 
+const replacement = { isReplacement: true }
+
+/** Who wants to know what a step decided. */
+interface Observers {
+  readonly watched: WatchedWrite | undefined
+  readonly traces: ChangeTraces
+  readonly offer: (put: Put) => void
+}
+
 type Put = Extract<DocumentChange, { kind: 'put' }>
 
 function stepOf(
   { service }: CommandCall,
   collection: Collection,
   write: DocumentWrite,
-  watched: WatchedWrite | undefined,
-  offer: (put: Put) => void,
+  { watched, traces, offer }: Observers,
 ): Step {
   return {
     container: collection.container,
@@ -151,6 +156,10 @@ function stepOf(
       const change = write.decide(found?.body as Uint8Array | undefined, moment, found)
       if (change?.kind === 'put') offer(change)
       if (change !== undefined) watched?.note(collection.container.number, write.key, looked)
+      if (change?.kind === 'put' && change.isReplacement === true) {
+        const traced = { key: write.key, ts: moment, previous: looked }
+        traces.note(collection.container.number, traced, replacement)
+      }
       return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
     },
   }
@@ -242,7 +251,8 @@ async function putInto(
     if (error !== undefined) return { index, error }
     const baseVersion = pending === undefined ? stored?.version : pending.baseVersion
     // Later writes of the same batch see this one.
-    overlay.put({ key: write.key, document, baseVersion })
+    const isReplacement = change.kind === 'put' && change.isReplacement === true
+    overlay.put({ key: write.key, document, baseVersion, isReplacement })
   }
   return undefined
 }

@@ -440,6 +440,57 @@ test('What MongoDB refuses in a transaction is refused in its words', async () =
   )
 })
 
+test('The events of a transaction name it and its session', async () => {
+  const collection = await accounts()
+  const stream = collection.watch()
+  await stream.tryNext()
+  await within(async session => {
+    session.startTransaction()
+    await collection.insertOne({ _id: 'c' as never }, { session })
+    await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } }, { session })
+    await collection.replaceOne({ _id: 'c' as never }, { n: 9 }, { session })
+    await collection.replaceOne({ _id: 'b' as never }, { n: 9 }, { session })
+    await session.commitTransaction()
+    session.startTransaction()
+    await collection.deleteOne({ _id: 'a' as never }, { session })
+    await session.commitTransaction()
+    await collection.updateOne({ _id: 'b' as never }, { $inc: { n: 1 } })
+    const events: Document[] = []
+    for (let n = 0; n < 5; n++) events.push((await stream.next()) as Document)
+    assert.deepEqual(
+      events.map(({ operationType, documentKey }) => [operationType, documentKey._id]),
+      [
+        ['insert', 'c'],
+        ['update', 'a'],
+        ['replace', 'b'],
+        ['delete', 'a'],
+        ['update', 'b'],
+      ],
+    )
+    const numbers = events.map(({ txnNumber }) => txnNumber)
+    assert.deepEqual(numbers, [numbers[0], numbers[0], numbers[0], numbers[0] + 1, undefined])
+    assert.equal(typeof numbers[0], 'number')
+    for (const { lsid } of events.slice(0, 4)) {
+      assert.deepEqual(lsid.id.buffer, session.id!.id.buffer)
+      assert.equal(lsid.uid.length(), 32)
+    }
+    assert.equal(events[4]!.lsid, undefined)
+  })
+  await stream.close()
+})
+
+test('A write that was refused lends its origin to no other', async () => {
+  const collection = await accounts()
+  await collection.createIndex({ k: 1 }, { unique: true, sparse: true })
+  await collection.insertOne({ _id: 'c' as never, k: 1 })
+  const stream = collection.watch()
+  await stream.tryNext()
+  assert.equal((await failure(collection.replaceOne({ _id: 'a' as never }, { k: 1 }))).code, 11000)
+  await collection.updateOne({ _id: 'a' as never }, { $inc: { n: 1 } })
+  assert.equal(((await stream.next()) as Document).operationType, 'update')
+  await stream.close()
+})
+
 const numbered = (txnNumber: number, rest: Document = {}) => ({
   txnNumber: Long.fromNumber(txnNumber),
   autocommit: false,
