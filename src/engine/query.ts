@@ -68,6 +68,8 @@ export interface QueryPageRequest {
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
+  /** Whether the page tells of which items its rows are. */
+  readonly keepsOrigins?: boolean
   /** Ends a page that takes long, with the signal's reason. */
   readonly signal?: () => AbortSignal
 }
@@ -228,9 +230,9 @@ async function planAndMake(
   const mayBeSmall = fitting.index !== undefined && !isBound(position, program)
   const partition = mayBeSmall ? await smallPartition(parts, container, query.range, at) : undefined
   const chosen = partition === undefined ? fitting : scan
-  const { rowsMax, bytesMax } = page
+  const { rowsMax, bytesMax, keepsOrigins } = page
   const plan = { source: chosen.source, count: counted?.count }
-  const task: PageTask = { position, first, rowsMax, bytesMax, range: query.range, at, plan }
+  const task: PageTask = { position, first, rowsMax, bytesMax, keepsOrigins, range: query.range, at, plan }
   const made = await makeHereOrRemotely(parts, container, query, { program, task, partition, signal: page.signal })
   if (made === 'stale' || made.hasLostOrder === true) return made === 'stale' ? made : { ...made, indexUse: noIndexUse }
 

@@ -7,17 +7,19 @@ import { assert } from '../base/error.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { BsonDocument, int32 } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
-import type { Collector } from '../query/collect-rows.ts'
+import type { Collector, FoundRows } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
+import { documentOrigin } from '../query/row-origins.ts'
 import type { IdOrder, MqlFilter, MqlPipeline, MqlStatement, MqlVariables } from '../query/statement.ts'
 import type { CommandVariables } from './expressions/core/scope.ts'
 import { expressionTest, expressionValue } from './expressions/expression.ts'
 import { compileFilter, type FilterSpec, type Matcher } from './filter/match.ts'
 import { compileSort, type Sort, type SortComponent } from './paths/sort-order.ts'
 import { commandScope, compilePipeline, type PipelineSpec } from './pipeline/pipeline.ts'
+import { marksOf } from './pipeline/row-marks.ts'
 import { countProgram, distinctProgram, type FindQuery, findProgram } from './program.ts'
 import { compileProjection, type Projection } from './projection/projection.ts'
-import { type FindRequest, PipelineSlice } from './stages/stage.ts'
+import { type DocumentBatch, documentBytes, type FindRequest, PipelineSlice } from './stages/stage.ts'
 
 export function prepareFilter(spec: FilterSpec): Matcher {
   const expression = expressionTest(commandScope(spec.variables))
@@ -142,7 +144,21 @@ export function prepareCollector({ query, variables }: MqlStatement): Collector 
   const { pipeline, find } = preparePipeline(query, variablesOf(variables))
   return {
     program: () => findProgram(find),
-    run: (found, signal) => pipeline.runOwn(found, new PipelineSlice({ check: () => signal?.throwIfAborted() })),
+    async *run(found, { container, signal }) {
+      const documents = documentsOf(found, container)
+      for await (const batch of pipeline.runOwn(
+        documents,
+        new PipelineSlice({ check: () => signal.throwIfAborted() }),
+      )) {
+        yield batch.map(document => ({ row: documentBytes(document), marks: marksOf(document) }))
+      }
+    },
+  }
+}
+
+async function* documentsOf(found: AsyncIterable<FoundRows>, container: number): AsyncGenerator<DocumentBatch> {
+  for await (const { rows, origins } of found) {
+    yield rows.map((row, at) => BsonDocument.view(row, 0, documentOrigin(container, origins, at)))
   }
 }
 

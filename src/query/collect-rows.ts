@@ -10,15 +10,32 @@ import type { PageStatistics } from './execute.ts'
 import { type CollectedRows, type PackedRows, packRows } from './packed-rows.ts'
 import { makePage, type PageTask } from './page-task.ts'
 import type { Program } from './program.ts'
+import type { RowOrigins } from './row-origins.ts'
 
-type RowBatches = AsyncIterable<readonly Uint8Array[]>
+/** Documents that were found, and the items that they are. */
+export interface FoundRows {
+  readonly rows: readonly Uint8Array[]
+  readonly origins: RowOrigins
+}
+
+/** A row, and as numbers where its parts come from, if anything of it can die while it is held. */
+export interface CollectedRow {
+  readonly row: Uint8Array
+  readonly marks: readonly number[] | undefined
+}
 
 /** One run of a query that collects. */
 export interface Collector {
   /** Finds the items; called once for each page of them. */
   program(): Program
   /** Makes the rows of what was found. */
-  run(found: RowBatches, signal: AbortSignal): RowBatches
+  run(found: AsyncIterable<FoundRows>, run: CollectorRun): AsyncIterable<readonly CollectedRow[]>
+}
+
+export interface CollectorRun {
+  /** The number of the container. */
+  readonly container: number
+  readonly signal: AbortSignal
 }
 
 /** So that the thread that takes them out is never busy for long. */
@@ -28,34 +45,40 @@ const pieceRowsMax = 1000
 export async function collectRows(
   reader: ContainerReader,
   collector: Collector,
-  task: PageTask,
+  { container, ...task }: PageTask & { readonly container: number },
   signal: AbortSignal,
 ): Promise<CollectedRows> {
   const statistics = { itemsRead: 0, bytesRead: 0, rowsOut: 0, bytesOut: 0, elapsedMs: 0 }
   let hasLostOrder = false
-  async function* found(): AsyncGenerator<readonly Uint8Array[]> {
+  async function* found(): AsyncGenerator<FoundRows> {
     let { position } = task
     do {
-      const page = await makePage(reader, collector.program(), { ...task, position }, { signal: () => signal })
+      const wanted = { ...task, position, keepsOrigins: true }
+      const page = await makePage(reader, collector.program(), wanted, { signal: () => signal })
+      const { rows, origins = [] } = page
       for (const [name, value] of Object.entries(page.statistics)) statistics[name as keyof PageStatistics] += value
       hasLostOrder = page.hasLostOrder === true
       signal.throwIfAborted()
-      if (page.rows.length > 0 && !hasLostOrder) yield page.rows as readonly Uint8Array[]
+      if (rows.length > 0 && !hasLostOrder) yield { rows: rows as readonly Uint8Array[], origins }
       position = page.next
     } while (position !== undefined && !hasLostOrder)
   }
   const pieces: PackedRows[] = []
   let rows: Body[] = []
+  let marks: number[] = []
   let bytes = 0
   const finishPiece = () => {
-    if (rows.length > 0) pieces.push(packRows(rows)!)
+    if (rows.length > 0) pieces.push(packRows(rows, marks)!)
     rows = []
+    marks = []
     bytes = 0
   }
-  for await (const batch of collector.run(found(), signal)) {
-    for (const row of batch) {
+  for await (const batch of collector.run(found(), { container, signal })) {
+    for (const { row, marks: some = [] } of batch) {
       rows.push(row)
-      bytes += row.length
+      marks.push(some.length)
+      for (const mark of some) marks.push(mark)
+      bytes += row.length + 8 * some.length
       if (bytes >= pieceBytes || rows.length >= pieceRowsMax) finishPiece()
     }
   }

@@ -14,6 +14,7 @@ import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
 import { inOrderOfCreation } from './order-of-creation.ts'
 import type { Program } from './program.ts'
+import { addOrigin, originOf, type RowOrigin, type RowOrigins } from './row-origins.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
 
@@ -45,6 +46,8 @@ export interface PageRequest {
   readonly position: PagePosition | undefined
   readonly rowsMax: number
   readonly bytesMax: number
+  /** Whether the page tells of which items its rows are (`Page.origins`). */
+  readonly keepsOrigins?: boolean | undefined
   /** A page that needs more slices is given up with `PageTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
   /** Ends the page early, with the signal's reason. Asked for when a slice is over. */
@@ -56,6 +59,10 @@ export class PageTooLong extends Error {}
 export interface Page {
   /** In the form of their API. */
   readonly rows: readonly Body[]
+  /** If asked for: the items of the rows (`row-origins.ts`). */
+  readonly origins?: RowOrigins
+  /** The rows were sorted here, and another page would sort everything again. */
+  readonly isSorted?: true
   readonly next: PagePosition | undefined
   readonly version: number
   readonly statistics: PageStatistics
@@ -82,6 +89,8 @@ class PageUnderWay {
   readonly #rows: Body[] = []
   /** The sequence numbers of the rows' items. */
   readonly #sequences: number[] = []
+  readonly #origins: number[] = []
+  #isSorted = false
   #sliceStartMs = this.#startMs
   #slices = 1
   #bytesOut = 0
@@ -94,7 +103,7 @@ class PageUnderWay {
   }
 
   async inSourceOrder(): Promise<Page> {
-    const { source, program, at, position, rowsMax, bytesMax } = this.#request
+    const { source, program, at, position, rowsMax, bytesMax, keepsOrigins } = this.#request
     let passed = position?.passed ?? 0
     let after = position?.after
     const within = new Map(position?.within)
@@ -121,6 +130,7 @@ class PageUnderWay {
           if (passed++ >= program.first) {
             this.#take(value, document, item.body)
             this.#sequences.push(item.sequence)
+            if (keepsOrigins === true) addOrigin(this.#origins, item)
           }
           return passed < program.end
         })
@@ -144,7 +154,7 @@ class PageUnderWay {
   }
 
   async inSortKeyOrder(): Promise<Page> {
-    const { source, program, at, position, rowsMax, bytesMax } = this.#request
+    const { source, program, at, position, rowsMax, bytesMax, keepsOrigins } = this.#request
     const passedBefore = position?.passed ?? 0
     const boundary = Boundary.of(position)
     const toSkip = Math.max(0, program.first - passedBefore)
@@ -155,17 +165,19 @@ class PageUnderWay {
     const top = new TopRows(isRemembering ? Number.POSITIVE_INFINITY : wanted + 1, program.distinct)
     const undecided = new TopRows(Number.POSITIVE_INFINITY, program.distinct)
     let bytesOfItem = 0
+    let originOfItem: RowOrigin | undefined
     let added = 0
     const emit = (value: unknown, sortKey: Uint8Array | undefined) => {
       const side = boundary === undefined || isRemembering ? 1 : boundary.compare(sortKey!)
       if (side < 0) return true
       const rows = side === 0 ? undecided : top
-      rows.add(sortKey!, value, bytesOfItem + sortKey!.length)
+      rows.add(sortKey!, value, bytesOfItem + sortKey!.length, originOfItem)
       if (rows === top) added++
       return true
     }
     // A source in sort key order is read from the last sort key on, and no further than the page needs.
     const isOrdered = source.positionBefore !== undefined && program.distinct === undefined
+    this.#isSorted = !isOrdered
     let after = isOrdered && boundary?.isWhole === true ? source.positionBefore!(boundary.sortKey) : position?.after
     let itemsMax = isOrdered ? firstBatch(wanted) : scanItemsMax
     const isEnough = () => program.isDone?.() === true || (isOrdered && added > wanted)
@@ -176,6 +188,7 @@ class PageUnderWay {
       this.#note(batch)
       for (const item of batch.items) {
         bytesOfItem = item.body.length
+        if (keepsOrigins === true) originOfItem = originOf(item)
         program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
@@ -192,12 +205,13 @@ class PageUnderWay {
       return this.#end(undefined)
     }
     let passed = passedBefore
-    for (const { value } of found.slice(0, wanted)) {
+    for (const { value, origin } of found.slice(0, wanted)) {
       const isOut = passed >= program.first
       const given = passed - passedBefore
       if (isOut && this.#bytesOut >= bytesMax) return this.#end({ passed, ...positionAfter(found, given, boundary) })
       passed++
       if (isOut) this.#take(value, undefined, '')
+      if (isOut && origin !== undefined) this.#origins.push(...origin)
       if (given + 1 === wanted && found.length > wanted && passed < program.end) {
         return this.#end({ passed, ...positionAfter(found, wanted, boundary) })
       }
@@ -255,6 +269,8 @@ class PageUnderWay {
       rows: this.#rows,
       next,
       version: this.#version,
+      ...(this.#request.keepsOrigins === true && { origins: this.#origins }),
+      ...(this.#isSorted && { isSorted: true }),
       ...(this.#request.program.hasLostOrder?.() === true && { hasLostOrder: true }),
       statistics: {
         itemsRead: this.#itemsRead,

@@ -10,6 +10,11 @@ export interface PackedRows {
   readonly bytes: Uint8Array
   /** Where each row ends. */
   readonly ends: Uint32Array
+  /**
+   * Where the rows come from, if somebody asked for it: two numbers for each row of a page
+   * (`row-origins.ts`); for each collected row the number of its marks, then the marks.
+   */
+  readonly marks: Float64Array | undefined
 }
 
 /** Rows that were collected elsewhere (`collect-rows.ts`). */
@@ -21,7 +26,7 @@ export interface CollectedRows {
 }
 
 /** Undefined when the rows are text. */
-export function packRows(rows: readonly Body[]): PackedRows | undefined {
+export function packRows(rows: readonly Body[], marks?: ArrayLike<number>): PackedRows | undefined {
   if (rows.length === 0 || !rows.every(row => row instanceof Uint8Array)) return undefined
   const ends = new Uint32Array(rows.length)
   let end = 0
@@ -31,7 +36,7 @@ export function packRows(rows: readonly Body[]): PackedRows | undefined {
   }
   const bytes = new Uint8Array(end)
   for (const [at, row] of rows.entries()) bytes.set(row, at === 0 ? 0 : ends[at - 1]!)
-  return { bytes, ends }
+  return { bytes, ends, marks: marks && Float64Array.from(marks) }
 }
 
 export function unpackRows({ bytes, ends }: PackedRows): Uint8Array[] {
@@ -44,6 +49,8 @@ export function unpackRows({ bytes, ends }: PackedRows): Uint8Array[] {
   return rows
 }
 
-export function buffersOfRows({ bytes, ends }: PackedRows): ArrayBuffer[] {
-  return [bytes.buffer as ArrayBuffer, ends.buffer as ArrayBuffer]
+export function buffersOfRows({ bytes, ends, marks }: PackedRows): ArrayBuffer[] {
+  const buffers = [bytes.buffer as ArrayBuffer, ends.buffer as ArrayBuffer]
+  if (marks !== undefined) buffers.push(marks.buffer as ArrayBuffer)
+  return buffers
 }

@@ -32,6 +32,7 @@ export interface PageTask {
   readonly first?: number | undefined
   readonly rowsMax: number
   readonly bytesMax: number
+  readonly keepsOrigins?: boolean | undefined
 }
 
 export interface MadePage extends Page {

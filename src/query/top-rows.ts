@@ -3,6 +3,7 @@
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
 import type { Program } from './program.ts'
+import type { RowOrigin } from './row-origins.ts'
 import { identityOf } from './sort-key.ts'
 
 export interface KeyedRow {
@@ -11,6 +12,7 @@ export interface KeyedRow {
   readonly arrival: number
   readonly value: unknown
   readonly bytes: number
+  readonly origin?: RowOrigin | undefined
 }
 
 export class TopRows {
@@ -26,8 +28,8 @@ export class TopRows {
     this.#distinct = distinct
   }
 
-  add(sortKey: Uint8Array, value: unknown, bytes: number): void {
-    this.#rows.push({ sortKey, value, bytes, arrival: this.#arrivals++ })
+  add(sortKey: Uint8Array, value: unknown, bytes: number, origin?: RowOrigin): void {
+    this.#rows.push({ sortKey, value, bytes, arrival: this.#arrivals++, origin })
     this.#bytes += bytes
     if (this.#rows.length >= this.#cutAt || this.#bytes > queryMemoryBytesMax) this.#settle()
   }

@@ -5,7 +5,14 @@ import { type BsonArray, BsonDocument, type Value } from '../../src/document/bso
 import { compileFilter } from '../../src/mql/filter/match.ts'
 import { compileSort } from '../../src/mql/paths/sort-order.ts'
 import { compilePipeline } from '../../src/mql/pipeline/pipeline.ts'
-import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../src/mql/stages/stage.ts'
+import {
+  type ByteStream,
+  type Collections,
+  type DocumentBatch,
+  documentBytes,
+  type FindRequest,
+  type MergeRequest,
+} from '../../src/mql/stages/stage.ts'
 
 export interface AggregateOptions {
   readonly documents?: readonly Document[]
@@ -44,7 +51,7 @@ export class MemoryCollections implements Collections {
     return this.#byName.get(name) ?? []
   }
 
-  async *find({ collection }: { collection: string }, request: FindRequest): AsyncGenerator<readonly Uint8Array[]> {
+  async *find({ collection }: { collection: string }, request: FindRequest): AsyncGenerator<DocumentBatch> {
     const matcher = compileFilter(request.filter, { expression: request.expression })
     let found = this.documents(collection).filter(bytes => matcher.matches(bytes))
     if (request.sort !== undefined) {
@@ -54,7 +61,7 @@ export class MemoryCollections implements Collections {
     const end = request.limit === undefined ? undefined : request.skip + request.limit
     // Several batches, so that stages meet batch boundaries.
     const wanted = found.slice(request.skip, end)
-    for (let at = 0; at < wanted.length; at += 2) yield wanted.slice(at, at + 2)
+    for (let at = 0; at < wanted.length; at += 2) yield wanted.slice(at, at + 2).map(bytes => BsonDocument.view(bytes))
   }
 
   async replace({ collection }: { collection: string }, documents: ByteStream): Promise<void> {
@@ -118,8 +125,8 @@ export async function aggregateBytes(stages: BsonArray, options: BytesOptions): 
   const { source } = pipeline
   const input = source.kind === 'collection' ? collections.find(namespace, source.find) : nothing()
   const results: Uint8Array[] = []
-  for await (const batch of pipeline.run(input, collections)) results.push(...batch)
+  for await (const batch of pipeline.run(input, collections)) results.push(...batch.map(documentBytes))
   return { results, collections }
 }
 
-async function* nothing(): AsyncGenerator<readonly Uint8Array[]> {}
+async function* nothing(): AsyncGenerator<DocumentBatch> {}

@@ -8,10 +8,16 @@
  */
 
 import { assert } from '../../base/error.ts'
+import type { Origin } from './origin.ts'
 import { bsonType } from './types.ts'
 import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, int64At, textAt, uint64At } from './view.ts'
 
-interface Scalar<Type extends number, Content> {
+/** What every value may carry besides its content (`origin.ts`). */
+interface Traced {
+  readonly origin?: Origin | undefined
+}
+
+interface Scalar<Type extends number, Content> extends Traced {
   readonly type: Type
   readonly value: Content
 }
@@ -20,7 +26,7 @@ export type DoubleValue = Scalar<typeof bsonType.double, number>
 export type Int32Value = Scalar<typeof bsonType.int32, number>
 export type Int64Value = Scalar<typeof bsonType.int64, bigint>
 /** The two halves of the 128 bits, so that each encoding of a number is kept. */
-export interface Decimal128Value {
+export interface Decimal128Value extends Traced {
   readonly type: typeof bsonType.decimal128
   readonly high: bigint
   readonly low: bigint
@@ -36,27 +42,27 @@ export type DateValue = Scalar<typeof bsonType.date, bigint>
 export type TimestampValue = Scalar<typeof bsonType.timestamp, bigint>
 /** Twelve bytes. */
 export type ObjectIdValue = Scalar<typeof bsonType.objectId, Uint8Array>
-export interface BinaryValue {
+export interface BinaryValue extends Traced {
   readonly type: typeof bsonType.binary
   readonly subtype: number
   readonly value: Uint8Array
 }
-export interface RegexValue {
+export interface RegexValue extends Traced {
   readonly type: typeof bsonType.regex
   readonly pattern: string
   readonly options: string
 }
-export interface DbPointerValue {
+export interface DbPointerValue extends Traced {
   readonly type: typeof bsonType.dbPointer
   readonly namespace: string
   readonly id: Uint8Array
 }
-export interface CodeWithScopeValue {
+export interface CodeWithScopeValue extends Traced {
   readonly type: typeof bsonType.codeWithScope
   readonly code: string
   readonly scope: BsonDocument
 }
-export interface EmptyValue {
+export interface EmptyValue extends Traced {
   readonly type: typeof bsonType.null | typeof bsonType.undefined | typeof bsonType.minKey | typeof bsonType.maxKey
 }
 
@@ -138,20 +144,27 @@ export class BsonDocument {
   readonly type = bsonType.document
   /** The bytes it was made from; copying them is the fastest way to write it. */
   readonly raw: RawPart | undefined
+  readonly origin: Origin | undefined
   #fields: readonly Field[] | undefined
+  #hasInnerOrigins: boolean | undefined
 
-  private constructor(raw: RawPart | undefined, fields: readonly Field[] | undefined) {
+  private constructor(raw: RawPart | undefined, fields: readonly Field[] | undefined, origin?: Origin) {
     this.raw = raw
     this.#fields = fields
+    this.origin = origin
   }
 
   /** The document at `start` in the bytes. They must be valid and never change. */
-  static view(bytes: Uint8Array, start = 0): BsonDocument {
-    return new BsonDocument({ bytes, start, end: start + int32At(bytes, start) }, undefined)
+  static view(bytes: Uint8Array, start = 0, origin?: Origin): BsonDocument {
+    return new BsonDocument({ bytes, start, end: start + int32At(bytes, start) }, undefined, origin)
   }
 
   static of(fields: readonly Field[]): BsonDocument {
     return new BsonDocument(undefined, fields)
+  }
+
+  withOrigin(origin: Origin | undefined): BsonDocument {
+    return new BsonDocument(this.raw, this.#fields, origin)
   }
 
   get fields(): readonly Field[] {
@@ -171,6 +184,13 @@ export class BsonDocument {
     const { bytes, start } = this.raw!
     const found = findNamed(bytes, start, name)
     return found === undefined ? undefined : valueAt(found.bytes, found.type, found.valueStart)
+  }
+
+  /** Whether something inside has an origin. Bytes have none. */
+  hasInnerOrigins(depth = 0): boolean {
+    if (this.raw !== undefined || depth > depthMax) return false
+    this.#hasInnerOrigins ??= this.#fields!.some(field => isTraced(field[1], depth + 1))
+    return this.#hasInnerOrigins
   }
 
   get isEmpty(): boolean {
@@ -201,11 +221,14 @@ function isNamed(cursor: ElementCursor, name: string): boolean {
 export class BsonArray {
   readonly type = bsonType.array
   readonly raw: RawPart | undefined
+  readonly origin: Origin | undefined
   #elements: readonly Value[] | undefined
+  #hasInnerOrigins: boolean | undefined
 
-  private constructor(raw: RawPart | undefined, elements: readonly Value[] | undefined) {
+  private constructor(raw: RawPart | undefined, elements: readonly Value[] | undefined, origin?: Origin) {
     this.raw = raw
     this.#elements = elements
+    this.origin = origin
   }
 
   static view(bytes: Uint8Array, start: number): BsonArray {
@@ -214,6 +237,16 @@ export class BsonArray {
 
   static of(elements: readonly Value[]): BsonArray {
     return new BsonArray(undefined, elements)
+  }
+
+  withOrigin(origin: Origin | undefined): BsonArray {
+    return new BsonArray(this.raw, this.#elements, origin)
+  }
+
+  hasInnerOrigins(depth = 0): boolean {
+    if (this.raw !== undefined || depth > depthMax) return false
+    this.#hasInnerOrigins ??= this.#elements!.some(element => isTraced(element, depth + 1))
+    return this.#hasInnerOrigins
   }
 
   /** In stored order. The names of elements are ignored, as in MongoDB. */
@@ -226,6 +259,18 @@ export class BsonArray {
     }
     return this.#elements
   }
+}
+
+/** Deeper values cannot be written (`bsonWriteDepthMax`), so nobody sees what is in them. */
+const depthMax = 200
+
+/**
+ * Whether a value or something inside it has an origin. Each document and array looks once, since an
+ * expression can build values that contain the same part very often.
+ */
+export function isTraced(value: Value, depth = 0): boolean {
+  if (value.origin !== undefined) return true
+  return (value.type === bsonType.document || value.type === bsonType.array) && value.hasInnerOrigins(depth)
 }
 
 /** The value of a given type at a position. Documents, arrays and binary data are views of the bytes. */

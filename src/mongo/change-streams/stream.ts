@@ -14,6 +14,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
+import { documentBytes } from '../../mql/stages/stage.ts'
 import { type JournalEntry, type JournalPlace, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { mongoChangeLogSeconds, parseNote, type StoredNote } from '../collections/catalog-notes.ts'
@@ -356,10 +357,10 @@ async function piped(pipeline: Pipeline, events: readonly Uint8Array[]): Promise
   const given = new Set(events.map(event => dataOf(event)))
   const results: Uint8Array[] = []
   const input = (async function* () {
-    yield events
+    yield events.map(event => BsonDocument.view(event))
   })()
   for await (const batch of pipeline.run(input, { find: refuse, replace: refuse, merge: refuse })) {
-    for (const result of batch) {
+    for (const result of batch.map(documentBytes)) {
       const data = dataOf(result)
       if (data === undefined || !given.has(data)) {
         throw new CommandError(

@@ -3,14 +3,17 @@
  */
 
 import { pageBytesMax } from '../../base/limits.ts'
+import { BsonDocument } from '../../document/bson/value.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ByteStream } from '../../mql/stages/stage.ts'
+import type { DocumentBatch } from '../../mql/stages/stage.ts'
+import { documentOrigin } from '../../query/row-origins.ts'
 import { findCollection } from '../collections/collections.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { Fetching } from '../service/cursors.ts'
 import { documentSource, mongoPageDocumentsMax } from './documents.ts'
+import type { LivesOfCursor } from './lives-of-cursor.ts'
 
 /**
  * How much to read ahead. Documents that wait in a stream while nobody asks may die there, so at first no
@@ -21,24 +24,28 @@ export interface Appetite {
   documents: number
 }
 
-/** Of a collection that does not exist: nothing. */
+/** Of a collection that does not exist: nothing. The documents have origins. */
 export async function* documentStream(
   call: CommandCall,
   namespace: Namespace,
   query: FindQuery,
-  appetite: Appetite,
-): AsyncGenerator<readonly Uint8Array[]> {
+  { appetite, lives }: { readonly appetite: Appetite; readonly lives: LivesOfCursor },
+): AsyncGenerator<DocumentBatch> {
   const collection = await findCollection(catalogOf(call), namespace)
   if (collection === undefined) return
-  const source = documentSource(call, collection, query)
+  const { number } = collection.container
+  lives.watch(collection)
+  const source = documentSource(call, collection, query, { keepsOrigins: true })
   let isEnd = false
   while (!isEnd) {
     const documentsMax = Math.max(1, Math.min(appetite.documents, mongoPageDocumentsMax))
     const batch = await source.next({ documentsMax, bytesMax: pageBytesMax, by: appetite.by, waitMs: 0 })
     isEnd = batch.isEnd
     appetite.documents *= 2
-    if (batch.documents.length > 0) yield batch.documents
+    const origins = batch.origins ?? []
+    if (batch.documents.length === 0) continue
+    yield batch.documents.map((bytes, at) => BsonDocument.view(bytes, 0, documentOrigin(number, origins, at)))
   }
 }
 
-export async function* noDocuments(): ByteStream & AsyncGenerator<readonly Uint8Array[]> {}
+export async function* noDocuments(): AsyncGenerator<DocumentBatch> {}

@@ -21,8 +21,9 @@ import { countStatement, distinctStatement, findStatement, pipelineStatement } f
 import { countProgram, type DistinctQuery, distinctProgram, type FindQuery, findProgram } from '../../mql/program.ts'
 import { withServedTies } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
-import type { PagePosition } from '../../query/execute.ts'
+import type { PagePosition, PageStatistics } from '../../query/execute.ts'
 import type { CollectedRows } from '../../query/packed-rows.ts'
+import { noItem, originOf, type RowOrigin } from '../../query/row-origins.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { isAlive, livingAt } from '../../ttl/living.ts'
@@ -30,45 +31,88 @@ import type { Collection } from '../collections/collections.ts'
 import { isPlanned } from '../collections/planned-collection.ts'
 import { promising } from '../index-specs/wildcard-index.ts'
 import type { CommandCall } from '../service/command.ts'
-import type { BatchRequest, CursorBatch, CursorSource, Fetching } from '../service/cursors.ts'
+import {
+  type BatchRequest,
+  type CursorBatch,
+  type CursorSource,
+  type Fetching,
+  mongoBatchBytesMax,
+} from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 import type { PastDocument } from '../session/past-documents.ts'
+import { HeldDocuments } from './held-documents.ts'
 import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.ts'
 
 /** Documents asked for at once while a batch is put together. */
 export const mongoPageDocumentsMax = 10_000
 
-/** A cursor over what a query finds. */
-export function documentSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
+/**
+ * Documents that a cursor holds when a page had to sort everything: as many as fit into this. Then the next
+ * ones are sorted again. It bounds the memory of a cursor.
+ */
+const sortedBytesMax = mongoBatchBytesMax
+const sortedDocumentsMax = 100_000
+
+/** A cursor over what a query finds. With `keepsOrigins` its batches tell where their documents come from. */
+export function documentSource(
+  call: CommandCall,
+  collection: Collection,
+  query: FindQuery,
+  { keepsOrigins = false } = {},
+): CursorSource {
   if (!isSearched(call, collection, query.matcher)) return collectedSource(call, collection, query)
   const itemQuery = findItems(collection, query)
+  const held = new HeldDocuments(call.service.engine, collection)
+  const mayHold = query.sort !== undefined || query.matcher.order !== undefined
   let position: PagePosition | undefined
   let isEnd = false
+  /** How many documents to sort at once, when the page before had to sort. */
+  let sortedAhead = 0
   return {
     async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
       const documents: Uint8Array[] = []
+      const origins: number[] = []
       let bytes = 0
-      while (!isEnd && documents.length < documentsMax && bytes < bytesMax) {
+      while (documents.length < documentsMax && bytes < bytesMax) {
+        if (held.count > 0) {
+          bytes += await held.take({ documents, origins }, { documentsMax, bytesMax: bytesMax - bytes })
+          if (held.count > 0) break
+          continue
+        }
+        if (isEnd) break
+        const wanted = Math.min(documentsMax - documents.length, mongoPageDocumentsMax)
         const page = await call.service.engine.queryPage(collection.container, itemQuery, {
           position,
-          rowsMax: Math.min(documentsMax - documents.length, mongoPageDocumentsMax),
-          bytesMax: bytesMax - bytes,
+          rowsMax: Math.max(wanted, sortedAhead),
+          bytesMax: sortedAhead > 0 ? sortedBytesMax : bytesMax - bytes,
+          keepsOrigins: keepsOrigins || mayHold,
           signal: () => by.operation.signal,
         })
         by.chargeRu += page.chargeRu
         by.documentsRead += page.statistics.itemsRead
         by.operation.check()
-        for (const row of page.rows) {
-          documents.push(row as Uint8Array)
-          bytes += row.length
-        }
         position = page.next
         isEnd = position === undefined
+        const found = { documents: page.rows as readonly Uint8Array[], origins: page.origins ?? [] }
+        if (sortedAhead > 0) {
+          held.fill(found)
+          continue
+        }
+        for (const row of found.documents) {
+          documents.push(row)
+          bytes += row.length
+        }
+        if (keepsOrigins) for (let at = 0; at < found.origins.length; at++) origins.push(found.origins[at]!)
+        if (page.isSorted === true && mayHold) sortedAhead = documentsAhead(page.statistics)
       }
-      return { documents, isEnd }
+      return { documents, isEnd: isEnd && held.count === 0, ...(keepsOrigins && { origins }) }
     },
   }
+}
+
+function documentsAhead({ rowsOut, bytesOut }: PageStatistics): number {
+  return Math.min(sortedDocumentsMax, Math.max(1, Math.floor((sortedBytesMax * rowsOut) / Math.max(1, bytesOut))))
 }
 
 /**
@@ -112,35 +156,38 @@ function collectedSource(call: CommandCall, collection: Collection, query: FindQ
     projection === undefined
       ? document
       : projection.project(document, projection.isPositional ? matcher.position(document) : undefined)
-  let rest: Uint8Array[] | undefined
+  let held: HeldDocuments | undefined
   return {
     async next({ documentsMax, bytesMax }: BatchRequest): Promise<CursorBatch> {
-      if (rest === undefined) {
-        const found: Uint8Array[] = []
-        for await (const batch of matchingDocuments(call, collection, matcher)) found.push(...batch)
+      if (held === undefined) {
+        const found: FoundDocument[] = []
+        for await (const batch of foundDocuments(call, collection, matcher)) found.push(...batch)
         const sorted = sort === undefined ? found : sortedBy(found, sort)
         const window = sorted.slice(skip, skip + limit)
-        rest = window.map(shown)
+        held = new HeldDocuments(call.service.engine, collection)
+        held.fill({
+          documents: window.map(({ document }) => shown(document)),
+          origins: window.flatMap(({ origin }) => origin),
+        })
       }
-      let count = 0
-      let bytes = 0
-      while (count < rest.length && count < documentsMax && (count === 0 || bytes + rest[count]!.length <= bytesMax)) {
-        bytes += rest[count]!.length
-        count++
-      }
-      const documents = rest.slice(0, count)
-      rest = rest.slice(count)
-      return { documents, isEnd: rest.length === 0 }
+      const batch = { documents: [] as Uint8Array[], origins: [] as number[] }
+      await held.take(batch, { documentsMax, bytesMax })
+      return { ...batch, isEnd: held.count === 0 }
     },
   }
 }
 
+interface FoundDocument {
+  readonly document: Uint8Array
+  readonly origin: RowOrigin
+}
+
 /** Stable: what is equal stays in the order in which it was found. */
-function sortedBy(documents: readonly Uint8Array[], sort: Sort): Uint8Array[] {
+function sortedBy(documents: readonly FoundDocument[], sort: Sort): FoundDocument[] {
   return documents
-    .map(document => ({ document, key: sort.keyOf(document) }))
+    .map(found => ({ found, key: sort.keyOf(found.document) }))
     .sort((a, b) => Buffer.compare(a.key, b.key))
-    .map(({ document }) => document)
+    .map(({ found }) => found)
 }
 
 /** Every document that a filter lets through, batch by batch, as stored. */
@@ -149,19 +196,27 @@ export async function* matchingDocuments(
   collection: Collection,
   matcher: Matcher,
 ): AsyncGenerator<Uint8Array[]> {
+  for await (const batch of foundDocuments(call, collection, matcher)) yield batch.map(({ document }) => document)
+}
+
+async function* foundDocuments(
+  call: CommandCall,
+  collection: Collection,
+  matcher: Matcher,
+): AsyncGenerator<readonly FoundDocument[]> {
   const overlay = await overlayOf(call, collection)
   const keys = keysWithin(collection, matcher.filter)
   if (keys !== undefined) {
-    const found: Uint8Array[] = []
+    const found: FoundDocument[] = []
     for (const key of keys) {
-      const document = await readDocument(call, collection, key, overlay)
-      if (document !== undefined && matcher.matches(document)) found.push(document)
+      const one = await readDocument(call, collection, key, overlay)
+      if (one !== undefined && matcher.matches(one.document)) found.push(one)
     }
     yield found
     return
   }
   const query = findItems(collection, { matcher })
-  const stored: Uint8Array[] = []
+  const stored = new Map<Uint8Array, RowOrigin>()
   let position: PagePosition | undefined
   let isEnd = isPlanned(collection)
   while (!isEnd) {
@@ -169,6 +224,7 @@ export async function* matchingDocuments(
       position,
       rowsMax: mongoPageDocumentsMax,
       bytesMax: pageBytesMax,
+      keepsOrigins: true,
       signal: () => call.operation.signal,
     })
     call.chargeRu += page.chargeRu
@@ -176,13 +232,18 @@ export async function* matchingDocuments(
     call.operation.check()
     position = page.next
     isEnd = position === undefined
-    if (overlay === undefined) yield page.rows as Uint8Array[]
-    else for (const row of page.rows) stored.push(row as Uint8Array)
+    const { rows, origins = [] } = page
+    const found = rows.map((row, at): FoundDocument => {
+      return { document: row as Uint8Array, origin: [origins[2 * at]!, origins[2 * at + 1]!] }
+    })
+    if (overlay === undefined) yield found
+    else for (const { document, origin } of found) stored.set(document, origin)
   }
   if (overlay === undefined) return
-  const { documents, past } = overlay.cover(stored)
-  for (const document of await livingPast(call, collection, past)) documents.push(document)
-  yield documents.filter(document => matcher.matches(document))
+  const { documents, past } = overlay.cover([...stored.keys()])
+  const seen = documents.map((document): FoundDocument => ({ document, origin: stored.get(document) ?? noItem }))
+  for (const found of await livingPast(call, collection, past)) seen.push(found)
+  yield seen.filter(({ document }) => matcher.matches(document))
 }
 
 /** What a reader of a snapshot sees in the place of stored documents. Undefined: it reads the present. */
@@ -195,11 +256,15 @@ async function livingPast(
   { service }: CommandCall,
   { container }: Collection,
   past: readonly PastDocument[],
-): Promise<Uint8Array[]> {
+): Promise<FoundDocument[]> {
   if (past.length === 0) return []
   using view = await service.engine.view(container)
   const living = livingAt(view.policy, view.moment)
-  return past.flatMap(({ item }) => (item !== undefined && isAlive(living, item) ? [item.body as Uint8Array] : []))
+  return past.flatMap(({ item }) =>
+    item !== undefined && isAlive(living, item)
+      ? [{ document: item.body as Uint8Array, origin: originOf({ sequence: -1, ...item }) }]
+      : [],
+  )
 }
 
 async function readDocument(
@@ -207,9 +272,9 @@ async function readDocument(
   collection: Collection,
   key: ItemKey,
   overlay: TransactionOverlay | undefined,
-): Promise<Uint8Array | undefined> {
+): Promise<FoundDocument | undefined> {
   const pending = overlay?.find(key)
-  if (pending !== undefined) return pending.document
+  if (pending !== undefined) return pending.document && { document: pending.document, origin: noItem }
   if (isPlanned(collection)) return undefined
   const { item, chargeRu } = await call.service.engine.findItem(collection.container, key)
   call.chargeRu += chargeRu
@@ -217,7 +282,7 @@ async function readDocument(
   if (past !== undefined) return (await livingPast(call, collection, [past]))[0]
   if (item === undefined) return undefined
   call.documentsRead += 1
-  return item.body as Uint8Array
+  return { document: item.body as Uint8Array, origin: originOf(item) }
 }
 
 /** How many documents a filter lets through. */

@@ -25,16 +25,20 @@ import { duplicateKeyError, takenIdError } from '../collections/duplicate-key.ts
 import { newDocument } from '../collections/new-document.ts'
 import { documentStream } from '../find/document-stream.ts'
 import { mongoPageDocumentsMax } from '../find/documents.ts'
+import type { LivesOfCursor } from '../find/lives-of-cursor.ts'
 import { createIndex, isIdIndex } from '../indexes/create-index.ts'
 import { checkedNamespace, isSystemCollection, nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
 import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 
-export function pipelineCollections(call: CommandCall): Collections {
+export function pipelineCollections(call: CommandCall, lives: LivesOfCursor): Collections {
   return {
-    find: (namespace: Namespace, request: FindRequest) =>
-      documentStream(call, namespace, prepareLeadingFind(request), { by: call, documents: mongoPageDocumentsMax }),
+    find: (namespace: Namespace, request: FindRequest) => {
+      const appetite = { by: call, documents: mongoPageDocumentsMax }
+      return documentStream(call, namespace, prepareLeadingFind(request), { appetite, lives })
+    },
+    living: batch => lives.living(batch),
     replace: (target, documents) => replace(call, checkedTarget(target), documents),
     merge: (request, documents) => merge(call, request, documents),
   }

@@ -1,21 +1,23 @@
 /** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonArray } from '../../document/bson/value.ts'
+import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
 import type { ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
+import { markedDocument } from '../../mql/pipeline/row-marks.ts'
 import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import { type ByteStream, PipelineSlice } from '../../mql/stages/stage.ts'
+import { type DocumentBatch, documentBytes, PipelineSlice, type Stream, viewsOf } from '../../mql/stages/stage.ts'
 import { sourceStages } from '../../mql/stages/table.ts'
 import { PageTooLong } from '../../query/execute.ts'
-import { unpackRows } from '../../query/packed-rows.ts'
+import { type PackedRows, unpackRows } from '../../query/packed-rows.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, notOnView } from '../collections/collections.ts'
 import { findReadable, ResolvedView, viewsWithin } from '../collections/views.ts'
 import { type Appetite, documentStream, noDocuments } from '../find/document-stream.ts'
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
+import { LivesOfCursor } from '../find/lives-of-cursor.ts'
 import { nameOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
@@ -82,8 +84,10 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   const counted = await countedSource(call, target, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
-  const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite })
-  return streamSource(pipeline.run(input, pipelineCollections(call), { passed, check: checkOf(appetite) }), appetite)
+  const lives = new LivesOfCursor(call.service.engine)
+  const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite, lives })
+  const options = { passed, check: checkOf(appetite) }
+  return streamSource(pipeline.run(input, pipelineCollections(call, lives), options), { appetite, lives })
 }
 
 /** Ends the work when the command that waits for it is killed or out of time. */
@@ -96,26 +100,27 @@ interface PipelineCall {
   readonly spec: PipelineSpec
   readonly collection: Collection | undefined
   readonly appetite: Appetite
+  readonly lives: LivesOfCursor
 }
 
 /** What goes into the stages of a pipeline, but for those that it has passed already. */
 function inputOf(
   call: CommandCall,
-  { pipeline, spec, collection, appetite }: PipelineCall,
-): { readonly input: ByteStream; readonly passed: number } {
+  { pipeline, spec, collection, appetite, lives }: PipelineCall,
+): { readonly input: Stream; readonly passed: number } {
   const { source, own } = pipeline
   const { namespace } = spec.options
-  if (source.kind === 'stage') return { input: stageSource(call, namespace, source), passed: 0 }
+  if (source.kind === 'stage') return { input: viewsOf(stageSource(call, namespace, source)), passed: 0 }
   if (source.kind === 'pipeline') return { input: noDocuments(), passed: 0 }
   const find = prepareLeadingFind(source.find)
   const isOwn = own !== undefined && collection !== undefined && isSearched(call, collection, find.matcher)
   if (isOwn && own.kind === 'each') {
     const each = { make: pipeline.ownEach(), spec }
-    return { input: documentStream(call, namespace, { ...find, each }, appetite), passed: own.stageCount }
+    return { input: documentStream(call, namespace, { ...find, each }, { appetite, lives }), passed: own.stageCount }
   }
-  const documents = documentStream(call, namespace, find, appetite)
+  const documents = documentStream(call, namespace, find, { appetite, lives })
   if (!isOwn || !call.service.engine.hasPageRunner) return { input: documents, passed: 0 }
-  const input = collectedStream(call, { pipeline, spec, collection, find, documents, appetite })
+  const input = collectedStream(call, { pipeline, spec, collection, find, documents, appetite, lives })
   return { input, passed: own.stageCount }
 }
 
@@ -132,8 +137,9 @@ async function* collectedStream(
     find,
     documents,
     appetite,
-  }: PipelineCall & { readonly collection: Collection; readonly find: FindQuery; readonly documents: ByteStream },
-): AsyncGenerator<readonly Uint8Array[]> {
+    lives,
+  }: PipelineCall & { readonly collection: Collection; readonly find: FindQuery; readonly documents: Stream },
+): AsyncGenerator<DocumentBatch> {
   const collect = (isTooLongHere: boolean) =>
     collectedElsewhere(call, collection, find, { spec, by: appetite.by, isTooLongHere })
   let collected = await collect(false)
@@ -153,44 +159,71 @@ async function* collectedStream(
     }
     collected = await collect(true)
   }
-  if (collected === undefined)
-    yield* pipeline.runOwn(
-      documentStream(call, spec.options.namespace, find, appetite),
-      new PipelineSlice({ check: checkOf(appetite) }),
-    )
-  else for (const piece of collected.pieces) yield unpackRows(piece)
+  if (collected === undefined) {
+    const again = documentStream(call, spec.options.namespace, find, { appetite, lives })
+    yield* pipeline.runOwn(again, new PipelineSlice({ check: checkOf(appetite) }))
+    return
+  }
+  lives.watch(collection)
+  for (const piece of collected.pieces) yield markedDocuments(piece, collection.container.number)
 }
 
-/** Results of a stream, as many as are asked for; the rest of a batch waits for the next time. */
-function streamSource(results: ByteStream, appetite: Appetite): CursorSource {
+function markedDocuments(piece: PackedRows, container: number): BsonDocument[] {
+  const marks = piece.marks!
+  let at = 0
+  return unpackRows(piece).map(row => {
+    const start = at + 1
+    at = start + marks[at]!
+    return markedDocument(row, marks.subarray(start, at), container)
+  })
+}
+
+/**
+ * Results of a stream, as many as are asked for; the rest waits for the next time. What has died meanwhile is
+ * left out of the batch.
+ */
+function streamSource(
+  results: Stream,
+  { appetite, lives }: { readonly appetite: Appetite; readonly lives: LivesOfCursor },
+): CursorSource {
   const iterator = results[Symbol.asyncIterator]()
-  let rest: readonly Uint8Array[] = []
+  let rest: DocumentBatch = []
   let isEnd = false
+
+  /** Takes results of the rest, as far as they fit. Returns whether the batch is full. */
+  function take(batch: BsonDocument[], { documentsMax, bytesMax }: BatchRequest, bytes: { taken: number }): boolean {
+    let count = 0
+    let isFull = false
+    while (count < rest.length && batch.length < documentsMax && !isFull) {
+      const document = rest[count]!
+      const { length } = documentBytes(document)
+      isFull = batch.length > 0 && bytes.taken + length > bytesMax
+      if (isFull) break
+      batch.push(document)
+      bytes.taken += length
+      count++
+    }
+    rest = rest.slice(count)
+    return isFull || (batch.length >= documentsMax && documentsMax > 0)
+  }
+
   return {
-    async next({ documentsMax, bytesMax, by }: BatchRequest): Promise<CursorBatch> {
+    async next(request: BatchRequest): Promise<CursorBatch> {
+      const { documentsMax, by } = request
       appetite.by = by
       appetite.documents = documentsMax
-      const documents: Uint8Array[] = []
-      let bytes = 0
       for (;;) {
-        let taken = 0
-        while (taken < rest.length && documents.length < documentsMax) {
-          const document = rest[taken]!
-          if (documents.length > 0 && bytes + document.length > bytesMax) {
-            rest = rest.slice(taken)
-            return { documents, isEnd: false }
-          }
-          documents.push(document)
-          bytes += document.length
-          taken++
+        const batch: BsonDocument[] = []
+        const bytes = { taken: 0 }
+        while (!take(batch, request, bytes) && !isEnd) {
+          by.operation.check()
+          const { value, done } = await iterator.next()
+          if (done === true) isEnd = true
+          else rest = value
         }
-        rest = rest.slice(taken)
-        if (isEnd) return { documents, isEnd: rest.length === 0 }
-        if (documents.length >= documentsMax && documentsMax > 0) return { documents, isEnd: false }
-        by.operation.check()
-        const { value, done } = await iterator.next()
-        if (done === true) isEnd = true
-        else rest = value
+        const living = await lives.living(batch)
+        const isOver = isEnd && rest.length === 0
+        if (living.length > 0 || isOver) return { documents: living.map(documentBytes), isEnd: isOver }
       }
     },
   }

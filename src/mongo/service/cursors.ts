@@ -11,6 +11,7 @@ import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
+import type { RowOrigins } from '../../query/row-origins.ts'
 import type { Access } from '../access/authorize.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
@@ -47,6 +48,8 @@ export interface BatchRequest {
 export interface CursorBatch {
   readonly documents: readonly Uint8Array[]
   readonly isEnd: boolean
+  /** The items of the documents, if whoever asks may hold them (`query/row-origins.ts`). */
+  readonly origins?: RowOrigins
   /** The position of a change stream after this batch. */
   readonly resumeToken?: BsonDocument
 }

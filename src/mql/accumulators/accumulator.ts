@@ -5,6 +5,7 @@
  * the values it keeps: they do not keep the source documents alive.
  */
 
+import type { Origin } from '../../document/bson/origin.ts'
 import type { Value } from '../../document/bson/value.ts'
 
 export interface Accumulator {
@@ -12,6 +13,7 @@ export interface Accumulator {
   readonly bytes: number
   /** False when no further value can change the result. */
   readonly isOpen: boolean
-  take(value: Value | undefined): void
+  /** An accumulator whose result shows single values keeps their origins with them. */
+  take(value: Value | undefined, origin?: Origin): void
   result(): Value | undefined
 }

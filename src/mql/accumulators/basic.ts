@@ -4,6 +4,8 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { addDecimals, divideDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import { type Decimal, finite } from '../../document/bson/decimal128.ts'
 import { decimal128, isNumeric, toDecimal, toDouble } from '../../document/bson/number.ts'
+import { bothOf, eitherOf, type Origin } from '../../document/bson/origin.ts'
+import { asExtreme, comingFrom, withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, double, int32, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, refuseNoObject } from '../expressions/core/define-operator.ts'
@@ -127,10 +129,10 @@ export class Extreme implements Accumulator {
     return smallBytes + (this.#kept?.bytes ?? 0)
   }
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (isNullish(value)) return
     if (this.#kept !== undefined && this.#sign * compareValues(this.#kept.value, value) <= 0) return
-    this.#kept = keptValue(value)
+    this.#kept = keptValue(asExtreme(comingFrom(value, origin)))
   }
 
   result(): Value {
@@ -150,10 +152,10 @@ export class First implements Accumulator {
     return smallBytes + (this.#kept?.bytes ?? 0)
   }
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (this.#isTaken) return
     this.#isTaken = true
-    this.#kept = value === undefined ? undefined : keptValue(value)
+    this.#kept = value === undefined ? undefined : keptValue(value, origin)
   }
 
   result(): Value | undefined {
@@ -169,8 +171,8 @@ export class Last implements Accumulator {
     return smallBytes + (this.#kept?.bytes ?? 0)
   }
 
-  take(value: Value | undefined): void {
-    this.#kept = value === undefined ? undefined : keptValue(value)
+  take(value: Value | undefined, origin?: Origin): void {
+    this.#kept = value === undefined ? undefined : keptValue(value, origin)
   }
 
   result(): Value | undefined {
@@ -183,9 +185,9 @@ export class Push implements Accumulator {
   readonly #values: Value[] = []
   bytes = smallBytes
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (value === undefined) return
-    const kept = keptValue(value)
+    const kept = keptValue(value, origin)
     this.#values.push(kept.value)
     this.bytes += kept.bytes
   }
@@ -200,11 +202,17 @@ export class AddToSet implements Accumulator {
   readonly #values = new Map<string, Value>()
   bytes = smallBytes
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (value === undefined) return
     const identity = valueIdentity(value)
-    if (this.#values.has(identity)) return
-    const kept = keptValue(value)
+    const known = this.#values.get(identity)
+    if (known !== undefined) {
+      // It stays as long as one of its documents lives.
+      const either = known.origin && eitherOf(known.origin, bothOf(value.origin, origin))
+      if (either !== known.origin) this.#values.set(identity, withOrigin(known, either))
+      return
+    }
+    const kept = keptValue(value, origin)
     this.#values.set(identity, kept.value)
     this.bytes += kept.bytes + identity.length
   }
@@ -220,11 +228,12 @@ export class MergeObjects implements Accumulator {
   readonly #sizes = new Map<string, number>()
   bytes = smallBytes
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (isNullish(value)) return
     if (value.type !== bsonType.document) refuseNoObject(value)
+    const whole = bothOf(value.origin, origin)
     for (const [name, inner] of value.fields) {
-      const kept = keptValue(inner)
+      const kept = keptValue(inner, whole)
       this.#builder.set(name, kept.value)
       const size = kept.bytes + name.length
       this.bytes += size - (this.#sizes.get(name) ?? 0)

@@ -2,6 +2,8 @@
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNumeric, toDouble, truncatedInteger } from '../../document/bson/number.ts'
+import { bothOf, type Origin } from '../../document/bson/origin.ts'
+import { asExtreme, comingFrom } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BinaryValue, BsonArray, binary, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, refuse } from '../expressions/core/define-operator.ts'
@@ -32,9 +34,9 @@ export class FirstN implements Accumulator {
     return this.#values.length < this.#count
   }
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (!this.isOpen) return
-    const kept = keptValue(value ?? nullValue)
+    const kept = keptValue(value ?? nullValue, origin)
     this.#values.push(kept.value)
     this.bytes += kept.bytes
   }
@@ -56,8 +58,8 @@ export class LastN implements Accumulator {
     this.#count = count
   }
 
-  take(value: Value | undefined): void {
-    const kept = keptValue(value ?? nullValue)
+  take(value: Value | undefined, origin?: Origin): void {
+    const kept = keptValue(value ?? nullValue, origin)
     this.bytes += kept.bytes - (this.#kept[this.#next]?.bytes ?? 0)
     this.#kept[this.#next] = kept
     this.#next = (this.#next + 1) % this.#count
@@ -90,8 +92,7 @@ class LeadingValues {
     this.#compare = compare
   }
 
-  take(key: Value, value: Value): void {
-    const kept = keptValue(value)
+  take(key: Value, kept: Kept): void {
     this.#placed.push({ key, kept })
     this.bytes += kept.bytes + smallBytes
     if (this.#placed.length >= 2 * this.#count + 16) this.#cut()
@@ -121,8 +122,8 @@ export class ExtremeN implements Accumulator {
     return this.#leading.bytes
   }
 
-  take(value: Value | undefined): void {
-    if (!isNullish(value)) this.#leading.take(value, value)
+  take(value: Value | undefined, origin?: Origin): void {
+    if (!isNullish(value)) this.#leading.take(value, keptValue(asExtreme(comingFrom(value, origin))))
   }
 
   result(): Value {
@@ -157,10 +158,10 @@ export class TopN implements Accumulator {
     return this.#leading.bytes
   }
 
-  take(value: Value | undefined): void {
+  take(value: Value | undefined, origin?: Origin): void {
     if (value?.type !== bsonType.array) return
     const [place, output] = value.elements
-    this.#leading.take(place!, output!)
+    this.#leading.take(place!, keptValue(output!, bothOf(value.origin, origin)))
   }
 
   result(): Value {

@@ -1,5 +1,7 @@
-/** Values that an accumulator keeps: they own their bytes, and their size is known. */
+/** Values that a stage keeps: they own their bytes, and their size and origin are known. */
 
+import { bothOf, type Origin } from '../../document/bson/origin.ts'
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
@@ -18,7 +20,12 @@ const objectBytes = 48
  * value built by an expression may contain the same part many times and be larger than it looks; encoding
  * reveals its size and refuses what is too large.
  */
-export function keptValue(value: Value): Kept {
+export function keptValue(value: Value, origin?: Origin): Kept {
+  const { value: own, bytes } = ownedValue(value)
+  return { value: withOrigin(own, bothOf(value.origin, origin)), bytes }
+}
+
+function ownedValue(value: Value): Kept {
   switch (value.type) {
     case bsonType.string:
     case bsonType.symbol:
@@ -27,6 +34,7 @@ export function keptValue(value: Value): Kept {
     case bsonType.document:
     case bsonType.array: {
       const bytes = bytesOf(value)
+      if (value.hasInnerOrigins()) return { value: ownedParts(value), bytes: objectBytes + 2 * bytes.length }
       const own = value.type === bsonType.document ? BsonDocument.view(bytes) : BsonArray.view(bytes, 0)
       return { value: own, bytes: objectBytes + bytes.length }
     }
@@ -52,4 +60,10 @@ function bytesOf(value: BsonDocument | BsonArray): Uint8Array {
   }
   const isWhole = raw.start === 0 && raw.end === raw.bytes.length
   return isWhole ? raw.bytes : Buffer.from(raw.bytes.subarray(raw.start, raw.end))
+}
+
+/** The parts with their origins, which bytes cannot have. Recurses as deep as values nest. */
+function ownedParts(value: BsonDocument | BsonArray): Value {
+  if (value.type === bsonType.array) return BsonArray.of(value.elements.map(element => keptValue(element).value))
+  return BsonDocument.of(value.fields.map(([name, inner]) => [name, keptValue(inner).value]))
 }

@@ -168,7 +168,7 @@ class ExpressionCompiler implements Compiler {
 
   #follow(variable: Evaluate, names: readonly string[]): Evaluate {
     const follow = compilePath(names)
-    return context => follow(variable(context))
+    return context => noted(follow(variable(context), context.root), context)
   }
 
   #variable(name: string): Evaluate {
@@ -200,6 +200,12 @@ class ExpressionCompiler implements Compiler {
   #defined(variable: Variable): Evaluate {
     if ('value' in variable) return () => variable.value
     this.#seen.slots.push(variable.slot)
-    return context => context.slots[variable.slot]
+    return context => noted(context.slots[variable.slot], context)
   }
+}
+
+/** Remembers the origin of a value that an expression uses. */
+function noted(value: Value | undefined, { origins }: Context): Value | undefined {
+  if (origins !== undefined && value?.origin !== undefined) origins.push(value.origin)
+  return value
 }

@@ -5,6 +5,7 @@
  * Unlike in filters, a number in the path is always a field name, never an array index.
  */
 
+import { comingFrom } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { bsonDepthMax } from '../../document/bson/validate.ts'
 import { BsonArray, type BsonDocument, type Value, valueAt } from '../../document/bson/value.ts'
@@ -48,29 +49,37 @@ function fieldOf(document: BsonDocument, { name, utf8 }: Step): Value | undefine
   return at === -1 ? undefined : valueAt(raw.bytes, raw.bytes[at]!, at + utf8.length + 2)
 }
 
-/** Compiles a path into a function that reads the value at it. */
-export function compilePath(names: readonly string[]): (value: Value | undefined) => Value | undefined {
+/** What a part of a value is, when the value comes from a document. */
+function partOf(value: Value, part: Value | undefined): Value | undefined {
+  return value.origin === undefined || part === undefined ? part : comingFrom(part, value.origin)
+}
+
+/**
+ * Compiles a path into a function that reads the value at it. A part of a value has the value's origin, but
+ * parts of the `root` do not need it.
+ */
+export function compilePath(
+  names: readonly string[],
+): (value: Value | undefined, root?: BsonDocument) => Value | undefined {
   const steps: readonly Step[] = names.map(name => ({ name, utf8: Buffer.from(name) }))
   const { length } = steps
 
   function follow(value: Value | undefined, at: number): Value | undefined {
     if (at === length || value === undefined) return value
-    if (value.type === bsonType.document) return follow(fieldOf(value, steps[at]!), at + 1)
+    if (value.type === bsonType.document) return partOf(value, follow(fieldOf(value, steps[at]!), at + 1))
     if (value.type !== bsonType.array) return undefined
     const found: Value[] = []
     for (const element of value.elements) {
       if (element.type !== bsonType.document) continue
-      const inner = follow(fieldOf(element, steps[at]!), at + 1)
+      const inner = partOf(element, follow(fieldOf(element, steps[at]!), at + 1))
       if (inner !== undefined) found.push(inner)
     }
-    return BsonArray.of(found)
+    return partOf(value, BsonArray.of(found))
   }
 
   const [first] = steps
-  if (length === 1 && first !== undefined) {
-    return value => (value?.type === bsonType.document ? fieldOf(value as BsonDocument, first) : follow(value, 0))
-  }
-  return value => follow(value, 0)
+  return (value, root) =>
+    value !== undefined && value === root && first !== undefined ? follow(fieldOf(root, first), 1) : follow(value, 0)
 }
 
 /**

@@ -9,15 +9,14 @@ import { limitOf, skipOf } from '../stages/limit.ts'
 import { matchStage } from '../stages/match.ts'
 import type { Namespace } from '../stages/namespace.ts'
 import { sortStage } from '../stages/sort.ts'
-import {
-  type LeadingFind,
-  type Run,
-  type Stage,
-  type StageCompiler,
-  type Stream,
-  type SubPipeline,
-  type SubPipelineOptions,
-  viewsOf,
+import type {
+  LeadingFind,
+  Run,
+  Stage,
+  StageCompiler,
+  Stream,
+  SubPipeline,
+  SubPipelineOptions,
 } from '../stages/stage.ts'
 import { stages, unsupportedStages } from '../stages/table.ts'
 import { withEqualityHints } from './equality-hints.ts'
@@ -103,7 +102,7 @@ export class PipelineCompiler implements StageCompiler {
         if (from === undefined) return runStages(all, nothing(), run)
         const expression = expressionTest(scope, run.slots)
         const request = { ...lead, filter: withEqualityHints(lead.filter, scope, run.slots), expression }
-        return runStages(behind, viewsOf(run.collections.find(view?.on ?? from, request)), run)
+        return runStages(behind, run.collections.find(view?.on ?? from, request), run)
       },
     }
   }

@@ -44,10 +44,10 @@ class CountingCollections implements Collections {
     this.#documents = Array.from({ length: count }, (_, n) => serialize({ _id: n, n: n % 10 }))
   }
 
-  async *find(_: unknown, { filter, expression }: FindRequest): AsyncGenerator<readonly Uint8Array[]> {
+  async *find(_: unknown, { filter, expression }: FindRequest): AsyncGenerator<readonly BsonDocument[]> {
     this.finds.push(printDocument(filter))
     const matcher = compileFilter(filter, { expression })
-    yield this.#documents.filter(document => matcher.matches(document))
+    yield this.#documents.filter(document => matcher.matches(document)).map(document => BsonDocument.view(document))
   }
 
   async replace(_: unknown, documents: ByteStream): Promise<void> {
@@ -59,7 +59,7 @@ class CountingCollections implements Collections {
 
 async function drained(pipeline: Pipeline, documents: readonly object[], collections: Collections): Promise<number> {
   async function* input() {
-    yield documents.map(document => serialize(document))
+    yield documents.map(document => BsonDocument.view(serialize(document)))
   }
   let count = 0
   for await (const batch of pipeline.run(input(), collections)) count += batch.length
@@ -156,7 +156,7 @@ test('stopping early ends the read of the collection', async () => {
   let isEnded = false
   async function* input() {
     try {
-      for (;;) yield [serialize({ a: 1 })]
+      for (;;) yield [BsonDocument.view(serialize({ a: 1 }))]
     } finally {
       isEnded = true
     }

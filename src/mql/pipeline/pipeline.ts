@@ -1,5 +1,5 @@
 /**
- * The entry point of aggregation: a pipeline is compiled once, then run over the bytes of documents.
+ * The entry point of aggregation: a pipeline is compiled once, then run over documents.
  *
  *   const pipeline = compilePipeline(stages, { namespace, constants, let: variables })
  *   const documents = pipeline.source.kind === 'collection' ? find(pipeline.source.find) : …
@@ -20,13 +20,14 @@ import { checkVariableName } from '../expressions/core/variable-name.ts'
 import { expressionCompiler, expressionTest } from '../expressions/expression.ts'
 import type { Namespace } from '../stages/namespace.ts'
 import {
-  type ByteStream,
-  bytesOf,
   type Collections,
+  type DocumentBatch,
+  documentBytes,
   type EachDocument,
+  encoded,
   type FindRequest,
   PipelineSlice,
-  viewsOf,
+  type Stream,
 } from '../stages/stage.ts'
 import { sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
@@ -78,9 +79,9 @@ export interface Pipeline {
   /**
    * Processes the documents of `source`. May be called once.
    */
-  run(input: ByteStream, collections: Collections, options?: PipelineRunOptions): ByteStream
+  run(input: Stream, collections: Collections, options?: PipelineRunOptions): Stream
   /** Runs the own part, if it collects documents. */
-  runOwn(input: ByteStream, slice: PipelineSlice): ByteStream
+  runOwn(input: Stream, slice: PipelineSlice): Stream
   /** The own part as a function, if it processes one document at a time. */
   ownEach(): EachDocument
 }
@@ -136,11 +137,11 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
     own,
     run: (input, collections, { passed = 0, ...limits } = {}) => {
       const run = { collections, slots: [], slice: new PipelineSlice(limits) }
-      return answered(bytesOf(runStages(rest.slice(passed), viewsOf(input), run)))
+      return answered(runStages(rest.slice(passed), input, run))
     },
     runOwn: (input, slice) => {
       const stages = rest.slice(0, own!.stageCount)
-      return bytesOf(runStages(stages, viewsOf(input), { collections: noCollections, slots: [], slice }))
+      return runStages(stages, input, { collections: noCollections, slots: [], slice })
     },
     ownEach: () => eachOf(rest.slice(0, own!.stageCount)),
   }
@@ -154,10 +155,12 @@ const noCollections: Collections = { find: missing, replace: missing, merge: mis
 /** MongoDB allows results to be a little larger than stored documents. */
 const resultBytesMax = bsonBytesMax + 16 * 1024
 
-async function* answered(documents: ByteStream): AsyncGenerator<readonly Uint8Array[]> {
+async function* answered(documents: Stream): AsyncGenerator<DocumentBatch> {
   try {
-    for await (const batch of documents) {
-      for (const { length } of batch) {
+    for await (const made of documents) {
+      const batch = made.map(encoded)
+      for (const document of batch) {
+        const { length } = documentBytes(document)
         if (length <= resultBytesMax) continue
         const size = `BSONObj size: ${length} (0x${length.toString(16).toUpperCase()}) is invalid.`
         refuse(10334, `${size} Size must be between 0 and ${resultBytesMax}(16MB)`)

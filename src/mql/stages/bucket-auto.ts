@@ -3,12 +3,14 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
+import { onlyOrigin } from '../../document/bson/origin.ts'
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
 import type { AccumulatorStatement } from '../accumulators/statement.ts'
 import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
-import { Context, type Evaluate } from '../expressions/core/scope.ts'
+import { Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { readOutput } from './bucket.ts'
 import { type Granularity, granularityNamed } from './granularity.ts'
 import { isExpressionSpec, resultFields } from './group.ts'
@@ -77,13 +79,16 @@ function* documentsOf(sorted: readonly BsonDocument[], buckets: Buckets, { slots
     const accumulators = statements.map(statement => statement.begin(context))
     for (const document of documents) {
       context.at(document)
-      for (const [index, accumulator] of accumulators.entries()) accumulator.take(statements[index]!.argument(context))
+      for (const [index, accumulator] of accumulators.entries()) {
+        accumulator.take(tracedValue(statements[index]!.argument, context), document.origin)
+      }
     }
     const id = BsonDocument.of([
       ['min', min],
       ['max', max],
     ])
-    yield BsonDocument.of([['_id', id], ...resultFields(statements, accumulators)])
+    const origin = documents.map(document => document.origin).reduce(onlyOrigin)
+    yield withOrigin(BsonDocument.of([['_id', id], ...resultFields(statements, accumulators)]), origin)
   }
 }
 

@@ -8,6 +8,8 @@
 
 import { compareValues } from '../../document/bson/compare.ts'
 import { add, compareNumbers, isNumeric } from '../../document/bson/number.ts'
+import { type Origin, onlyOrigin } from '../../document/bson/origin.ts'
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, int32, type NumericValue, type Value } from '../../document/bson/value.ts'
 import { int64Of, isNullish, refuse } from '../expressions/core/define-operator.ts'
@@ -43,6 +45,8 @@ interface Partition {
   readonly fields: BsonDocument
   /** The grid value that has not come yet. */
   next: Value
+  /** The only document that the fields come from, if there is one. */
+  origin: Origin | undefined
 }
 
 export const densifyStage: CompileStage = (spec, _, name) => {
@@ -180,6 +184,7 @@ class Densifier {
     this.#least ??= value
     this.#greatest = value
     const partition = this.#partitionOf(document, value)
+    partition.origin = onlyOrigin(partition.origin, document.origin)
     const isExplicit = typeof bounds === 'object'
     const end = isExplicit && compareValues(bounds.upper, value) < 0 ? bounds.upper : value
     yield* this.#generate(partition, next => compareValues(next, end) < 0)
@@ -213,7 +218,8 @@ class Densifier {
             "Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents",
         )
       }
-      yield withPath(partition.fields, this.#of.path, partition.next)
+      const made = withPath(partition.fields, this.#of.path, partition.next)
+      yield partition.fields.isEmpty ? made : withOrigin(made, partition.origin)
       partition.next = this.#after(partition.next)
     }
   }
@@ -234,7 +240,7 @@ class Densifier {
     checkRoom(fields, path)
     this.#memory.add(partitionBytes + 2 * identity.length)
     const start = typeof bounds === 'object' ? bounds.lower : bounds === 'full' ? this.#least! : value
-    const partition = { fields, next: start }
+    const partition = { fields, next: start, origin: document.origin }
     this.#partitions.set(identity, partition)
     return partition
   }

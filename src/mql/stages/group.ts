@@ -1,13 +1,15 @@
 /** `$group` and `$sortByCount`, and the parts that `$bucket` shares with them. */
 
 import { isNumeric } from '../../document/bson/number.ts'
+import { type Origin, onlyOrigin } from '../../document/bson/origin.ts'
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
 import { refuse } from '../expressions/core/define-operator.ts'
-import { type Compiler, Context, type Evaluate } from '../expressions/core/scope.ts'
+import { type Compiler, Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
 import { compileSort } from '../paths/sort-order.ts'
@@ -18,6 +20,8 @@ import { type CompileStage, forEachDocument, inBatches, type Run, type Stage, ty
 interface Group {
   readonly id: Value
   readonly accumulators: readonly Accumulator[]
+  /** The only document of the group, if there is one. A group of several does not die with them. */
+  origin: Origin | undefined
 }
 
 /** Overhead of a group besides its key, its `_id` and its accumulators. */
@@ -40,31 +44,33 @@ export class Groups {
   /** The context is positioned at the document. */
   add(id: Value, context: Context): void {
     const identity = valueIdentity(id)
-    const group = this.#groups.get(identity) ?? this.#begin(identity, id)
+    const { origin } = context.root
+    const group = this.#groups.get(identity) ?? this.#begin(identity, id, origin)
+    group.origin = onlyOrigin(group.origin, origin)
     for (const [index, accumulator] of group.accumulators.entries()) {
       if (!accumulator.isOpen) continue
       const before = accumulator.bytes
-      accumulator.take(this.#statements[index]!.argument(context))
+      accumulator.take(tracedValue(this.#statements[index]!.argument, context), origin)
       const grown = accumulator.bytes - before
       if (grown !== 0) this.#memory.add(grown)
     }
   }
 
-  #begin(identity: string, id: Value): Group {
-    const kept = keptValue(id)
+  #begin(identity: string, id: Value, origin: Origin | undefined): Group {
+    const kept = keptValue(withOrigin(id, undefined))
     // `n` of `$topN` and its like may use the group's `_id`.
     this.#context.at(id.type === bsonType.document ? id : nothing)
     const accumulators = this.#statements.map(statement => statement.begin(this.#context))
     this.#memory.add(groupBytes + identity.length + kept.bytes)
     for (const { bytes } of accumulators) this.#memory.add(bytes)
-    const group = { id: kept.value, accumulators }
+    const group: Group = { id: kept.value, accumulators, origin }
     this.#groups.set(identity, group)
     return group
   }
 
   *documents(): Generator<BsonDocument> {
-    for (const { id, accumulators } of this.#groups.values()) {
-      yield BsonDocument.of([['_id', id], ...resultFields(this.#statements, accumulators)])
+    for (const { id, accumulators, origin } of this.#groups.values()) {
+      yield withOrigin(BsonDocument.of([['_id', id], ...resultFields(this.#statements, accumulators)]), origin)
     }
   }
 }

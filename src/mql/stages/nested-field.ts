@@ -1,17 +1,26 @@
 /** Sets and reads fields at paths without entering arrays, as `$unwind`, `$lookup` and `$graphLookup` do. */
 
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { BsonDocument, isTraced, type Value } from '../../document/bson/value.ts'
 import { endOfName, endOfValue, findElement, int32At } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
 import { withField } from '../expressions/values/document-builder.ts'
 
 const nothing = BsonDocument.of([])
 
-/** Sets the field at a path, or removes it without a value. Other values on the path become documents. */
+/**
+ * Sets the field at a path, or removes it without a value. Other values on the path become documents. The
+ * document keeps its origin.
+ */
 export function withPath(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
+  return withOrigin(set(document, names, value), document.origin)
+}
+
+function set(document: BsonDocument, names: readonly string[], value: Value | undefined): BsonDocument {
   const { raw } = document
-  if (raw !== undefined) return spliced(raw, names, value)
+  // Bytes cannot have origins inside.
+  if (raw !== undefined && (value === undefined || !isTraced(value))) return spliced(raw, names, value)
   const [name, ...rest] = names as [string, ...string[]]
   if (rest.length === 0) return withField(document, name, value)
   const inner = document.get(name)

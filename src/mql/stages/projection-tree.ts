@@ -6,11 +6,12 @@
  * is to be computed below a value that is no document, a new document replaces that value.
  */
 
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument, isTraced, type Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
-import type { Context, Evaluate } from '../expressions/core/scope.ts'
+import { type Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 
 export class ComputedNode {
@@ -51,14 +52,30 @@ export class ComputedNode {
 }
 
 /** Picks the included fields. If fields below a value are wanted and it is no document, it is dropped. */
-function pick(node: ComputedNode, document: BsonDocument): BsonDocument {
+export function pick(node: ComputedNode, document: BsonDocument): BsonDocument {
   const picked: [string, Value][] = []
   for (const [name, value] of document.fields) {
     const child = node.children.get(name)
     const kept = node.included.has(name) ? value : child === undefined ? undefined : pickValue(child, value)
     if (kept !== undefined) picked.push([name, kept])
   }
-  return BsonDocument.of(picked)
+  return withOrigin(BsonDocument.of(picked), document.origin)
+}
+
+/** The opposite: drops the named fields. Recurses as deep as documents nest. */
+export function omit(node: ComputedNode, document: BsonDocument): BsonDocument {
+  const rest: [string, Value][] = []
+  for (const [name, value] of document.fields) {
+    const child = node.children.get(name)
+    if (!node.included.has(name)) rest.push([name, child === undefined ? value : omitInside(child, value)])
+  }
+  return withOrigin(BsonDocument.of(rest), document.origin)
+}
+
+function omitInside(node: ComputedNode, value: Value): Value {
+  if (value.type === bsonType.document) return omit(node, value)
+  if (value.type !== bsonType.array) return value
+  return withOrigin(BsonArray.of(value.elements.map(element => omitInside(node, element))), value.origin)
 }
 
 /** Recurses as deep as documents nest. */
@@ -72,18 +89,19 @@ function pickValue(node: ComputedNode, value: Value): Value | undefined {
     // A computed field will replace it.
     else if (node.computed.size > 0) elements.push(element)
   }
-  return BsonArray.of(elements)
+  return withOrigin(BsonArray.of(elements), value.origin)
 }
 
 /** Sets the computed fields of a document. Paths in their expressions begin at the context's root. */
 function set(node: ComputedNode, document: BsonDocument, context: Context): BsonDocument {
   const builder = new DocumentBuilder(document.fields)
   for (const [name, part] of node.computed) {
-    const value = typeof part === 'function' ? part(context) : setValue(part, builder.get(name), context)
+    const isLeaf = typeof part === 'function'
+    const value = isLeaf ? tracedValue(part, context) : setValue(part, builder.get(name), context)
     if (value === undefined) builder.remove(name)
     else builder.set(name, value)
   }
-  return builder.document()
+  return withOrigin(builder.document(), document.origin)
 }
 
 const nothing = BsonDocument.of([])
@@ -91,19 +109,26 @@ const nothing = BsonDocument.of([])
 function setValue(node: ComputedNode, value: Value | undefined, context: Context): Value {
   if (value?.type === bsonType.array) {
     context.spend(value.elements.length)
-    return BsonArray.of(value.elements.map(element => setValue(node, element, context)))
+    return withOrigin(BsonArray.of(value.elements.map(element => setValue(node, element, context))), value.origin)
   }
   return set(node, value?.type === bsonType.document ? value : nothing, context)
 }
 
 /**
  * The same on encoded bytes, for projections without embedded fields: kept parts are copied. A computed value
- * goes in place of the field it replaces, if that field is kept, otherwise at the end.
+ * goes in place of the field it replaces, if that field is kept, otherwise at the end. Undefined if it cannot
+ * be done so: bytes cannot have origins inside.
  */
-function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument {
+function splice(node: ComputedNode, context: Context, keepsOthers: boolean): BsonDocument | undefined {
+  const { root } = context
+  if (root.raw === undefined || node.children.size > 0) return undefined
   const values = new Map<string, Value | undefined>()
-  for (const [name, part] of node.computed) values.set(name, (part as Evaluate)(context))
-  const { bytes, start, end } = context.root.raw!
+  for (const [name, part] of node.computed) {
+    const value = (part as Evaluate)(context)
+    if (value !== undefined && isTraced(value)) return undefined
+    values.set(name, value)
+  }
+  const { bytes, start, end } = root.raw
   const writer = new BsonWriter(end - start + 64)
   const opened = writer.open()
   const cursor = new ElementCursor(bytes, start)
@@ -129,17 +154,13 @@ function splice(node: ComputedNode, context: Context, keepsOthers: boolean): Bso
   if (keptFrom !== -1) writer.raw(bytes, keptFrom, elementStart)
   for (const [name, value] of values) if (value !== undefined) writer.field(name, value)
   writer.close(opened)
-  return BsonDocument.view(writer.bytes())
-}
-
-function canSplice(node: ComputedNode, { root }: Context): boolean {
-  return root.raw !== undefined && node.children.size === 0
+  return BsonDocument.view(writer.bytes(), 0, root.origin)
 }
 
 export function project(node: ComputedNode, context: Context): BsonDocument {
-  return canSplice(node, context) ? splice(node, context, false) : set(node, pick(node, context.root), context)
+  return splice(node, context, false) ?? set(node, pick(node, context.root), context)
 }
 
 export function addFields(node: ComputedNode, context: Context): BsonDocument {
-  return canSplice(node, context) ? splice(node, context, true) : set(node, context.root, context)
+  return splice(node, context, true) ?? set(node, context.root, context)
 }

@@ -10,7 +10,7 @@ import type { Compiler } from '../expressions/core/scope.ts'
 import { findOperator } from '../expressions/operators/table.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import { compileProjection } from '../projection/projection.ts'
-import { addFields, ComputedNode, project } from './projection-tree.ts'
+import { addFields, ComputedNode, omit, pick, project } from './projection-tree.ts'
 import { type CompileStage, change, documentBytes, type Stage } from './stage.ts'
 
 /** Adds the name of the stage to errors. */
@@ -121,9 +121,14 @@ function compileProject(spec: BsonDocument, expressions: Compiler, name: string)
   reader.read(spec, [])
   const { root, isIdExcluded } = reader
   if (root.computed.size === 0) {
-    // Nothing is computed, so copying parts of the bytes is enough.
-    const { project: pick } = compileProjection(spec, {})
-    return change(name, ({ root: document }) => BsonDocument.view(pick(documentBytes(document))))
+    // Nothing is computed, so copying parts of the bytes is enough, unless the parts have origins.
+    const { project: pickBytes } = compileProjection(spec, {})
+    const isInclusion = reader.isInclusion ?? reader.isIdIncluded
+    if (isInclusion ? !isIdExcluded : isIdExcluded) root.include(['_id'])
+    return change(name, ({ root: document }) => {
+      if (document.hasInnerOrigins()) return isInclusion ? pick(root, document) : omit(root, document)
+      return BsonDocument.view(pickBytes(documentBytes(document)))
+    })
   }
   if (!isIdExcluded && !root.has('_id')) root.include(['_id'])
   return change(name, context => project(root, context))

@@ -1,16 +1,17 @@
 /** `$replaceRoot`, `$replaceWith` and `$redact`: replace each document, or drop it. */
 
+import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
-import type { Context, Evaluate } from '../expressions/core/scope.ts'
+import { type Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { type CompileStage, change, eachToOne, type Stage } from './stage.ts'
 
 function replacement(name: string, evaluate: Evaluate, what: string): Stage {
   return change(name, context => {
     const { root } = context
-    const value = evaluate(context)
+    const value = tracedValue(evaluate, context)
     if (value?.type === bsonType.document) return value
     const result = `resulting value was: ${printForMessage(value)}. Type of resulting value: '${nameOfType(value)}'`
     return refuse(40228, `${what} must evaluate to an object, but ${result}. Input document: ${printForMessage(root)}`)
@@ -63,7 +64,7 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
       const kept = redactValue(value, context)
       if (kept !== undefined) fields.push([field, kept])
     }
-    return BsonDocument.of(fields)
+    return withOrigin(BsonDocument.of(fields), document.origin)
   }
 
   /** Recurses as deep as documents nest. */
@@ -71,7 +72,7 @@ export const redactStage: CompileStage = (spec, { scope, expressions }, name) =>
     if (value.type === bsonType.document) return redact(value, context)
     if (value.type !== bsonType.array) return value
     const kept = value.elements.map(element => redactValue(element, context)).filter(element => element !== undefined)
-    return BsonArray.of(kept)
+    return withOrigin(BsonArray.of(kept), value.origin)
   }
 
   return eachToOne(name, context => {

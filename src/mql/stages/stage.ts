@@ -7,6 +7,8 @@
 
 import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { comingFrom } from '../../document/bson/traced-values.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { PageTooLong } from '../../query/execute.ts'
@@ -16,9 +18,10 @@ import type { Namespace } from './namespace.ts'
 /** Most documents in one batch between two stages. */
 export const pipelineBatchDocumentsMax = 250
 
+/** Documents that can die while a stage holds them have an origin (`document/bson/origin.ts`). */
 export type DocumentBatch = readonly BsonDocument[]
 export type Stream = AsyncIterable<DocumentBatch>
-/** Encoded documents, as the store holds them and clients receive them. */
+/** Encoded documents, as the store holds them. */
 export type ByteStream = AsyncIterable<readonly Uint8Array[]>
 
 /** The find that the first stages of a pipeline amount to. */
@@ -49,7 +52,9 @@ export interface MergeRequest {
 /** The other collections that a pipeline reads and writes. */
 export interface Collections {
   /** A collection that does not exist is empty. */
-  find(namespace: Namespace, request: FindRequest): ByteStream
+  find(namespace: Namespace, request: FindRequest): Stream
+  /** What is alive of documents that were held, now that they are to be shown or written. */
+  living?(batch: DocumentBatch): MaybePromise<DocumentBatch>
   /** `$out`: replaces the whole collection with the documents, or changes nothing. */
   replace(target: Namespace, documents: ByteStream): Promise<void>
   /** `$merge`. A document without `_id` gets one if it is matched by `_id`. */
@@ -142,9 +147,10 @@ export function documentBytes(document: BsonDocument): Uint8Array {
   return isWhole ? raw.bytes : raw.bytes.subarray(raw.start, raw.end)
 }
 
-/** The same document as a view of its own bytes. */
+/** The same document as a view of its own bytes, unless its parts have origins, which bytes cannot have. */
 export function encoded(document: BsonDocument): BsonDocument {
-  return document.raw?.start === 0 ? document : BsonDocument.view(documentBytes(document))
+  if (document.raw?.start === 0 || document.hasInnerOrigins()) return document
+  return BsonDocument.view(documentBytes(document), 0, document.origin)
 }
 
 /** Calls `each` for every document of a stream, in time slices. */
@@ -169,7 +175,7 @@ export function eachToOne(name: string, make: (context: Context) => BsonDocument
       const context = new Context()
       return (document, emit) => {
         const result = make(context.at(document))
-        return result === undefined || emit(result)
+        return result === undefined || emit(comingFrom(result, document.origin))
       }
     },
     async *run(input, { slots, slice }) {
@@ -178,7 +184,7 @@ export function eachToOne(name: string, make: (context: Context) => BsonDocument
         const made: BsonDocument[] = []
         for (const document of batch) {
           const result = make(context.at(document))
-          if (result !== undefined) made.push(result)
+          if (result !== undefined) made.push(comingFrom(result, document.origin))
           if (slice.isOver) await slice.turn()
         }
         if (made.length > 0) yield made
@@ -212,6 +218,11 @@ export async function* viewsOf(input: ByteStream): AsyncGenerator<DocumentBatch>
   for await (const batch of input) yield batch.map(bytes => BsonDocument.view(bytes))
 }
 
-export async function* bytesOf(input: Stream): AsyncGenerator<readonly Uint8Array[]> {
-  for await (const batch of input) yield batch.map(documentBytes)
+/** The documents that a stage writes. */
+export async function* livingBytes(input: Stream, collections: Collections): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const batch of input) {
+    // Encoding refuses what is too large to be looked through.
+    for (const document of batch) if (document.hasInnerOrigins()) documentBytes(document)
+    yield ((await collections.living?.(batch)) ?? batch).map(documentBytes)
+  }
 }

@@ -1,5 +1,6 @@
 /** `$unwind`: makes one document per element of an array. */
 
+import { comingFrom } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int64, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
@@ -63,7 +64,9 @@ function* unwound(document: BsonDocument, { path, indexPath, keepsEmpty }: Optio
   if (value?.type === bsonType.array) {
     const { elements } = value
     if (elements.length === 0 && keepsEmpty) yield numbered(withPath(document, path, undefined), undefined)
-    for (const [index, element] of elements.entries()) yield numbered(withPath(document, path, element), index)
+    for (const [index, element] of elements.entries()) {
+      yield comingFrom(numbered(withPath(document, path, element), index), element.origin)
+    }
   } else if (!isNullish(value) || keepsEmpty) {
     yield numbered(document, undefined)
   }

@@ -9,10 +9,10 @@ import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 import { checkedPath } from '../paths/expression-path.ts'
 import type { Namespace } from './namespace.ts'
 import {
-  bytesOf,
   type CompileStage,
   type DocumentBatch,
   documentBytes,
+  livingBytes,
   type MergeRequest,
   type Stage,
   type StageCompiler,
@@ -66,7 +66,7 @@ export const outStage: CompileStage = (spec, compiler, name): WritingStage => {
   return {
     name,
     target,
-    run: (input, { collections }) => nothingAfter(() => collections.replace(target, bytesOf(input))),
+    run: (input, { collections }) => nothingAfter(() => collections.replace(target, livingBytes(input, collections))),
   }
 }
 
@@ -196,6 +196,6 @@ export const mergeStage: CompileStage = (spec, compiler, name): WritingStage => 
   return {
     name,
     target,
-    run: (input, { collections }) => nothingAfter(() => collections.merge(request, bytesOf(input))),
+    run: (input, { collections }) => nothingAfter(() => collections.merge(request, livingBytes(input, collections))),
   }
 }

@@ -1,6 +1,8 @@
 /** The smallest and largest values and the set of values of a window that moves. */
 
 import { compareValues } from '../../document/bson/compare.ts'
+import { eitherOf } from '../../document/bson/origin.ts'
+import { asExtreme, withOrigin } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
@@ -39,20 +41,25 @@ export class MovingExtreme implements MovingState {
   }
 
   result(): Value {
-    return this.#candidates[this.#start]?.value ?? nullValue
+    return asExtreme(this.#candidates[this.#start]?.value ?? nullValue)
   }
 }
 
 export class MovingSet implements MovingState {
   readonly holdsValues = true
-  readonly #values = new Map<string, { readonly value: Value; count: number }>()
+  readonly #values = new Map<string, { value: Value; count: number }>()
 
   enter(value: Value | undefined): void {
     if (value === undefined) return
     const identity = valueIdentity(value)
     const known = this.#values.get(identity)
-    if (known === undefined) this.#values.set(identity, { value, count: 1 })
-    else known.count += 1
+    if (known === undefined) {
+      this.#values.set(identity, { value, count: 1 })
+      return
+    }
+    known.count += 1
+    // It stays as long as one of its documents lives.
+    known.value = withOrigin(known.value, eitherOf(known.value.origin, value.origin))
   }
 
   leave(value: Value | undefined): void {

@@ -1,8 +1,9 @@
 /** One partition of `$setWindowFields`, as window functions see it: documents in order, by their index. */
 
+import { comingFrom } from '../../document/bson/traced-values.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
-import type { Context, Evaluate } from '../expressions/core/scope.ts'
+import { type Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 
 /** Counts bytes against the limit of the stage. A negative number frees them. */
 export interface MemoryCount {
@@ -47,6 +48,13 @@ export class WindowPartition {
     return evaluate(this.#context.at(this.#documents[index]!))
   }
 
+  /** The value of an expression for a document, with the origin of that document. */
+  value(evaluate: Evaluate, index: number): Value | undefined {
+    const document = this.#documents[index]!
+    const value = tracedValue(evaluate, this.#context.at(document))
+    return value && comingFrom(value, document.origin)
+  }
+
   /** The value of an expression that no document can change. */
   constant(evaluate: Evaluate): Value | undefined {
     return evaluate(this.#context.at(nothing))
@@ -73,7 +81,7 @@ export class Inputs {
   at(index: number): Value | undefined {
     const known = this.#values[index]
     if (known !== undefined) return known.value
-    const value = this.#partition.evaluate(this.#evaluate, index)
+    const value = this.#partition.value(this.#evaluate, index)
     const kept = value === undefined ? { value, bytes: 0 } : keptValue(value)
     this.#partition.memory.add(kept.bytes)
     this.#values[index] = kept

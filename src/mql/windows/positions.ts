@@ -1,6 +1,7 @@
 /** Window functions that show values of documents at certain places: the first, the last, the smallest. */
 
 import { compareValues } from '../../document/bson/compare.ts'
+import { asExtreme } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
 import { checkedCount } from '../accumulators/keep-n.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
@@ -132,7 +133,7 @@ export function extremesFunction(bounds: WindowBounds, input: Evaluate, n: Evalu
           .sort((left, right) => sign * compareValues(inputs.at(left), inputs.at(right)) || left - right),
       makeShow: partition => {
         const count = checkedCount(partition.constant(n))
-        return (ranked, inputs) => BsonArray.of(leading(ranked, count).map(index => inputs.at(index)!))
+        return (ranked, inputs) => BsonArray.of(leading(ranked, count).map(index => asExtreme(inputs.at(index)!)))
       },
     },
     input,

@@ -50,7 +50,7 @@ export function shiftFunction(input: Evaluate, by: number, otherwise: Value): Wi
     begin: partition => index => {
       const other = index + by
       if (other < 0 || other >= partition.size) return otherwise
-      return partition.evaluate(input, other) ?? nullValue
+      return partition.value(input, other) ?? nullValue
     },
   }
 }
@@ -61,7 +61,7 @@ export function carriedFunction(input: Evaluate): WindowFunction {
     begin: partition => {
       let last: Value = nullValue
       return index => {
-        const value = partition.evaluate(input, index)
+        const value = partition.value(input, index)
         if (!isNullish(value)) last = value
         return last
       }

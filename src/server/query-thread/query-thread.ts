@@ -39,7 +39,9 @@ export class QueryThread implements PageRunner, AsyncDisposable {
   async run(task: RemotePageTask, signal?: AbortSignal): Promise<MadePage | 'stale'> {
     const made = (await this.#ask({ kind: 'page', task }, signal)) as PackedPage | 'stale'
     if (made === 'stale') return made
-    return made.rows === undefined ? made.page : { ...made.page, rows: unpackRows(made.rows) }
+    if (made.rows === undefined) return made.page
+    const { marks } = made.rows
+    return { ...made.page, rows: unpackRows(made.rows), ...(marks && { origins: marks }) }
   }
 
   collect(task: RemotePageTask, signal?: AbortSignal): Promise<CollectedRows | 'stale'> {

@@ -51,8 +51,9 @@ function answerPage(number: number, made: MadePage | 'stale'): void {
     port.postMessage({ number, result: made } satisfies WorkerReply)
     return
   }
-  const rows = packRows(made.rows)
-  const result: PackedPage = { page: rows === undefined ? made : { ...made, rows: [] }, rows }
+  const { origins, ...page } = made
+  const rows = packRows(made.rows, origins)
+  const result: PackedPage = { page: rows === undefined ? page : { ...page, rows: [] }, rows }
   port.postMessage({ number, result } satisfies WorkerReply, rows === undefined ? [] : buffersOfRows(rows))
 }
 

@@ -5,6 +5,8 @@
  * slot. Nested pipelines take their slots from the same numbering, so they see the variables of outer ones.
  */
 
+import { isSameOrigin, type Origin } from '../../../document/bson/origin.ts'
+import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
 import { MongoError } from '../../errors/mongo-error.ts'
 
@@ -76,7 +78,10 @@ export class Context {
   /** The current document: paths begin here, and `$$ROOT` is it. */
   root: BsonDocument = nothing
   readonly slots: (Value | undefined)[]
+  /** While values are traced: the origins of what paths and variables have given. */
+  origins: Origin[] | undefined
   #steps = 0
+  #isTraceable: boolean | undefined
 
   constructor(slots: readonly (Value | undefined)[] = []) {
     this.slots = [...slots]
@@ -86,7 +91,14 @@ export class Context {
   at(root: BsonDocument): this {
     this.root = root
     this.#steps = 0
+    this.#isTraceable = undefined
     return this
+  }
+
+  /** Whether parts of the document have origins. */
+  get isTraceable(): boolean {
+    this.#isTraceable ??= this.root.hasInnerOrigins()
+    return this.#isTraceable
   }
 
   /** Counts steps against the limit. Every operator that loops must call it, because loops nest. */
@@ -100,6 +112,21 @@ export class Context {
 
 /** A compiled expression. It returns undefined for a missing result. */
 export type Evaluate = (context: Context) => Value | undefined
+
+/**
+ * The value of an expression, with its origin. A value that is made of parts of one document comes from that
+ * document; one that is made of several documents has no origin.
+ */
+export function tracedValue(evaluate: Evaluate, context: Context): Value | undefined {
+  if (!context.isTraceable) return evaluate(context)
+  const origins: Origin[] = []
+  context.origins = origins
+  const value = evaluate(context)
+  context.origins = undefined
+  const [first] = origins
+  if (value === undefined || first === undefined || value.origin !== undefined) return value
+  return origins.every(origin => isSameOrigin(origin, first)) ? comingFrom(value, first) : value
+}
 
 /** Compiles the arguments of operators. */
 export interface Compiler {

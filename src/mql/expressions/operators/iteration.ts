@@ -1,5 +1,6 @@
 /** Operators that evaluate an expression for each element of an array, and `$zip`. */
 
+import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { BsonArray, nullValue, type Value } from '../../../document/bson/value.ts'
 import {
@@ -41,7 +42,7 @@ const map: CompileOperator = (argument, compiler) => {
       value.elements.map(element => {
         context.spend(1)
         context.slots[slot] = element
-        return each(context) ?? nullValue
+        return comingFrom(each(context) ?? nullValue, element.origin)
       }),
     )
   }

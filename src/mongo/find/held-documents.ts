@@ -1,0 +1,51 @@
+/** Documents that a cursor holds between two batches. One that is dead when a batch is made is left out. */
+
+import type { Engine } from '../../engine/engine.ts'
+import { documentOrigin, type RowOrigins } from '../../query/row-origins.ts'
+import type { Collection } from '../collections/collections.ts'
+import { WatchedLives } from './watched-lives.ts'
+
+export class HeldDocuments {
+  readonly #lives: WatchedLives
+  #documents: readonly Uint8Array[] = []
+  #origins: RowOrigins = []
+  #at = 0
+
+  constructor(engine: Engine, collection: Collection) {
+    this.#lives = new WatchedLives(engine, collection)
+  }
+
+  get count(): number {
+    return this.#documents.length - this.#at
+  }
+
+  fill({ documents, origins }: { readonly documents: readonly Uint8Array[]; readonly origins: RowOrigins }): void {
+    this.#documents = documents
+    this.#origins = origins
+    this.#at = 0
+  }
+
+  /** Moves living documents into a batch, at least one if the batch is empty. Returns their bytes. */
+  async take(
+    batch: { readonly documents: Uint8Array[]; readonly origins: number[] },
+    { documentsMax, bytesMax }: { readonly documentsMax: number; readonly bytesMax: number },
+  ): Promise<number> {
+    const { number } = this.#lives.collection.container
+    const originAt = (at: number) => documentOrigin(number, this.#origins, at)
+    const first = this.#at
+    const isAlive = await this.#lives.judge(() => this.#documents.slice(first).map((_, at) => originAt(first + at)))
+    let bytes = 0
+    while (this.count > 0 && batch.documents.length < documentsMax) {
+      const document = this.#documents[this.#at]!
+      if (isAlive === undefined || isAlive(originAt(this.#at))) {
+        if (batch.documents.length > 0 && bytes + document.length > bytesMax) break
+        batch.documents.push(document)
+        batch.origins.push(this.#origins[2 * this.#at]!, this.#origins[2 * this.#at + 1]!)
+        bytes += document.length
+      }
+      this.#at++
+    }
+    if (this.count === 0) this.fill({ documents: [], origins: [] })
+    return bytes
+  }
+}

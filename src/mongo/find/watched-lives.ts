@@ -1,0 +1,66 @@
+/**
+ * Judges documents of a collection that a cursor holds: who of them is alive now, by the moment and the
+ * policy of now.
+ *
+ * Where TTL indexes on dates were changed meanwhile, the deadlines that are held say nothing any more. Then
+ * the documents are looked up; one that is not found has died or was deleted.
+ */
+
+import { RequestError } from '../../base/error.ts'
+import type { IsAlive, Origin } from '../../document/bson/origin.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { isOriginAlive } from '../../query/row-origins.ts'
+import type { View } from '../../store/policy.ts'
+import { livingAt } from '../../ttl/living.ts'
+import { type Collection, findCollection } from '../collections/collections.ts'
+import { encodeSpec } from '../index-specs/index-spec.ts'
+
+export class WatchedLives {
+  readonly collection: Collection
+  readonly #engine: Engine
+  readonly #rules: string
+
+  constructor(engine: Engine, collection: Collection) {
+    this.#engine = engine
+    this.collection = collection
+    this.#rules = deadlineRules(collection)
+  }
+
+  /**
+   * Undefined if no document is dead. `held` gives the origins of all documents that will be asked about.
+   */
+  async judge(held: () => Iterable<Origin>): Promise<IsAlive | undefined> {
+    using view = await this.#view()
+    // The collection was dropped. Deleted documents are not dead, and may be shown.
+    if (view === undefined) return undefined
+    const living = livingAt(view.policy, view.moment)
+    if (living.inheritedAfter < 0 && living.ownAfter < 0) return undefined
+    if (!(await this.#haveRulesChanged())) return origin => isOriginAlive(origin, living)
+    const alive = new Set<number>()
+    for (const { container, sequence } of held()) {
+      if (container !== this.collection.container.number || alive.has(sequence)) continue
+      if ((await this.#engine.findKey(this.collection.container, sequence)) !== undefined) alive.add(sequence)
+    }
+    return origin => alive.has(origin.sequence) || (origin.sequence === -1 && isOriginAlive(origin, living))
+  }
+
+  async #view(): Promise<View | undefined> {
+    try {
+      return await this.#engine.view(this.collection.container)
+    } catch (error) {
+      if (error instanceof RequestError) return undefined
+      throw error
+    }
+  }
+
+  async #haveRulesChanged(): Promise<boolean> {
+    const { database, id, number } = this.collection.container
+    const current = await findCollection(this.#engine, { database: database.id, collection: id })
+    return current?.container.number === number && deadlineRules(current) !== this.#rules
+  }
+}
+
+/** What the stored deadlines of documents follow from. */
+function deadlineRules({ definition, dateRules }: Collection): string {
+  return definition.deadlines === 'dates' ? dateRules.map(encodeSpec).sort().join() : 'ttl'
+}
