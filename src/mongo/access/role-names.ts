@@ -4,6 +4,7 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Arguments } from '../requests/arguments.ts'
+import { checkDatabaseName } from '../requests/namespace.ts'
 import { findRole, type RoleName } from './built-in-roles.ts'
 import type { UserName } from './users.ts'
 
@@ -30,6 +31,7 @@ export function readRoles(args: Arguments, database: string, field = 'roles'): R
   const elements = given.type === bsonType.array || field === 'roles' ? args.requiredArray(field).elements : [given]
   return elements.map(element => {
     const { name, db } = readName(element, 'role', database)
+    checkDatabaseName(db)
     return { role: name, db }
   })
 }

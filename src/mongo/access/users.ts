@@ -12,6 +12,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import type { StoredItem } from '../../store/item.ts'
 import type { ItemChange } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
+import { isDatabaseName } from '../requests/namespace.ts'
 import type { RoleName } from './built-in-roles.ts'
 import type { Mechanism } from './credentials.ts'
 import { Rights } from './rights.ts'
@@ -54,6 +55,14 @@ const owner = 'users'
 /** Parsed users that are kept. They are read with each request, and parsed when they have changed. */
 const parsedUsersMax = 1000
 
+/** The name is part of a key in the store. PostgreSQL limits the length of keys, and their characters. */
+export const userNameBytesMax = 255
+
+/** Strangers send any name. The store is asked only for one that a user can have. */
+function isPossible({ user, db }: UserName): boolean {
+  return Buffer.byteLength(user) <= userNameBytesMax && !user.includes('\0') && isDatabaseName(db)
+}
+
 export function printUser({ user, db }: UserName): string {
   return `${user}@${db}`
 }
@@ -74,6 +83,7 @@ export class Users {
   }
 
   find(name: UserName): MaybePromise<KnownUser | undefined> {
+    if (!isPossible(name)) return undefined
     return andThen(this.#findContainer(), container => {
       if (container === undefined) return undefined
       const id = userKey(name)

@@ -7,7 +7,14 @@ import { type RoleName, rolesOf } from '../access/built-in-roles.ts'
 import { deriveCredentials, type Mechanism, mechanisms, scram } from '../access/credentials.ts'
 import { readRoles, readUserNames, refuseUnknownRoles } from '../access/role-names.ts'
 import { type ShownParts, showRole, showUser } from '../access/shown.ts'
-import { type StoredCredentials, type UserName, type UserRecord, userExists, userKey } from '../access/users.ts'
+import {
+  type StoredCredentials,
+  type UserName,
+  type UserRecord,
+  userExists,
+  userKey,
+  userNameBytesMax,
+} from '../access/users.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, encodeFields, type Fields } from '../answers/fields.ts'
 import { checkDatabaseName } from '../requests/namespace.ts'
@@ -26,6 +33,9 @@ async function createUser(call: CommandCall): Promise<Fields> {
   if (database === 'local') throw new CommandError('BadValue', 'Cannot create users in the local database')
   if (name.user === '') throw new CommandError('BadValue', 'User name cannot be empty')
   if (name.user.includes('\0')) throw new CommandError('BadValue', 'Username cannot contain NULL characters')
+  if (Buffer.byteLength(name.user) > userNameBytesMax) {
+    throw new CommandError('BadValue', `User names have at most ${userNameBytesMax} bytes`)
+  }
   if (args.string('pwd') === undefined) {
     throw new CommandError(
       'BadValue',

@@ -43,12 +43,16 @@ export function checkedNamespace(database: string, collection: string): Namespac
 
 const forbidden = new Set('/\\. "$*<>:|?\0')
 
-export function checkDatabaseName(name: string): void {
-  const isValid =
+export function isDatabaseName(name: string): boolean {
+  return (
     name !== '' &&
     Buffer.byteLength(name) <= mongoDatabaseNameBytesMax &&
     ![...name].some(character => forbidden.has(character))
-  if (!isValid) throw new CommandError('InvalidNamespace', `Invalid database name: '${name}'`)
+  )
+}
+
+export function checkDatabaseName(name: string): void {
+  if (!isDatabaseName(name)) throw new CommandError('InvalidNamespace', `Invalid database name: '${name}'`)
 }
 
 /** Names that MongoDB reserves. Nobody may create them. */

@@ -96,6 +96,7 @@ export class Logins {
    * alone is told so, because it could not log in otherwise.
    */
   mechanismsOf(name: UserName): MaybePromise<readonly Mechanism[]> {
+    if (isAccountName(name.user)) return mechanisms
     return andThen(this.#users.find(name), found => {
       const isOld = found !== undefined && found.credentials['SCRAM-SHA-256'] === undefined
       return isOld ? ['SCRAM-SHA-1'] : mechanisms

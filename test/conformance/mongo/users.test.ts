@@ -104,6 +104,24 @@ test('A stranger cannot tell which users exist', async () => {
   raw.close()
 })
 
+test('A name that no user can have is unknown, and asks nothing of the store', async () => {
+  const raw = await RawClient.open(uri)
+  for (const [user, $db] of [
+    ['a\0b', 'admin'],
+    ['ann', 'a\0b'],
+    ['x'.repeat(4000), 'admin'],
+    ['ann', 'x'.repeat(4000)],
+    ['ann', ''],
+  ]) {
+    const payload = Buffer.from(`n,,n=${user},r=abc`)
+    const start = { mechanism: 'SCRAM-SHA-256', payload }
+    assert.equal((await raw.command({ saslStart: 1, ...start, $db })).ok, 1)
+    const hello = { hello: 1, saslSupportedMechs: `${$db}.${user}`, speculativeAuthenticate: { ...start, db: $db } }
+    assert.equal((await raw.command({ ...hello, $db: 'admin' })).ok, 1)
+  }
+  raw.close()
+})
+
 test('Only salted credentials are stored, with the iterations of MongoDB', async () => {
   const db = newDatabase()
   const { name } = await member(db, ['read'], { customData: { floor: 3 } })
@@ -139,6 +157,9 @@ test('Bad descriptions of users are refused with the codes of MongoDB', async ()
       2,
       "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db",
     ],
+    [{ createUser: 'x'.repeat(256), pwd: 'p', roles: [] }, 2, 'User names have at most 255 bytes'],
+    [{ createUser: 'a\0b', pwd: 'p', roles: [] }, 2, 'Username cannot contain NULL characters'],
+    [{ createUser: 'a', pwd: 'p', roles: [{ role: 'read', db: 'a\0b' }] }, 73, "Invalid database name: 'a\0b'"],
     [{ updateUser: 'there' }, 2, 'Must specify at least one field to update in updateUser'],
     [{ updateUser: 'gone', pwd: 'p' }, 11, `User gone@${db.databaseName} not found`],
     [{ dropUser: 'gone' }, 11, `User 'gone@${db.databaseName}' not found`],
