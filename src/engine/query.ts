@@ -227,7 +227,8 @@ async function planAndMake(
   const program = query.program(at.moment, idOrder)
   const counted = chooseCount(container, query, program)
   const fitting = chooseSource(container, query, position, program)
-  const mayBeSmall = fitting.index !== undefined && !isBound(position, program)
+  const isFree = query.demands.hint === undefined && !isBound(position, program)
+  const mayBeSmall = fitting.index !== undefined && isFree
   const partition = mayBeSmall ? await smallPartition(parts, container, query.range, at) : undefined
   const chosen = partition === undefined ? fitting : scan
   const { rowsMax, bytesMax, keepsOrigins } = page

@@ -11,7 +11,7 @@
 import { anyElement, type IndexComponent, type IndexPath, printIndexPath } from '../document/index-definition.ts'
 import { keyRange as jsonKeyRange, type KeyBound, type KeyComponent, type KeyRangeOf } from '../document/ordered-key.ts'
 import type { IndexRecord } from '../store/catalog.ts'
-import type { Demand, Demands } from './demands.ts'
+import type { Demand, Demands, IndexHint } from './demands.ts'
 
 export interface IndexChoice {
   readonly index: IndexRecord
@@ -26,6 +26,7 @@ export interface IndexChoice {
 }
 
 export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): IndexChoice | undefined {
+  if (demands.hint !== undefined) return hinted(indexes, demands, demands.hint)
   let best: IndexChoice | undefined
   let bestScore = 0
   for (const index of indexes) {
@@ -39,6 +40,21 @@ export function chooseIndex(indexes: readonly IndexRecord[], demands: Demands): 
     }
   }
   return best
+}
+
+/** The index of the hint, in the order of its keys unless another is wanted. All of it without bounds. */
+function hinted(indexes: readonly IndexRecord[], demands: Demands, hint: IndexHint): IndexChoice | undefined {
+  if (typeof hint === 'string') return undefined
+  const index = indexes.find(({ definition }) => definition.number === hint.index)
+  if (index === undefined || !index.isReady || index.hasGaps) return undefined
+  const { isReverse } = hint
+  const considered = consider(index, demands)?.choice
+  if (considered === undefined) {
+    return { index, keys: [everything], isOrdered: false, isReverse, prefix: nothing, isExact: false }
+  }
+  const isWhole = demands.demands.length === 0 && !considered.isOrdered
+  const keys = isWhole ? [everything] : considered.keys
+  return considered.isOrdered ? { ...considered, keys } : { ...considered, keys, isReverse }
 }
 
 /** Equal items may come in either direction: the one that lets an index give the order of the others. */

@@ -32,7 +32,15 @@ export interface Demands {
   readonly keyRange?: KeyRangeOf
   /** Whether a partial index covers all items that the filter can accept. */
   readonly mayUse?: (index: IndexRecord) => boolean
+  /** Decides instead of the planner. */
+  readonly hint?: IndexHint | undefined
 }
+
+/**
+ * What the client wants to be read: no index, none but the order of ids, or this index, from its first entry
+ * or from its last. Items that have no entry in the index are not found, as in MongoDB.
+ */
+export type IndexHint = 'none' | 'ids' | { readonly index: number; readonly isReverse: boolean }
 
 /** Ids are texts that compare like the values they are made from. */
 export interface IdDemands {

@@ -8,7 +8,6 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
-import { checkHint } from '../collections/hint.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
 import { callPipeline, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
 import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts'
@@ -39,7 +38,6 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   if (call.isInTransaction) refuseInTransaction(callPipeline(call, target), stages)
   const { collection } = target
   const source = stream ?? (await pipelineSource(call, target))
-  checkHint(args, collection)
   return openCursor(service.cursors, source, {
     namespace: nameOf(namespace),
     session: session?.key,

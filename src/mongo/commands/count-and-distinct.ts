@@ -2,7 +2,7 @@
 
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
-import { checkHint } from '../collections/hint.ts'
+import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, distinctValues } from '../find/documents.ts'
 import { countInView, distinctInView } from '../pipeline/view-reads.ts'
@@ -16,14 +16,14 @@ async function count(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
   refuseCollation(args)
   const query = args.document('query') ?? emptyDocument
-  const matcher = compileCallFilter(call, query)
+  const asked = { matcher: compileCallFilter(call, query) }
   const collection = await findReadable(service.engine, namespace)
   if (collection instanceof ResolvedView) return countInView(call, namespace)
-  checkHint(args, collection)
+  const { matcher } = withHint(args, collection, asked)
   const skip = args.count('skip') ?? 0
   const limit = Math.abs(args.number('limit') ?? 0)
   if (collection === undefined) return { n: 0 }
-  const isAll = query.isEmpty && !isInTransaction
+  const isAll = query.isEmpty && !isInTransaction && matcher.hint === undefined
   const all = isAll
     ? await service.engine.reports.countLiving(collection.container)
     : await countDocuments(call, collection, matcher)
@@ -37,10 +37,10 @@ async function distinct(call: CommandCall): Promise<Fields> {
   refuseCollation(args)
   const path = args.requiredString('key')
   if (path === '') throw new CommandError(40352, 'FieldPath cannot be constructed with empty string')
-  const matcher = compileCallFilter(call, args.document('query') ?? emptyDocument)
+  const asked = { matcher: compileCallFilter(call, args.document('query') ?? emptyDocument) }
   const collection = await findReadable(catalogOf(call), namespace)
   if (collection instanceof ResolvedView) return distinctInView(call, namespace, path)
-  checkHint(args, collection)
+  const { matcher } = withHint(args, collection, asked)
   return { values: collection === undefined ? [] : await distinctValues(call, collection, { matcher, path }) }
 }
 

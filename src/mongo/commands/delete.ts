@@ -5,7 +5,7 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { findCollection } from '../collections/collections.ts'
-import { checkHint } from '../collections/hint.ts'
+import { withHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
@@ -66,9 +66,8 @@ async function removeMatching(
 ): Promise<number> {
   const { matcher, limit, args } = parseStatement(call, bytes)
   const collection = await findCollection(catalogOf(call), namespace)
-  checkHint(args, collection)
+  const mutation: Mutation = withHint(args, collection, { matcher, change: () => deletion })
   if (collection === undefined) return 0
-  const mutation: Mutation = { matcher, change: () => deletion }
   if (limit === 1) {
     const remember = () => new Map<number, StatementResult>([[number, { n: 1 }]])
     const removed = await mutateOne(

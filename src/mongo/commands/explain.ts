@@ -13,6 +13,7 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
+import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, documentSource, findItems, mongoPageDocumentsMax } from '../find/documents.ts'
 import { keysWithin, partitionWithin } from '../find/partition-of-filter.ts'
@@ -87,6 +88,13 @@ function filterOf(args: Arguments): BsonDocument {
   }
 }
 
+/** Where a command has its hint: an update or delete has it in its statements. */
+function statementOf(args: Arguments): Arguments {
+  if (args.name !== 'update' && args.name !== 'delete') return args
+  const [first] = args.documents(args.name === 'update' ? 'updates' : 'deletes') ?? []
+  return first?.raw === undefined ? args : new Arguments(first.raw.bytes, first.raw.start)
+}
+
 /** The skip and limit of a command. */
 function windowOf(args: Arguments): Pick<FindQuery, 'skip' | 'limit'> {
   switch (args.name) {
@@ -131,10 +139,11 @@ export async function explainPipeline(
 async function explained(
   call: CommandCall,
   namespace: Namespace,
-  query: Explained,
+  asked: Explained,
   verbosity: Verbosity,
 ): Promise<Fields> {
   const collection = await findCollection(call.service.engine, namespace)
+  const query = withHint(statementOf(call.args), collection, asked)
   const { winningPlan, isByKey } = collection === undefined ? noPlan : planOf(call.service.engine, collection, query)
   const startMs = machine.monotonicMs()
   const isRun = verbosity !== 'queryPlanner' && collection !== undefined
@@ -187,7 +196,7 @@ const noPlan: Plan = { winningPlan: { stage: 'EOF' }, isByKey: false }
 
 function planOf(engine: Engine, collection: Collection, { matcher, sort }: Explained): Plan {
   const { container, shardKey, indexes } = collection
-  if (keysWithin(collection, matcher.filter) !== undefined) {
+  if (matcher.hint === undefined && keysWithin(collection, matcher.filter) !== undefined) {
     return { winningPlan: { stage: 'IDHACK' }, isByKey: true }
   }
   const { index: choice, idOrder } = engine.explainQuery(container, findItems(collection, { matcher, sort }))
@@ -195,14 +204,21 @@ function planOf(engine: Engine, collection: Collection, { matcher, sort }: Expla
     choice !== undefined
       ? { stage: 'FETCH', inputStage: indexScan(choice.index.definition.number) }
       : idOrder !== undefined
-        ? { stage: 'FETCH', inputStage: keyScan(idOrder.isReverse) }
-        : { stage: 'COLLSCAN', direction: 'forward' }
+        ? byIds(idOrder.isReverse)
+        : matcher.hint === 'ids'
+          ? byIds(false)
+          : { stage: 'COLLSCAN', direction: 'forward' }
   const isSorted = sort === undefined || choice?.isOrdered === true || idOrder !== undefined
   const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
   const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
   return {
     winningPlan: isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan,
     isByKey: choice !== undefined || idOrder !== undefined,
+  }
+
+  function byIds(isReverse: boolean): Fields {
+    if (matcher.hint === 'none') return { stage: 'COLLSCAN', direction: isReverse ? 'backward' : 'forward' }
+    return { stage: 'FETCH', inputStage: keyScan(isReverse) }
   }
 
   function indexScan(number: number): Fields {

@@ -17,7 +17,7 @@ import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
-import { checkHint } from '../collections/hint.ts'
+import { withHint } from '../collections/hint.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
@@ -71,12 +71,12 @@ async function modify(
   const { filter, matcher, sort, update, isUpsert } = modification
   for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
     const collection = await findCollection(catalogOf(call), namespace)
-    checkHint(call.args, collection)
     if (collection !== undefined) {
-      const mutation: Mutation =
+      const plain: Mutation =
         update === undefined
           ? { matcher, sort, change: () => deletion }
           : { ...updateMutation(call, collection, matcher, update), sort }
+      const mutation = withHint(call.args, collection, plain)
       const result = (mutated: Mutated) => resultOf(call, collection, modification, mutated)
       const rememberOne = (mutated: Mutated | undefined) =>
         mutated === undefined ? new Map() : remember!(result(mutated))

@@ -9,7 +9,7 @@ import { CommandError } from '../answers/command-error.ts'
 import { Documents, emptyDocument, type Fields } from '../answers/fields.ts'
 import type { Collection } from '../collections/collections.ts'
 import { unshardedPartition } from '../collections/document-key.ts'
-import { checkHint } from '../collections/hint.ts'
+import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { documentSource } from '../find/documents.ts'
 import { findInView } from '../pipeline/view-reads.ts'
@@ -67,7 +67,6 @@ function readPoint(call: CommandCall, { container, name }: Collection, id: strin
 function search(call: CommandCall, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
   const { args, service, session } = call
   refuseCollation(args)
-  checkHint(args, collection)
   if (args.flag('tailable') || args.flag('awaitData')) {
     throw new CommandError('BadValue', 'error processing query: tailable cursor requested on non capped collection')
   }
@@ -77,8 +76,8 @@ function search(call: CommandCall, collection: Collection | undefined, filter: B
   for (const name of ['returnKey', 'showRecordId'] as const) {
     if (args.flag(name)) throw new CommandError('NotImplemented', refusalOf(name))
   }
-  const matcher = compileCallFilter(call, filter)
-  const sort = prepareSort(args.document('sort'))
+  const asked = { matcher: compileCallFilter(call, filter), sort: prepareSort(args.document('sort')) }
+  const { matcher, sort } = withHint(args, collection, asked)
   const projection = compileCallProjection(call, args.document('projection'))
   const skip = args.count('skip') ?? 0
   const limit = args.count('limit') ?? 0

@@ -10,7 +10,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
 import { findCollection } from '../collections/collections.ts'
-import { checkHint } from '../collections/hint.ts'
+import { withHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
@@ -115,7 +115,6 @@ class Updates {
       return
     }
     const statement = parseStatement(this.#call, bytes)
-    checkHint(statement.args, await findCollection(catalogOf(this.#call), this.#namespace))
     const result = statement.isMulti
       ? await this.#updateAll(statement)
       : await this.#updateOne(statement, result => new Map([[number, result]]))
@@ -135,7 +134,8 @@ class Updates {
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
-        const mutation = updateMutation(this.#call, collection, matcher, statement.update)
+        const plain = updateMutation(this.#call, collection, matcher, statement.update)
+        const mutation = withHint(statement.args, collection, plain)
         const { matched, changed, error } = await mutateAll(this.#call, collection, mutation)
         if (matched > 0 || error !== undefined) return { n: matched, nModified: changed, error }
       }
@@ -156,10 +156,11 @@ class Updates {
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
+        const plain = updateMutation(this.#call, collection, matcher, statement.update)
         const mutated = await mutateOne(
           this.#call,
           collection,
-          updateMutation(this.#call, collection, matcher, statement.update),
+          withHint(statement.args, collection, plain),
           remember && (changed => (changed === undefined ? new Map() : remember(updatedOne(changed)))),
         )
         if (mutated !== undefined) return updatedOne(mutated)

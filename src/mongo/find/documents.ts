@@ -144,9 +144,9 @@ export async function collectedElsewhere(
 export function isSearched(
   { isInTransaction }: Pick<CommandCall, 'isInTransaction'>,
   collection: Collection,
-  { filter }: Matcher,
+  { filter, hint }: Matcher,
 ): boolean {
-  return !isInTransaction && keysWithin(collection, filter) === undefined
+  return !isInTransaction && (hint !== undefined || keysWithin(collection, filter) === undefined)
 }
 
 /** Few documents, all at once: those that are named, or seen from within a transaction. */
@@ -205,7 +205,7 @@ async function* foundDocuments(
   matcher: Matcher,
 ): AsyncGenerator<readonly FoundDocument[]> {
   const overlay = await overlayOf(call, collection)
-  const keys = keysWithin(collection, matcher.filter)
+  const keys = matcher.hint === undefined ? keysWithin(collection, matcher.filter) : undefined
   if (keys !== undefined) {
     const found: FoundDocument[] = []
     for (const key of keys) {
@@ -370,14 +370,15 @@ function isIdPath(path: IndexPath): boolean {
 /** Hidden indexes are kept up and serve nobody. */
 function usableDemands(
   { indexes, container }: Collection,
-  { filter, order }: Matcher,
+  { filter, order, hint }: Matcher,
   sort: Sort | undefined,
 ): Demands {
   const demands = demandsOf(filter, sort)
-  const ids = order === undefined ? demands.ids : undefined
+  const isByIndex = typeof hint === 'object'
+  const ids = order === undefined && !isByIndex ? demands.ids : undefined
   const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))
   const mayUse = (index: IndexRecord) => !hidden.includes(index.definition.number) && demands.mayUse?.(index) !== false
-  const usable = { ...demands, ids, mayUse }
+  const usable = { ...demands, ids, mayUse, hint }
   return withServedTies(container.indexes, usable)
 }
 

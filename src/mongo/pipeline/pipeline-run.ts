@@ -1,7 +1,7 @@
 /** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonArray, BsonDocument } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument, int32 } from '../../document/bson/value.ts'
 import type { ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { markedDocument } from '../../mql/pipeline/row-marks.ts'
@@ -9,15 +9,17 @@ import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type DocumentBatch, documentBytes, PipelineSlice, type Stream, viewsOf } from '../../mql/stages/stage.ts'
-import { sourceStages } from '../../mql/stages/table.ts'
+import { firstStages, sourceStages } from '../../mql/stages/table.ts'
 import { PageTooLong } from '../../query/execute.ts'
 import { type PackedRows, unpackRows } from '../../query/packed-rows.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, notOnView } from '../collections/collections.ts'
+import { isReversed, withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView, viewsWithin } from '../collections/views.ts'
 import { type Appetite, documentStream, noDocuments } from '../find/document-stream.ts'
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
 import { LivesOfCursor } from '../find/lives-of-cursor.ts'
+import type { Arguments } from '../requests/arguments.ts'
 import { nameOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
@@ -43,7 +45,8 @@ export async function pipelineTarget(
   const engine = catalogOf(call)
   const found = await findReadable(engine, namespace)
   if (!(found instanceof ResolvedView)) {
-    return { namespace, stages, collection: found, views: await viewsWithin(engine, namespace.database, stages) }
+    const views = await viewsWithin(engine, namespace.database, stages)
+    return { namespace, stages: inHintedOrder(call.args, stages), collection: found, views }
   }
   const [first] = stages.elements
   const [name] = first?.type === bsonType.document ? (first.fields[0] ?? []) : []
@@ -53,10 +56,20 @@ export async function pipelineTarget(
   const whole = found.with(stages.elements)
   return {
     namespace: found.on,
-    stages: whole,
+    stages: inHintedOrder(call.args, whole),
     collection: found.collection,
     views: await viewsWithin(engine, namespace.database, whole),
   }
+}
+
+/** With a hint `{ $natural: -1 }` the documents of the collection come in the opposite order. */
+function inHintedOrder(args: Arguments, stages: BsonArray): BsonArray {
+  if (!args.has('hint') || !isReversed(args)) return stages
+  const [first] = stages.elements
+  const [name] = first?.type === bsonType.document ? (first.fields[0] ?? []) : []
+  if (name !== undefined && firstStages.has(name)) return stages
+  const sort = BsonDocument.of([['$sort', BsonDocument.of([['_id', int32(-1)]])]])
+  return BsonArray.of([sort, ...stages.elements])
 }
 
 export function callPipeline(call: CommandCall, target: PipelineTarget): Pipeline {
@@ -112,7 +125,7 @@ function inputOf(
   const { namespace } = spec.options
   if (source.kind === 'stage') return { input: viewsOf(stageSource(call, namespace, source)), passed: 0 }
   if (source.kind === 'pipeline') return { input: noDocuments(), passed: 0 }
-  const find = prepareLeadingFind(source.find)
+  const find = withHint(call.args, collection, prepareLeadingFind(source.find))
   const isOwn = own !== undefined && collection !== undefined && isSearched(call, collection, find.matcher)
   if (isOwn && own.kind === 'each') {
     const each = { make: pipeline.ownEach(), spec }
@@ -254,7 +267,8 @@ async function countedSource(
     return name === '$match' || name === '$skip' || name === '$limit'
   })
   if (!isCount || !isOnlyLead) return undefined
-  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = prepareLeadingFind(source.find)
+  const find = withHint(call.args, collection, prepareLeadingFind(source.find))
+  const { matcher, skip = 0, limit = Number.POSITIVE_INFINITY } = find
   const all = collection === undefined ? 0 : await countDocuments(call, collection, matcher)
   const count = Math.min(limit, Math.max(0, all - skip))
   const document = encodeFields({ _id: id![1], [sum![0]]: count })

@@ -7,7 +7,6 @@ import { DistinctValues } from '../../mql/distinct.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
-import { checkHint } from '../collections/hint.ts'
 import { mongoPageDocumentsMax } from '../find/documents.ts'
 import { type Arguments, numberOf } from '../requests/arguments.ts'
 import { nameOf } from '../requests/namespace.ts'
@@ -18,7 +17,6 @@ import { pipelineSource, pipelineTarget } from './pipeline-run.ts'
 export async function findInView(call: CommandCall, namespace: Namespace): Promise<Fields> {
   const { args, service, session } = call
   const target = await pipelineTarget(call, namespace, readingStages(args))
-  checkHint(args, target.collection)
   return openCursor(service.cursors, await pipelineSource(call, target), {
     namespace: nameOf(namespace),
     session: session?.key,
@@ -43,7 +41,6 @@ export async function distinctInView(call: CommandCall, namespace: Namespace, pa
 
 async function* resultsOf(call: CommandCall, namespace: Namespace): AsyncGenerator<Uint8Array> {
   const target = await pipelineTarget(call, namespace, readingStages(call.args))
-  checkHint(call.args, target.collection)
   const source = await pipelineSource(call, target)
   for (let isEnd = false; !isEnd; ) {
     const batch = await source.next({

@@ -11,6 +11,7 @@ import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import type { IndexHint } from '../../query/demands.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import type { CommandVariables } from '../expressions/core/scope.ts'
 import type { Sort } from '../paths/sort-order.ts'
@@ -45,6 +46,8 @@ export interface Matcher {
   position(document: Uint8Array): number | undefined
   /** The sort order that `$near` asks for. */
   readonly order: Sort | undefined
+  /** Which index the client wants to be read for it. */
+  readonly hint?: IndexHint | undefined
   /** The filter as sent. Undefined if it can only run where it was compiled. */
   readonly spec?: FilterSpec | undefined
 }

@@ -166,11 +166,8 @@ difference('D14: Images before and after a change need not be switched on', asyn
   assert.deepEqual([fullDocument.a, fullDocumentBeforeChange.a], [2, 1])
 })
 
-const planOf = async (collection: Collection<Document>, filter: Document, hint?: string) => {
-  const cursor = collection.find(filter)
-  if (hint !== undefined) cursor.hint(hint)
-  return ((await cursor.explain('queryPlanner')) as Document).queryPlanner.winningPlan as Document
-}
+const planOf = async (collection: Collection<Document>, filter: Document) =>
+  ((await collection.find(filter).explain('queryPlanner')) as Document).queryPlanner.winningPlan as Document
 
 difference('D15: A wildcard index is built field by field, on demand; a 2dsphere index is never used', async () => {
   const collection = newCollection()
@@ -182,15 +179,6 @@ difference('D15: A wildcard index is built field by field, on demand; a 2dsphere
   assert.equal(await collection.countDocuments(near), 1)
   assert.equal((await planOf(collection, { a: 1 })).stage, 'COLLSCAN')
   assert.equal(await collection.countDocuments({ a: 1 }), 1)
-})
-
-difference('D16: A hint must name an existing index, but the planner decides', async () => {
-  const collection = newCollection()
-  await collection.insertOne({ a: 1, b: 1 })
-  await collection.createIndex({ a: 1 })
-  await collection.createIndex({ b: 1 })
-  assert.equal((await planOf(collection, { a: 1 }, 'b_1')).inputStage.indexName, 'a_1')
-  assert.equal(await refusalOf(collection.find({ a: 1 }).hint('c_1').toArray()), 2)
 })
 
 /** The cost of a find that returns one document. */
