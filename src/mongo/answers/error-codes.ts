@@ -67,6 +67,7 @@ export const errorCodes = {
   InvalidIndexSpecificationOption: 197,
   NoSuchSession: 206,
   IllegalOpMsgFlag: 223,
+  QueryFeatureNotAllowed: 224,
   TransactionTooOld: 225,
   AtomicityFailure: 226,
   CannotImplicitlyCreateCollection: 227,

@@ -20,6 +20,7 @@ import { isSystemCollection, nameOf } from '../requests/namespace.ts'
 import { collectionNote, epitaphOf, mongoChangeLogSeconds } from './catalog-notes.ts'
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
+import { Validation } from './validation.ts'
 import { isWatched } from './watched-collections.ts'
 
 /** An index as it was declared, and the store's index that serves it. */
@@ -38,6 +39,8 @@ export class Collection {
   readonly compoundIndexes: readonly IndexDefinition[]
   /** The TTL index on `_ts`: documents live for a while after their last write. */
   readonly lifespanRule: CollectionIndex | undefined
+  /** What documents must be. Undefined: anything. */
+  readonly validation: Validation | undefined
 
   constructor(container: ContainerRecord) {
     this.container = container
@@ -49,6 +52,7 @@ export class Collection {
     )
     const expiring = this.indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds !== undefined)
     this.lifespanRule = expiring.find(isLifespanRule)
+    this.validation = Validation.of(fromBase64(this.definition.options))
     this.dateRules = expiring.filter(rule => !isLifespanRule(rule))
   }
 

@@ -1,15 +1,18 @@
 /** collMod: changes the options of a collection, above all when its documents expire. */
 
 import { equalValues } from '../../document/bson/compare.ts'
+import { BsonDocument, bool, type Field } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
+import { changeOptions } from '../collections/collection-options.ts'
 import { type Collection, type CollectionIndex, requireEntry } from '../collections/collections.ts'
-import { changePreImages } from '../collections/pre-images.ts'
+import { readValidationOptions, withDefaults } from '../collections/validation.ts'
 import { checkedExpireAfterSeconds, withOptions } from '../index-specs/index-spec.ts'
 import { changeIndexes } from '../indexes/index-changes.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
+import { constantsOf } from '../service/query-language.ts'
 import { changeView } from './views.ts'
 
 const indexFields: ReadonlySet<string> = new Set([
@@ -33,23 +36,25 @@ async function collMod(call: CommandCall): Promise<Fields> {
   if (viewOption !== undefined) {
     throw new CommandError('InvalidOptions', `option only supported on a view: ${viewOption}`)
   }
-  for (const name of [
-    'validator',
-    'validationLevel',
-    'validationAction',
-    'timeseries',
-    'cappedSize',
-    'cappedMax',
-    'expireAfterSeconds',
-  ]) {
+  for (const name of ['timeseries', 'cappedSize', 'cappedMax', 'expireAfterSeconds']) {
     if (args.present(name) !== undefined) {
       throw new CommandError('NotImplemented', `The option '${name}' of collMod is not supported.`)
     }
   }
   const images = args.within('changeStreamPreAndPostImages')
-  if (images !== undefined) await changePreImages(service.engine, collection, images.flag('enabled'))
+  const changed = readValidationOptions(args, namespaceOf(call), () => constantsOf(call))
+  if (images !== undefined || changed.length > 0) {
+    await changeOptions(service.engine, collection, present => [
+      ...withDefaults(changed, present),
+      ...(images === undefined ? [] : [preImagesOption(images.flag('enabled'))]),
+    ])
+  }
   const index = args.within('index')
   return index === undefined ? {} : modifyIndex(call, collection, index)
+}
+
+function preImagesOption(isEnabled: boolean): Field {
+  return ['changeStreamPreAndPostImages', BsonDocument.of([['enabled', bool(isEnabled)]])]
 }
 
 async function modifyIndex(call: CommandCall, collection: Collection, args: Arguments): Promise<Fields> {

@@ -1,7 +1,7 @@
 /** create, drop, listCollections, collStats, validate. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonDocument, binary, double } from '../../document/bson/value.ts'
+import { BsonDocument, binary, double, type Field } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -20,17 +20,19 @@ import {
   notOnView,
   requireEntry,
 } from '../collections/collections.ts'
+import { readValidationOptions } from '../collections/validation.ts'
 import { systemViews, viewsOf } from '../collections/views.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
 import { catalogOf, planCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
+import { constantsOf } from '../service/query-language.ts'
 import { notInTransaction } from '../service/statement.ts'
 import { createView, describeSystemViews, describeView } from './views.ts'
 
 /** The options of `create`, and what is done with each. */
-const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'view'>> = {
+const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'validation' | 'view'>> = {
   changeStreamPreAndPostImages: 'kept',
   autoIndexId: 'ignored',
   flags: 'ignored',
@@ -47,9 +49,9 @@ const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'v
   expireAfterSeconds: 'refused',
   pipeline: 'view',
   timeseries: 'refused',
-  validationAction: 'refused',
-  validationLevel: 'refused',
-  validator: 'refused',
+  validationAction: 'validation',
+  validationLevel: 'validation',
+  validator: 'validation',
   viewOn: 'view',
 }
 
@@ -70,12 +72,14 @@ async function create(call: CommandCall): Promise<Fields> {
   if (args.present('pipeline') !== undefined) {
     throw new CommandError('InvalidOptions', "'pipeline' requires 'viewOn' to also be specified")
   }
-  const kept: [string, NonNullable<ReturnType<typeof args.value>>][] = []
+  const kept: Field[] = []
   for (const name of givenOptions(args)) {
     const fate = createOptions[name]
     if (fate === 'refused') throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
     if (fate === 'kept') kept.push([name, args.present(name)!])
   }
+  const rules = readValidationOptions(args, namespace, () => constantsOf(call))
+  kept.push(...rules.filter(([, value]) => value.type !== bsonType.document || !value.isEmpty))
   const draft = { options: BsonDocument.view(encodeDocument(kept)) }
   if (!call.isInTransaction) await createCollection(service.engine, namespace, draft)
   else if ((await findEntry(catalogOf(call), namespace)) === undefined) planCollection(call, namespace, draft)

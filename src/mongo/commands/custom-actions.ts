@@ -14,6 +14,7 @@ import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/ca
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, type Fields } from '../answers/fields.ts'
 import { tokenOf } from '../change-streams/token.ts'
+import { fromBase64 } from '../collections/collection-definition.ts'
 import { measure } from '../collections/collection-size.ts'
 import {
   type Collection,
@@ -160,7 +161,8 @@ async function shardCollection({ service, args }: CommandCall): Promise<Fields> 
     }
     await deleteCollection(service.engine, found, 'replaced')
   }
-  await createCollection(service.engine, namespace, { options: emptyDocument, shardKey })
+  const options = found === undefined ? emptyDocument : fromBase64(found.definition.options)
+  await createCollection(service.engine, namespace, { options, shardKey })
   return { collectionsharded: `${namespace.database}.${namespace.collection}` }
 }
 

@@ -10,7 +10,13 @@ import { findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mongoWriteStepsMax } from '../write/document-updates.ts'
-import { type DocumentWrite, type Refusal, type ResultsOf, writeDocuments } from '../write/document-writes.ts'
+import {
+  type DocumentWrite,
+  type Refusal,
+  type ResultsOf,
+  validationRefusal,
+  writeDocuments,
+} from '../write/document-writes.ts'
 import {
   inTurn,
   isStatementError,
@@ -104,6 +110,9 @@ class Insertions {
     }
     try {
       const { bytes: document, id } = newDocument(given)
+      // Known at once, so that a refused document does not take others of its group with it.
+      const refusal = validationRefusal(this.#call, this.#collection, document, undefined)
+      if (refusal !== undefined) throw refusal
       const insertion: Insertion = {
         index,
         document,
@@ -113,6 +122,7 @@ class Insertions {
         // An `_id` is hardly ever taken, and an ordered insert stops there. An unordered one must know all
         // taken ids at once.
         isBlind: this.#isOrdered,
+        keeps: this.#collection.validation,
         decide: found => {
           insertion.isTaken = found !== undefined
           return found === undefined ? { kind: 'put', document } : undefined

@@ -29,6 +29,8 @@ function checkFilter(filter: Filter, depth: number): void {
     case 'field':
       if (!isComparable(filter.condition)) throw notSupported(filter)
       return
+    case 'schema':
+      throw new CommandError('QueryFeatureNotAllowed', '$jsonSchema is not allowed in this context')
     default:
       throw notSupported(filter)
   }
@@ -65,6 +67,8 @@ function textOf(filter: Filter, level: number): string {
       return conditionText(filter.path, filter.condition, level)
     case 'expression':
       return line(level, `$expr ${printValue(filter.spec)}`)
+    case 'schema':
+      return line(level, `$jsonSchema ${printValue(filter.schema.spec)}`)
     case 'always':
       return line(level, filter.holds ? '$alwaysTrue: 1' : '$alwaysFalse: 1')
   }

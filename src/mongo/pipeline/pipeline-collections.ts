@@ -12,6 +12,7 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { ByteStream, Collections, FindRequest, MergeRequest } from '../../mql/stages/stage.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
+import { fromBase64 } from '../collections/collection-definition.ts'
 import {
   type Collection,
   type CollectionIndex,
@@ -52,7 +53,7 @@ function checkedTarget({ database, collection }: Namespace): Namespace {
   return namespace
 }
 
-/** Another collection is filled and takes the name of the old one, with its indexes. */
+/** Another collection is filled and takes the name of the old one, with its indexes and options. */
 async function replace(call: CommandCall, target: Namespace, documents: ByteStream): Promise<void> {
   const { engine, cursors } = call.service
   const present = await findCollection(engine, target)
@@ -60,7 +61,8 @@ async function replace(call: CommandCall, target: Namespace, documents: ByteStre
     throw new CommandError('IllegalOperation', `namespace '${nameOf(target)}' is sharded so it can't be used for $out`)
   }
   const name = { database: target.database, collection: `tmp.agg_out.${randomUUID()}` }
-  let filled = await createCollection(engine, name, { options: emptyDocument })
+  const options = present === undefined ? emptyDocument : fromBase64(present.definition.options)
+  let filled = await createCollection(engine, name, { options })
   try {
     for (const index of present?.indexes ?? []) filled = await createIndex(call, filled, index)
     for await (const batch of documents) await insertAll(call, filled, batch)

@@ -7,6 +7,7 @@
 
 import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
+import type { Body } from '../../document/body.ts'
 import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { bsonIndexKeys } from '../../engine/index-keys.ts'
 import type { ItemKey, StoredItem } from '../../store/item.ts'
@@ -17,8 +18,10 @@ import { type Collection, collectionOf } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
 import { isPlanned } from '../collections/planned-collection.ts'
+import type { Validation } from '../collections/validation.ts'
 import { ChangeTraces } from '../service/change-origins.ts'
 import type { CommandCall } from '../service/command.ts'
+import { constantsOf } from '../service/query-language.ts'
 import { requireOverlay } from '../service/statement.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 import type { WatchedWrite } from '../session/past-documents.ts'
@@ -44,6 +47,8 @@ export interface DocumentWrite {
   decide(found: Uint8Array | undefined, moment: EpochSeconds, life: LifeStamps | undefined): DocumentChange | undefined
   /** Only for new documents: the store inserts without reading first, and refuses if the `_id` is taken. */
   readonly isBlind?: boolean
+  /** The rules that the new document is known to keep. */
+  readonly keeps?: Validation | undefined
 }
 
 /** The results to store in the session's record with the writes. Called after the writes were decided. */
@@ -140,7 +145,7 @@ interface Observers {
 type Put = Extract<DocumentChange, { kind: 'put' }>
 
 function stepOf(
-  { service }: CommandCall,
+  call: CommandCall,
   collection: Collection,
   write: DocumentWrite,
   { watched, traces, offer }: Observers,
@@ -155,12 +160,13 @@ function stepOf(
       const found = write.isBlind === true ? undefined : looked
       const change = write.decide(found?.body as Uint8Array | undefined, moment, found)
       if (change?.kind === 'put') offer(change)
+      if (collection.validation !== undefined) refuseInvalid(call, collection, write, change, found?.body)
       if (change !== undefined) watched?.note(collection.container.number, write.key, looked)
       if (change?.kind === 'put' && change.isReplacement === true) {
         const traced = { key: write.key, ts: moment, previous: looked }
         traces.note(collection.container.number, traced, replacement)
       }
-      return change === undefined ? undefined : itemChange(collection, change, found, service.settings)
+      return change === undefined ? undefined : itemChange(collection, change, found, call.service.settings)
     },
   }
 }
@@ -190,6 +196,33 @@ function refuseSize({ length }: Uint8Array): void {
       `Resulting document after update is larger than ${bsonBytesMax}: ${length} bytes`,
     )
   }
+}
+
+/** Checks what a write makes of a document against the rules of the collection. */
+function refuseInvalid(
+  call: CommandCall,
+  collection: Collection,
+  write: DocumentWrite,
+  change: DocumentChange | undefined,
+  before: Body | undefined,
+): void {
+  if (change?.kind !== 'put' || write.keeps === collection.validation) return
+  const refusal = validationRefusal(call, collection, change.document, before as Uint8Array | undefined)
+  if (refusal !== undefined) throw refusal
+}
+
+/** The error for a document that breaks the rules of the collection, unless it is only to be noted. */
+export function validationRefusal(
+  call: CommandCall,
+  { validation, name }: Collection,
+  document: Uint8Array,
+  before: Uint8Array | undefined,
+): CommandError | undefined {
+  if (validation === undefined || call.args.flag('bypassDocumentValidation')) return undefined
+  const refusal = validation.refusal(document, before, () => constantsOf(call))
+  if (refusal === undefined || !validation.isOnlyWarning) return refusal
+  call.service.log.warn({ collection: name }, 'a document breaks the rules of its collection')
+  return undefined
 }
 
 /** A document that a running transaction has written is not written before that has ended. */
@@ -239,6 +272,7 @@ async function putInto(
     try {
       change = write.decide(isTaken ? undefined : found, moment, undefined)
       if (change?.kind === 'put') refuseSize(change.document)
+      if (collection.validation !== undefined) refuseInvalid(call, collection, write, change, found)
     } catch (error) {
       if (error instanceof RequestError) return { index, error }
       throw error

@@ -10,12 +10,14 @@ import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { badValue } from '../errors/mongo-error.ts'
 import type { GeoCondition } from './parse-geo.ts'
+import type { Schema } from './schema.ts'
 
 export type Filter =
   | { readonly kind: 'and' | 'or' | 'nor'; readonly of: readonly Filter[] }
   | { readonly kind: 'field'; readonly path: string; readonly condition: Condition }
   | { readonly kind: 'expression'; readonly spec: Value }
   | { readonly kind: 'always'; readonly holds: boolean }
+  | { readonly kind: 'schema'; readonly schema: Schema }
 
 /** The terms of the outermost conjunction. */
 export function termsOf(filter: Filter): readonly Filter[] {

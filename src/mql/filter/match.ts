@@ -124,6 +124,10 @@ function filterTest(filter: Filter, options: MatchOptions): DocumentTest {
       return everyTest([filter], options)
     case 'always':
       return () => filter.holds
+    case 'schema': {
+      const { test } = filter.schema
+      return (bytes, start) => test(bytes, bsonType.document, start)
+    }
     case 'expression': {
       if (options.expression === undefined) throw new MongoError(224, '$expr is not allowed in this context')
       const holds = options.expression(filter.spec)

@@ -5,6 +5,7 @@ import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { badValue, MongoError } from '../errors/mongo-error.ts'
 import { equalTo, type Filter, type FilterContext, isOperatorDocument } from './filter.ts'
 import { parseConditions } from './filter-operators.ts'
+import { parseSchema } from './parse-schema.ts'
 
 /** Parses a filter, or throws with MongoDB's text. Recurses as deep as documents nest. */
 export function parseFilter(
@@ -51,7 +52,6 @@ function refused(error: MongoError): OperatorParser {
 export const unsupportedFilterOperators: Readonly<Record<string, OperatorParser>> = {
   $where: refused(badValue('$where is not allowed in this context')),
   $text: refused(new MongoError(27, 'text index required for $text query')),
-  $jsonSchema: refused(new MongoError(224, '$jsonSchema is not allowed in this context')),
 }
 
 /** Must have the same names as `filterOperators`. */
@@ -66,6 +66,7 @@ const operators: Readonly<Record<string, OperatorParser>> = {
   },
   $alwaysTrue: always,
   $alwaysFalse: always,
+  $jsonSchema: (_, value) => ({ kind: 'schema', schema: parseSchema(value) }),
   $ref: reference,
   $id: reference,
   $db: reference,

@@ -29,6 +29,12 @@ function isFound(pattern: Pattern, text: string): boolean {
   return pattern.matcher(text).find()
 }
 
+/** Whether a text has a match of the pattern. */
+export function textTest(pattern: string): (text: string) => boolean {
+  const compiled = compileRegex(pattern, '')
+  return text => isFound(compiled, text)
+}
+
 export function regexTest({ pattern, options }: RegexCondition): ElementTest {
   const compiled = compileRegex(pattern, options)
   const literal = literalOf({ pattern, options })

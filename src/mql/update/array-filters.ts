@@ -44,6 +44,7 @@ function explained<Result>(parse: () => Result): Result {
 function nameOf(filter: Filter): string | undefined {
   if (filter.kind === 'field') return checkedName(filter.path.split('.', 1)[0]!)
   if (filter.kind === 'expression') throw new MongoError(224, '$expr is not allowed in this context')
+  if (filter.kind === 'schema') throw new MongoError(224, '$jsonSchema is not allowed in this context')
   if (filter.kind === 'always') return undefined
   let name: string | undefined
   for (const part of filter.of) {

@@ -66,7 +66,6 @@ test('Options that Mayfly would have to ignore are refused', async () => {
   const database = newDatabase()
   for (const option of [
     { capped: true, size: 100 },
-    { validator: { a: 1 } },
     { timeseries: { timeField: 't' } },
     { collation: { locale: 'de' } },
   ]) {

@@ -70,23 +70,21 @@ difference('D5: Collations other than simple are refused', async () => {
   assert.equal((await collection.find({}, { collation: { locale: 'simple' } }).toArray()).length, 1)
 })
 
-difference('D6: Capped, clustered, time series and validated collections are refused', async () => {
+difference('D6: Capped, clustered and time series collections are refused', async () => {
   const database = newDatabase()
   const options: readonly Document[] = [
     { capped: true, size: 1000 },
     { clusteredIndex: { key: { _id: 1 }, unique: true } },
     { timeseries: { timeField: 't' } },
-    { validator: {} },
   ]
   for (const each of options) assert.equal(await refusalOf(database.createCollection('c', each)), 238)
   assert.deepEqual(await database.listCollections().toArray(), [])
 })
 
-difference('D7: There is no text search, no $jsonSchema, no text index and no 2d index', async () => {
+difference('D7: There is no text search, no text index and no 2d index', async () => {
   const collection = newCollection()
   await collection.insertOne({})
   assert.equal(await refusalOf(collection.find({ $text: { $search: 'x' } }).toArray()), 27)
-  assert.equal(await refusalOf(collection.find({ $jsonSchema: {} }).toArray()), 224)
   assert.equal(await refusalOf(collection.createIndex({ a: 'text' })), 67)
   assert.equal(await refusalOf(collection.createIndex({ a: '2d' })), 67)
 })
