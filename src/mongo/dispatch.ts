@@ -117,6 +117,7 @@ interface Admitted {
   readonly args: Arguments
   readonly sequences: readonly DocumentSequence[]
   readonly database: string
+  readonly readConcern: string | undefined
 }
 
 function admit(client: Client, request: Request, args: Arguments): Admitted {
@@ -133,9 +134,9 @@ function admit(client: Client, request: Request, args: Arguments): Admitted {
     throw new CommandError('Unauthorized', `${args.name} may only be run against the admin database.`)
   }
   checkFields(command, args, request.sequences)
-  checkReadConcern(args)
+  const readConcern = readConcernOf(args)
   checkStableApi(command, args)
-  return { command, args, sequences: request.sequences, database }
+  return { command, args, sequences: request.sequences, database, readConcern }
 }
 
 function checkKey({ keys, logins }: MongoService, client: Client): void {
@@ -161,12 +162,13 @@ function requiresLogin(args: Arguments): CommandError {
 function begin(
   service: MongoService,
   client: Client,
-  { command, args, sequences, database }: Admitted,
+  { command, args, sequences, database, readConcern }: Admitted,
   access: Access | undefined,
 ): CommandCall {
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid, client.owner)
   const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
+  const snapshot = readConcern === 'snapshot' && !isInTransaction ? service.snapshots.take(args) : undefined
   const writeConcernError = writeConcernErrorOf(command, args)
   const maxTimeMs = args.name === 'getMore' ? undefined : args.count('maxTimeMS')
   const operation = service.operations.begin({ args, database, client, lsid })
@@ -183,6 +185,7 @@ function begin(
     access,
     txnNumber,
     isInTransaction,
+    snapshot,
     writeConcernError,
     chargeRu: 0,
     documentsRead: 0,
@@ -199,8 +202,8 @@ function readArguments({ body }: Request): Arguments {
 
 const readConcerns: ReadonlySet<string> = new Set(['local', 'available', 'majority', 'linearizable', 'snapshot'])
 
-/** There is one copy of the data, so all read concerns mean the same. */
-function checkReadConcern(args: Arguments): void {
+/** There is one copy of the data, so all read concerns but `snapshot` mean the same. */
+function readConcernOf(args: Arguments): string | undefined {
   const level = args.within('readConcern')?.string('level')
   if (level !== undefined && !readConcerns.has(level)) {
     throw new CommandError(
@@ -208,6 +211,7 @@ function checkReadConcern(args: Arguments): void {
       `Enumeration value '${level}' for field 'readConcern.level' is not a valid value.`,
     )
   }
+  return level
 }
 
 const knownFields = new Map<Command, ReadonlySet<string>>()

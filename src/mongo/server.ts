@@ -17,6 +17,7 @@ import { FailPoints } from './service/fail-points.ts'
 import { OpeningStreams } from './service/opening-streams.ts'
 import { Operations } from './service/operations.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
+import { SnapshotReads } from './service/snapshot-reads.ts'
 import { Client } from './session/client.ts'
 import { PastDocuments } from './session/past-documents.ts'
 import { Logins } from './session/scram.ts'
@@ -46,6 +47,8 @@ export class MongoServer {
 
   private constructor(options: MongoOptions) {
     const users = new Users(options.engine)
+    const clusterTime = new ClusterTime(options.clock, () => options.engine.journalTick())
+    const past = new PastDocuments()
     this.#service = {
       ...options,
       users,
@@ -53,11 +56,12 @@ export class MongoServer {
       sessions: new Sessions(),
       cursors: new CursorRegistry(),
       operations: new Operations(),
-      clusterTime: new ClusterTime(options.clock, () => options.engine.journalTick()),
+      clusterTime,
       openingStreams: new OpeningStreams(),
       origins: new ChangeOrigins(),
       failPoints: new FailPoints(),
-      past: new PastDocuments(),
+      past,
+      snapshots: new SnapshotReads(past, clusterTime),
       intents: new WriteIntents(),
       connectionCount: () => this.#connections.size,
     }

@@ -41,7 +41,8 @@ async function distinct(call: CommandCall): Promise<Fields> {
   const collection = await findReadable(catalogOf(call), namespace)
   if (collection instanceof ResolvedView) return distinctInView(call, namespace, path)
   const { matcher } = withHint(args, collection, asked)
-  return { values: collection === undefined ? [] : await distinctValues(call, collection, { matcher, path }) }
+  const values = collection === undefined ? [] : await distinctValues(call, collection, { matcher, path })
+  return { values, atClusterTime: call.snapshot?.time }
 }
 
 export const countAndDistinctCommands: readonly Command[] = [

@@ -48,7 +48,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
   }
 }
 
-function requireCursor({ service, args, database, session, access }: CommandCall): Cursor {
+function requireCursor({ service, args, database, session, access, txnNumber }: CommandCall): Cursor {
   const id = args.value('getMore')
   if (id?.type !== bsonType.int64) {
     throw new CommandError('TypeMismatch', "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
@@ -83,7 +83,28 @@ function requireCursor({ service, args, database, session, access }: CommandCall
         `{ ${cursor.api ?? ''} }`,
     )
   }
+  checkTransaction(cursor, txnNumber)
   return cursor
+}
+
+/** A cursor of a transaction ends with it. */
+function checkTransaction({ id, txnNumber: opener }: Cursor, asker: bigint | undefined): void {
+  if (opener === asker) return
+  if (opener === undefined) {
+    throw new CommandError(
+      50739,
+      `Cannot run getMore on cursor ${id}, which was not created in a transaction, in transaction ${asker}`,
+    )
+  }
+  throw asker === undefined
+    ? new CommandError(
+        50740,
+        `Cannot run getMore on cursor ${id}, which was created in transaction ${opener}, without a txnNumber`,
+      )
+    : new CommandError(
+        50741,
+        `Cannot run getMore on cursor ${id}, which was created in transaction ${opener}, in transaction ${asker}`,
+      )
 }
 
 function killCursors(call: CommandCall): Fields {

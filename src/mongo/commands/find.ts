@@ -45,8 +45,9 @@ const plainFields: ReadonlySet<string> = new Set([
   'maxTimeMS',
 ])
 
-function isPlain({ args, isInTransaction }: CommandCall): boolean {
-  if (isInTransaction || (args.has('batchSize') && args.number('batchSize') === 0)) return false
+function isPlain({ args, isInTransaction, snapshot }: CommandCall): boolean {
+  if (isInTransaction || snapshot !== undefined || (args.has('batchSize') && args.number('batchSize') === 0))
+    return false
   for (const name of args.names) if (!plainFields.has(name)) return false
   return true
 }

@@ -39,7 +39,7 @@ import {
   mongoBatchBytesMax,
 } from '../service/cursors.ts'
 import { requireOverlay } from '../service/statement.ts'
-import type { TransactionOverlay } from '../session/overlay.ts'
+import { TransactionOverlay } from '../session/overlay.ts'
 import type { PastDocument } from '../session/past-documents.ts'
 import { HeldDocuments } from './held-documents.ts'
 import { keysWithin, partitionWithin, rangeWithin } from './partition-of-filter.ts'
@@ -120,14 +120,14 @@ function documentsAhead({ rowsOut, bytesOut }: PageStatistics): number {
  * where it is to be made here.
  */
 export async function collectedElsewhere(
-  { service, isInTransaction }: CommandCall,
+  call: CommandCall,
   collection: Collection,
   query: FindQuery,
   { spec, by, isTooLongHere }: { spec: PipelineSpec; by: Fetching; isTooLongHere: boolean },
 ): Promise<CollectedRows | undefined> {
-  if (!isSearched({ isInTransaction }, collection, query.matcher)) return undefined
+  if (!isSearched(call, collection, query.matcher)) return undefined
   const itemQuery = findItems(collection, query, tied => pipelineStatement(spec, tied))
-  const collected = await service.engine.collectRows(collection.container, itemQuery, {
+  const collected = await call.service.engine.collectRows(collection.container, itemQuery, {
     rowsMax: mongoPageDocumentsMax,
     bytesMax: pageBytesMax,
     signal: () => by.operation.signal,
@@ -140,16 +140,17 @@ export async function collectedElsewhere(
   return collected
 }
 
-/** Documents are looked for, and neither named by their `_id` nor seen from within a transaction. */
+/** Documents are looked for, and neither named by their `_id` nor seen in a snapshot. */
 export function isSearched(
-  { isInTransaction }: Pick<CommandCall, 'isInTransaction'>,
+  { isInTransaction, snapshot }: Pick<CommandCall, 'isInTransaction' | 'snapshot'>,
   collection: Collection,
   { filter, hint }: Matcher,
 ): boolean {
-  return !isInTransaction && (hint !== undefined || keysWithin(collection, filter) === undefined)
+  if (isInTransaction || snapshot !== undefined) return false
+  return hint !== undefined || keysWithin(collection, filter) === undefined
 }
 
-/** Few documents, all at once: those that are named, or seen from within a transaction. */
+/** Few documents, all at once: those that are named, or seen in a snapshot. */
 function collectedSource(call: CommandCall, collection: Collection, query: FindQuery): CursorSource {
   const { matcher, sort = matcher.order, skip = 0, limit = Number.POSITIVE_INFINITY, projection } = query
   const shown = (document: Uint8Array) =>
@@ -248,7 +249,11 @@ async function* foundDocuments(
 
 /** What a reader of a snapshot sees in the place of stored documents. Undefined: it reads the present. */
 async function overlayOf(call: CommandCall, collection: Collection): Promise<TransactionOverlay | undefined> {
-  return call.isInTransaction ? requireOverlay(call, collection) : undefined
+  if (call.isInTransaction) return requireOverlay(call, collection)
+  if (call.snapshot === undefined) return undefined
+  const { snapshot } = call.snapshot
+  await snapshot.ready
+  return new TransactionOverlay(collection, snapshot, Number.POSITIVE_INFINITY)
 }
 
 /** Documents of the past that have not died since. */

@@ -9,6 +9,7 @@ import type { ClientSession } from '../session/sessions.ts'
 import type { DocumentSequence } from '../wire/op-msg.ts'
 import type { Operation } from './operations.ts'
 import type { MongoService } from './service.ts'
+import type { TimedSnapshot } from './snapshot-reads.ts'
 
 export interface CommandCall {
   readonly service: MongoService
@@ -24,6 +25,8 @@ export interface CommandCall {
   /** The session's number for this retryable write or transaction. */
   readonly txnNumber: bigint | undefined
   readonly isInTransaction: boolean
+  /** What a command outside of transactions reads, if it has asked for a snapshot. */
+  readonly snapshot: TimedSnapshot | undefined
   /** Part of the answer of a write that cannot be as durable as it should be. The write is done. */
   readonly writeConcernError?: Fields | undefined
   /** What the command has cost so far. */

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { machine } from '../../base/clock.ts'
 import { MiB } from '../../base/limits.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
-import type { BsonDocument } from '../../document/bson/value.ts'
+import type { BsonDocument, TimestampValue } from '../../document/bson/value.ts'
 import type { RowOrigins } from '../../query/row-origins.ts'
 import type { Access } from '../access/authorize.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -32,6 +32,9 @@ export const mongoBatchBytesMax = 16 * MiB
 export interface Fetching {
   readonly operation: Operation
   readonly access: Access | undefined
+  readonly txnNumber: bigint | undefined
+  readonly isInTransaction: boolean
+  readonly snapshot: { readonly time: TimestampValue } | undefined
   chargeRu: number
   /** Documents examined, for `explain`. */
   documentsRead: number
@@ -72,7 +75,9 @@ export class Cursor {
   readonly source: CursorSource
   readonly settings: CursorSettings
   /** The command that opened it had a `maxTimeMS`. */
-  isTimeLimited = false
+  readonly isTimeLimited: boolean
+  /** The transaction that opened it. */
+  readonly txnNumber: bigint | undefined
   /** The API parameters of the command that opened it. */
   readonly api: string | undefined
   /** The user that opened it, and what that needed. Undefined: the account. */
@@ -87,6 +92,8 @@ export class Cursor {
     this.source = source
     this.settings = settings
     this.access = by.access
+    this.isTimeLimited = by.operation.isLimited
+    this.txnNumber = by.isInTransaction ? by.txnNumber : undefined
   }
 }
 
@@ -180,10 +187,14 @@ export function openCursor(
   return andThen(first, ({ documents, isEnd, resumeToken }) => {
     const isOver = isEnd || isSingleBatch
     const cursor = isOver || by.operation.isAbandoned ? undefined : cursors.open(source, request)
-    if (cursor !== undefined) cursor.isTimeLimited = by.operation.isLimited
-    const id = cursor?.id ?? 0n
     return {
-      cursor: { firstBatch: new Documents(documents), postBatchResumeToken: resumeToken, id, ns: namespace },
+      cursor: {
+        firstBatch: new Documents(documents),
+        postBatchResumeToken: resumeToken,
+        id: cursor?.id ?? 0n,
+        ns: namespace,
+        atClusterTime: by.snapshot?.time,
+      },
     }
   })
 }

@@ -16,6 +16,7 @@ import type { CursorRegistry } from './cursors.ts'
 import type { FailPoints } from './fail-points.ts'
 import type { OpeningStreams } from './opening-streams.ts'
 import type { Operations } from './operations.ts'
+import type { SnapshotReads } from './snapshot-reads.ts'
 
 export interface MongoSettings {
   /** Whether `ttl` at the root of a document counts. In Cosmos this is a feature of the account. */
@@ -42,6 +43,7 @@ export interface MongoService {
   readonly origins: ChangeOrigins
   readonly failPoints: FailPoints
   readonly past: PastDocuments
+  readonly snapshots: SnapshotReads
   readonly intents: WriteIntents<Transaction>
   readonly version: string
   readonly uptimeMs: () => number

@@ -15,7 +15,11 @@ import type { MongoService } from './service.ts'
  * collection.
  */
 export async function requireOverlay(call: CommandCall, collection: Collection): Promise<TransactionOverlay> {
-  const transaction = call.session!.transaction!
+  const transaction = call.session?.transaction
+  // A cursor may ask when its transaction has ended.
+  if (transaction === undefined || transaction.number !== call.txnNumber || !transaction.isActive) {
+    throw noSuchTransaction(call.txnNumber ?? -1n)
+  }
   await transaction.snapshot.ready
   const found = transaction.overlay(collection)
   if (found !== undefined) return found

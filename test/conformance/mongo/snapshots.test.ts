@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClientSession, Collection, Document } from 'mongodb'
+import { type ClientSession, type Collection, type Document, Long, Timestamp, UUID } from 'mongodb'
 import { fc } from '../../support/property.ts'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
+import { RawClient } from './support/raw-client.ts'
 
-const { db, client, newCollection, newDatabase } = await startMongo()
+const { db, uri, client, newCollection, newDatabase } = await startMongo()
 
 async function within<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
   const session = client.startSession()
@@ -208,4 +209,87 @@ test('In random histories every transaction sees the state of its beginning and 
     }),
     { numRuns: 60 },
   )
+})
+
+test('A snapshot session reads the state of its first read, for find, aggregate and distinct', async () => {
+  for (const first of ['find', 'aggregate', 'distinct', 'nothing'] as const) {
+    const collection = await numbered(5)
+    const none = client.db(collection.dbName).collection<Document>('none')
+    const session = client.startSession({ snapshot: true })
+    const before = await seen(collection)
+    if (first === 'find') await collection.find({}, { session, batchSize: 2 }).next()
+    if (first === 'aggregate') await collection.aggregate([{ $match: { n: 1 } }], { session }).toArray()
+    if (first === 'distinct') await collection.distinct('n', {}, { session })
+    if (first === 'nothing') assert.deepEqual(await none.find({}, { session }).toArray(), [])
+    await collection.updateMany({ n: { $gt: 1 } }, { $inc: { n: 10 } })
+    await collection.deleteOne({ _id: 0 as never })
+    await none.insertOne({ _id: 1 as never })
+    assert.deepEqual(await seen(collection, session), before, first)
+    assert.deepEqual(await none.find({}, { session }).toArray(), [])
+    await session.endSession()
+    const later = client.startSession({ snapshot: true })
+    assert.deepEqual(await seen(collection, later), await seen(collection))
+    await later.endSession()
+  }
+})
+
+test('An answer at a snapshot says its cluster time; an unknown time is refused', async () => {
+  const collection = await numbered(3)
+  const command = (name: string, rest: Document, atClusterTime?: unknown) =>
+    client.db(collection.dbName).command({
+      [name]: 'items',
+      ...rest,
+      readConcern: { level: 'snapshot', ...(atClusterTime === undefined ? {} : { atClusterTime }) },
+    })
+  const found = await command('find', {})
+  const { atClusterTime } = found.cursor
+  assert.equal(atClusterTime._bsontype, 'Timestamp')
+  await collection.insertOne({ _id: 9 as never })
+  assert.equal((await command('find', { filter: { _id: 9 } }, atClusterTime)).cursor.firstBatch.length, 0)
+  assert.equal((await command('find', { filter: { _id: 9 } })).cursor.firstBatch.length, 1)
+  const distinct = await command('distinct', { key: 'n' }, atClusterTime)
+  assert.deepEqual([distinct.values, distinct.atClusterTime], [[0, 1, 2], atClusterTime])
+  const aggregate = await command('aggregate', { pipeline: [], cursor: {} }, atClusterTime)
+  assert.deepEqual([aggregate.cursor.firstBatch.length, aggregate.cursor.atClusterTime], [3, atClusterTime])
+  const at = (t: number) => new Timestamp({ t, i: 1 })
+  assert.equal((await failure(command('find', {}, at(5)))).code, 239)
+  assert.equal((await failure(command('find', {}, at(2 ** 32 - 1)))).code, 72)
+  assert.equal((await failure(command('find', {}, 7))).code, 14)
+  const refused = await failure(command('count', {}))
+  assert.equal(refused.code, 72)
+  assert.match(refused.message, /^Command count does not support .* read concern not supported$/)
+  assert.equal((await failure(command('insert', { documents: [{}] }))).code, 72)
+})
+
+test('A document that dies is gone from snapshot sessions at once', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ _ts: 1 }, { expireAfterSeconds: 10 })
+  await collection.insertMany([{ _id: 1 as never }, { _id: 2 as never, ttl: -1 }])
+  const session = client.startSession({ snapshot: true })
+  assert.equal((await collection.find({}, { session }).toArray()).length, 2)
+  await collection.deleteMany({})
+  assert.equal((await collection.find({}, { session }).toArray()).length, 2)
+  await db.clock.advance('10s')
+  assert.deepEqual(idsOf(await collection.find({}, { session }).toArray()), [2])
+  await session.endSession()
+})
+
+test('A cursor of a transaction can be read in it only', async () => {
+  const { dbName: $db } = await numbered(5)
+  const raw = await RawClient.loggedIn(uri)
+  const lsid = { id: new UUID() }
+  const find = { find: 'items', batchSize: 0, lsid, $db }
+  const numberOne = { txnNumber: Long.fromNumber(1), autocommit: false }
+  const { cursor } = await raw.command({ ...find, ...numberOne, startTransaction: true })
+  const plain = await raw.command(find)
+  const more = (id: unknown, rest: Document = {}) =>
+    raw.command({ getMore: id, collection: 'items', lsid, $db, ...rest })
+  assert.equal((await more(cursor.id)).code, 50740)
+  assert.equal((await more(plain.cursor.id, numberOne)).code, 50739)
+  assert.equal((await raw.command({ ...find, ...numberOne })).ok, 0, 'a statement that fails ends the transaction')
+  const numberTwo = { txnNumber: Long.fromNumber(2), autocommit: false }
+  const second = await raw.command({ ...find, ...numberTwo, startTransaction: true })
+  assert.equal((await more(second.cursor.id, numberTwo)).cursor.nextBatch.length, 5)
+  assert.equal((await more(cursor.id, numberTwo)).code, 50741)
+  raw.close()
 })
