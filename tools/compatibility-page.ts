@@ -46,7 +46,7 @@ function reasons(results: Results, pick: (outcome: Outcome) => string | undefine
   return Object.entries(clients).flatMap(([language, { name, package: client, api }]) =>
     Object.entries(results[language]?.steps ?? {}).flatMap(([step, outcome]) => {
       const reason = pick(outcome)
-      const shown = api === 'nosql' ? name : `\`${client}\``
+      const shown = `${name}, \`${client}\``
       return reason === undefined ? [] : [row([shown, stepsOf(api)[step]!, plain(reason)])]
     }),
   )

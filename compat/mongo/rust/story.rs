@@ -12,7 +12,7 @@ use mongodb::{Client, Collection, IndexModel};
 use report::{absent, equal, refusal, step, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{env, error::Error, time::Duration};
+use std::{env, error::Error, path::PathBuf, time::Duration};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Cart {
@@ -64,7 +64,8 @@ async fn main() -> Outcome {
 
     step("find", async {
         equal(total(&carts, "cart7").await?, Some(7))?;
-        let found = shop.collection::<Document>("carts").find(doc! { "total": { "$gte": 37 } });
+        let totals = carts.clone_with_type::<Document>();
+        let found = totals.find(doc! { "total": { "$gte": 37 } });
         let found = found.sort(doc! { "total": -1 }).projection(doc! { "_id": 0, "total": 1 }).await?;
         let found: Vec<Document> = found.try_collect().await?;
         equal(found, vec![doc! { "total": 39 }, doc! { "total": 38 }, doc! { "total": 37 }])
@@ -116,7 +117,9 @@ async fn main() -> Outcome {
     step("unique-index", async {
         let members = shop.collection::<Document>("members");
         let options = IndexOptions::builder().unique(true).build();
-        members.create_index(IndexModel::builder().keys(doc! { "email": 1 }).options(options).build()).await?;
+        members
+            .create_index(IndexModel::builder().keys(doc! { "email": 1 }).options(options).build())
+            .await?;
         members.insert_one(doc! { "email": "ann@example.com" }).await?;
         equal(refusal(members.insert_one(doc! { "email": "ann@example.com" }).await), 11000)
     })
@@ -271,7 +274,8 @@ async fn main() -> Outcome {
 
     step("tls", async {
         let mut options = ClientOptions::parse(&uri).await?;
-        let trusted = TlsOptions::builder().ca_file_path(env::var("MAYFLY_CERTIFICATE")?.into()).build();
+        let certificate = PathBuf::from(env::var("MAYFLY_CERTIFICATE")?);
+        let trusted = TlsOptions::builder().ca_file_path(certificate).build();
         options.tls = Some(Tls::Enabled(trusted));
         let seen = Client::with_options(options)?.database("shop").collection::<Cart>("carts");
         equal(total(&seen, "paid").await?, Some(5))
