@@ -5,6 +5,7 @@
  * Within a transaction what it has written stands in the place of what is stored.
  */
 
+import { machine } from '../../base/clock.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import { storedId } from '../../document/bson/document-id.ts'
@@ -217,7 +218,7 @@ async function* foundDocuments(
     return
   }
   const query = findItems(collection, { matcher })
-  const stored = new Map<Uint8Array, RowOrigin>()
+  const stored: FoundDocument[] = []
   let position: PagePosition | undefined
   let isEnd = isPlanned(collection)
   while (!isEnd) {
@@ -238,13 +239,29 @@ async function* foundDocuments(
       return { document: row as Uint8Array, origin: [origins[2 * at]!, origins[2 * at + 1]!] }
     })
     if (overlay === undefined) yield found
-    else for (const { document, origin } of found) stored.set(document, origin)
+    else for (const each of found) stored.push(each)
   }
   if (overlay === undefined) return
-  const { documents, past } = overlay.cover([...stored.keys()])
-  const seen = documents.map((document): FoundDocument => ({ document, origin: stored.get(document) ?? noItem }))
-  for (const found of await livingPast(call, collection, past)) seen.push(found)
-  yield seen.filter(({ document }) => matcher.matches(document))
+  const { isEmpty, hides, written, past } = overlay.cover()
+  if (isEmpty) {
+    yield stored
+    return
+  }
+  const ours = written.map((document): FoundDocument => ({ document, origin: noItem }))
+  const others = await livingPast(call, collection, past)
+  yield* inTurns(stored, ({ document }) => !hides(document))
+  yield* inTurns([...ours, ...others], ({ document }) => matcher.matches(document))
+}
+
+/** Looking at one takes microseconds. */
+const documentsPerTurn = 1000
+
+/** Filters in batches. Between two of them other requests get a turn. */
+async function* inTurns<T>(all: readonly T[], isShown: (one: T) => boolean): AsyncGenerator<T[]> {
+  for (let at = 0; at < all.length; at += documentsPerTurn) {
+    if (at > 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
+    yield all.slice(at, at + documentsPerTurn).filter(isShown)
+  }
 }
 
 /** What a reader of a snapshot sees in the place of stored documents. Undefined: it reads the present. */

@@ -17,6 +17,16 @@ export interface Pending {
   readonly isReplacement: boolean
 }
 
+export interface Cover {
+  readonly isEmpty: boolean
+  /** Whether a stored document is not seen. */
+  hides(stored: Uint8Array): boolean
+  /** The reader's own documents. */
+  readonly written: readonly Uint8Array[]
+  /** Documents of the past, whose life must still be judged. */
+  readonly past: readonly PastDocument[]
+}
+
 export class TransactionOverlay {
   readonly collection: Collection
   readonly #snapshot: ReadSnapshot
@@ -58,17 +68,22 @@ export class TransactionOverlay {
   }
 
   /**
-   * From stored documents to those that the reader sees, but for those of the past, whose life must still be
-   * judged. Call it when everything has been read: what was read first may have changed since.
+   * What stands in the place of stored documents, at this moment. Call it when everything has been read: what
+   * was read first may have changed since.
    */
-  cover(stored: readonly Uint8Array[]): { readonly documents: Uint8Array[]; readonly past: PastDocument[] } {
-    const changed = this.#snapshot.documents(this.collection.container.number)
-    const past = changed.filter(({ key }) => !this.#pending.has(nameOfKey(key)))
-    const covered = new Set([...this.#pending.keys(), ...past.map(({ key }) => nameOfKey(key))])
-    const isShown = (document: Uint8Array) => !covered.has(nameOfKey(this.#keyOf(document)))
-    const documents = covered.size === 0 ? [...stored] : stored.filter(isShown)
-    for (const { document } of this.#pending.values()) if (document !== undefined) documents.push(document)
-    return { documents, past }
+  cover(): Cover {
+    const past = this.#snapshot.documents(this.collection.container.number)
+    for (const name of this.#pending.keys()) past.delete(name)
+    const pending = new Map(this.#pending)
+    return {
+      isEmpty: past.size + pending.size === 0,
+      hides: document => {
+        const name = nameOfKey(this.#keyOf(document))
+        return past.has(name) || pending.has(name)
+      },
+      written: [...pending.values()].flatMap(({ document }) => document ?? []),
+      past: [...past.values()],
+    }
   }
 
   #keyOf(document: Uint8Array): ItemKey {

@@ -34,7 +34,7 @@ test('a snapshot shows what the first write after it found', () => {
   assert.deepEqual([versionOf(first.find(1, key('a'))), versionOf(second.find(1, key('a')))], [2, 3])
   assert.equal(versionOf(first.find(1, key('b'))), 'none')
   assert.equal(first.find(2, key('a')), undefined)
-  assert.deepEqual(second.documents(1).map(versionOf), [3, 'none'])
+  assert.deepEqual([...second.documents(1).values()].map(versionOf), [3, 'none'])
   first.close()
   assert.equal(versionOf(second.find(1, key('a'))), 3)
   second.close()

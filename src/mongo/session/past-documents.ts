@@ -22,6 +22,9 @@ import { CommandError } from '../answers/command-error.ts'
 /** All notes together. If there are more, the oldest snapshot is given up: its reader must start again. */
 const mongoPastBytesMax = 64 * MiB
 
+/** Notes that are forgotten at once: a millisecond. */
+const notesForgottenMax = 1000
+
 /** What a note takes besides the document: the key twice, and the objects. */
 const noteBytes = 400
 
@@ -53,7 +56,7 @@ export class WatchedWrite {
     const name = `${container} ${nameOfKey(key)}`
     const known = this.notes.get(name)
     if (known !== undefined) {
-      known.note.item = found
+      this.#past.renote(known.note, found)
       return
     }
     const note: Note = { key, item: found, number: Number.POSITIVE_INFINITY }
@@ -78,8 +81,8 @@ export class ReadSnapshot {
     return this.#past.find(this, container, nameOfKey(key))
   }
 
-  /** What stands in the place of stored documents. */
-  documents(container: number): PastDocument[] {
+  /** What stands in the place of stored documents, by `nameOfKey`. */
+  documents(container: number): Map<string, PastDocument> {
     this.#check()
     return this.#past.documents(this, container)
   }
@@ -94,18 +97,28 @@ export class ReadSnapshot {
 }
 
 export class PastDocuments {
-  /** The oldest one first. */
+  /** The oldest one first, so their numbers never decrease. */
   readonly #snapshots = new Set<ReadSnapshot>()
-  readonly #notes = new Map<number, Map<string, Note[]>>()
+  readonly #running = new Set<WatchedWrite>()
+  #notes = new Map<number, Map<string, Note[]>>()
+  /** The notes of answered writes, in the order of their numbers, from `#forgotten` on. */
+  #answered: { readonly container: number; readonly note: Note }[] = []
+  #forgotten = 0
   #number = 0
   #bytes = 0
+  /** The number of the snapshot that was opened last. */
+  #newest = 0
   /** Writes that are running and note nothing. */
   #unwatched = 0
   #waiting: (() => void)[] = []
 
   /** Called when a write begins. Undefined: nobody wants to know. */
   begin(): WatchedWrite | undefined {
-    if (this.#snapshots.size > 0) return new WatchedWrite(this)
+    if (this.#snapshots.size > 0) {
+      const write = new WatchedWrite(this)
+      this.#running.add(write)
+      return write
+    }
     this.#unwatched++
     return undefined
   }
@@ -119,10 +132,12 @@ export class PastDocuments {
       this.#waiting = []
       return
     }
+    this.#running.delete(write)
     this.#number++
-    for (const { container, note } of write.notes.values()) {
-      note.number = this.#number
-      if (!isStored || this.#snapshots.size === 0) this.#drop(container, note)
+    for (const noted of write.notes.values()) {
+      noted.note.number = this.#number
+      if (isStored && this.#snapshots.size > 0) this.#answered.push(noted)
+      else this.#drop(noted.container, noted.note)
     }
   }
 
@@ -132,6 +147,7 @@ export class PastDocuments {
     const start = () => {
       snapshot.number = this.#number
       snapshot.ready = undefined
+      this.#newest = this.#number
     }
     if (this.#unwatched === 0) start()
     else snapshot.ready = new Promise<void>(resolve => this.#waiting.push(resolve)).then(start)
@@ -139,39 +155,44 @@ export class PastDocuments {
   }
 
   close(snapshot: ReadSnapshot): void {
-    const [oldest] = this.#snapshots
-    if (this.#snapshots.delete(snapshot) && snapshot === oldest) this.#forget()
+    this.#snapshots.delete(snapshot)
+    if (this.#snapshots.size === 0) this.#forgetAll()
+    else this.#forget(notesForgottenMax)
   }
 
   find({ number }: ReadSnapshot, container: number, name: string): PastDocument | undefined {
     return firstBehind(number, this.#notes.get(container)?.get(name) ?? [])
   }
 
-  documents({ number }: ReadSnapshot, container: number): PastDocument[] {
-    const found: PastDocument[] = []
-    for (const notes of this.#notes.get(container)?.values() ?? []) {
+  documents({ number }: ReadSnapshot, container: number): Map<string, PastDocument> {
+    const found = new Map<string, PastDocument>()
+    for (const [name, notes] of this.#notes.get(container) ?? []) {
       const note = firstBehind(number, notes)
-      if (note !== undefined) found.push(note)
+      if (note !== undefined) found.set(name, note)
     }
     return found
   }
 
   /** False: no snapshot needs the note, because all of them show an earlier one. */
   keep(container: number, note: Note): boolean {
-    let documents = this.#notes.get(container)
-    if (documents === undefined) {
-      documents = new Map()
-      this.#notes.set(container, documents)
+    // A write that was answered behind the newest snapshot is behind all of them.
+    const isNeedless = ({ number }: Note) => number > this.#newest && number < Number.POSITIVE_INFINITY
+    const present = this.#notes.get(container)?.get(nameOfKey(note.key))
+    if (this.#waiting.length === 0 && present?.some(isNeedless) === true) return false
+    this.#add(container, note)
+    this.#forget(2)
+    while (this.#bytes > mongoPastBytesMax && this.#snapshots.size > 0) {
+      const before = this.#bytes
+      this.#forget(notesForgottenMax)
+      if (this.#bytes === before) this.#giveUpOldest()
     }
-    const name = nameOfKey(note.key)
-    const present = documents.get(name)
-    const newest = Math.max(...[...this.#snapshots].map(({ number }) => number))
-    if (present?.some(({ number }) => number > newest && number < Number.POSITIVE_INFINITY) === true) return false
-    if (present === undefined) documents.set(name, [note])
-    else present.push(note)
-    this.#bytes += bytesOf(note)
-    while (this.#bytes > mongoPastBytesMax && this.#snapshots.size > 0) this.#giveUpOldest()
     return true
+  }
+
+  renote(note: Note, found: PastItem | undefined): void {
+    this.#bytes -= bytesOf(note)
+    note.item = found
+    this.#bytes += bytesOf(note)
   }
 
   #giveUpOldest(): void {
@@ -180,16 +201,40 @@ export class PastDocuments {
     this.close(oldest!)
   }
 
-  /** Forgets what no open snapshot shows. Notes of running writes stay: a new snapshot may show them. */
-  #forget(): void {
-    const oldest = Math.min(...[...this.#snapshots].map(({ number }) => number))
-    for (const [container, documents] of this.#notes) {
-      for (const notes of documents.values()) {
-        for (const note of [...notes]) {
-          if (note.number <= oldest && note.number < Number.POSITIVE_INFINITY) this.#drop(container, note)
-        }
-      }
+  /** Forgets some of the notes that no open snapshot shows. Those that are left do no harm. */
+  #forget(notesMax: number): void {
+    const [oldest] = this.#snapshots
+    const end = Math.min(this.#answered.length, this.#forgotten + notesMax)
+    for (; this.#forgotten < end; this.#forgotten++) {
+      const { container, note } = this.#answered[this.#forgotten]!
+      if (note.number > oldest!.number) break
+      this.#drop(container, note)
     }
+    if (this.#forgotten < this.#answered.length / 2) return
+    this.#answered = this.#answered.slice(this.#forgotten)
+    this.#forgotten = 0
+  }
+
+  /** Notes of running writes stay: a new snapshot may show them. */
+  #forgetAll(): void {
+    this.#notes = new Map()
+    this.#answered = []
+    this.#forgotten = 0
+    this.#bytes = 0
+    for (const { notes } of this.#running) for (const { container, note } of notes.values()) this.#add(container, note)
+  }
+
+  #add(container: number, note: Note): void {
+    let documents = this.#notes.get(container)
+    if (documents === undefined) {
+      documents = new Map()
+      this.#notes.set(container, documents)
+    }
+    const name = nameOfKey(note.key)
+    const present = documents.get(name)
+    if (present === undefined) documents.set(name, [note])
+    else present.push(note)
+    this.#bytes += bytesOf(note)
   }
 
   #drop(container: number, note: Note): void {
