@@ -19,6 +19,8 @@ const functions: readonly Document[] = [
   { $first: '$n' },
   { $last: '$n' },
   { $stdDevPop: '$n' },
+  { $median: { input: '$n', method: 'approximate' } },
+  { $percentile: { input: '$n', p: [0.1, 0.9], method: 'approximate' } },
   { $stdDevSamp: '$n' },
   { $firstN: { n: 2, input: '$n' } },
   { $lastN: { n: 2, input: '$n' } },
@@ -73,6 +75,7 @@ function documentOf(n: unknown, _id: number): Document {
 /** What a function gives for no documents. `$group` has no group then. */
 function ofNothing(each: Document): unknown {
   if ('$sum' in each) return 0
+  if ('$percentile' in each) return [null, null]
   return Object.keys(each)[0]!.match(/N$|push|addToSet/) ? [] : null
 }
 

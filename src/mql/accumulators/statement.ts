@@ -10,6 +10,7 @@ import { compileSort } from '../paths/sort-order.ts'
 import type { Accumulator } from './accumulator.ts'
 import { AddToSet, Average, Extreme, First, Last, MergeObjects, Push, StandardDeviation, Sum } from './basic.ts'
 import { checkedCount, ExtremeN, FirstN, keyedOutput, LastN, TopN } from './keep-n.ts'
+import { Percentile, percentileArguments } from './percentile.ts'
 
 export interface AccumulatorStatement {
   readonly field: string
@@ -112,6 +113,11 @@ const count: ParseAccumulator = argument => {
   return { argument: () => one, begin: () => new Sum() }
 }
 
+const percentile: ParseAccumulator = (argument, compiler, name) => {
+  const asked = percentileArguments(argument, compiler, name)
+  return { argument: asked.input, begin: () => new Percentile(asked) }
+}
+
 /** All accumulators by name. */
 export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $addToSet: single(() => new AddToSet()),
@@ -125,9 +131,11 @@ export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $lastN: keepN,
   $max: single(() => new Extreme(-1)),
   $maxN: keepN,
+  $median: percentile,
   $mergeObjects: single(() => new MergeObjects()),
   $min: single(() => new Extreme(1)),
   $minN: keepN,
+  $percentile: percentile,
   $push: single(() => new Push()),
   $stdDevPop: single(() => new StandardDeviation(false)),
   $stdDevSamp: single(() => new StandardDeviation(true)),

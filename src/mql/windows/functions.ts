@@ -5,6 +5,7 @@ import type { Decimal } from '../../document/bson/decimal128.ts'
 import { compareNumbers, isNumeric, toDecimal } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, int32, int64, nullValue, type Value } from '../../document/bson/value.ts'
+import { percentileArguments } from '../accumulators/percentile.ts'
 import { keepNAccumulators, keepNArguments, topArguments } from '../accumulators/statement.ts'
 import { int32Of, int64Of, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
@@ -22,7 +23,15 @@ import {
   type MovingState,
   MovingSum,
 } from './moving-sum.ts'
-import { endsFunction, extremesFunction, firstFunction, lastFunction, pushFunction, topFunction } from './positions.ts'
+import {
+  endsFunction,
+  extremesFunction,
+  firstFunction,
+  lastFunction,
+  percentileFunction,
+  pushFunction,
+  topFunction,
+} from './positions.ts'
 import {
   carriedFunction,
   derivativeFunction,
@@ -74,6 +83,11 @@ const top: ParseFunction = spec => {
   const { name, argument, compiler } = spec
   const [isBottom, isSingle] = [name.startsWith('$bottom'), !name.endsWith('N')]
   return topFunction(boundsOf(spec), { ...topArguments(argument, compiler, name), isBottom, isSingle })
+}
+
+const percentile: ParseFunction = spec => {
+  const asked = percentileArguments(spec.argument, spec.compiler, spec.name)
+  return percentileFunction(boundsOf(spec), asked)
 }
 
 /** Functions that rank documents have no window, and an order by one field. */
@@ -239,8 +253,10 @@ export const windowFunctions: Readonly<Record<string, ParseFunction>> = {
   $locf: carried,
   $max: moving(() => new MovingExtreme(-1)),
   $maxN: keepN((bounds, input, n) => extremesFunction(bounds, input, n, -1)),
+  $median: percentile,
   $min: moving(() => new MovingExtreme(1)),
   $minN: keepN((bounds, input, n) => extremesFunction(bounds, input, n, 1)),
+  $percentile: percentile,
   $push: inWindow(pushFunction),
   $rank: ranking(rankFunction({ isDense: false })),
   $shift: shift,

@@ -4,6 +4,7 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { asExtreme } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
 import { checkedCount } from '../accumulators/keep-n.ts'
+import { countedNumber, type PercentileArguments, percentilesOf } from '../accumulators/percentile.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
 import type { Context, Evaluate } from '../expressions/core/scope.ts'
 import { type Window, type WindowBounds, windowsOf } from './bounds.ts'
@@ -143,6 +144,24 @@ export function extremesFunction(bounds: WindowBounds, input: Evaluate, n: Evalu
 /** The documents in the first places. */
 function leading(ranked: RankedWindow, count: number): number[] {
   return Array.from({ length: Math.min(count, ranked.count) }, (_, place) => ranked.at(place))
+}
+
+/** `$percentile` and `$median`, exact like the accumulators. */
+export function percentileFunction(bounds: WindowBounds, asked: PercentileArguments): WindowFunction {
+  return rankedFunction(
+    bounds,
+    {
+      rank: (partition, inputs) => {
+        const numbers = indexesOf(partition).map(index => countedNumber(inputs.at(index)))
+        return indexesOf(partition)
+          .filter(index => numbers[index] !== undefined)
+          .sort((left, right) => numbers[left]! - numbers[right]! || left - right)
+      },
+      makeShow: () => (ranked, inputs) =>
+        percentilesOf(asked, ranked.count, place => countedNumber(inputs.at(ranked.at(place)))!),
+    },
+    asked.input,
+  )
 }
 
 /** `$top`, `$bottom` and their like: outputs of the documents that come first in an order of their own. */

@@ -25,7 +25,69 @@ const numbers = (...values: readonly unknown[]) => values.map((v, index) => ({ _
 const all = (accumulator: object) => [{ $group: { _id: null, r: accumulator } }]
 const one = (r: unknown) => [{ _id: null, r }]
 
+const approximate = { method: 'approximate' }
+const refusedPercentile = (name: string, argument: unknown, code: number) => ({
+  name,
+  pipeline: all({ $percentile: argument }),
+  documents: numbers(1),
+  error: fails(code),
+})
+
 export const accumulatorCases: StageCases = {
+  $median: [
+    {
+      name: 'of a list',
+      pipeline: all({ $median: { input: '$v', ...approximate } }),
+      documents: numbers(78, 94, 65, 'x', null, Number.NaN),
+      results: one(double(78)),
+    },
+    {
+      name: 'of two values it is the lower one',
+      pipeline: all({ $median: { input: '$v', ...approximate } }),
+      documents: numbers(2, decimal('1')),
+      results: one(double(1)),
+    },
+    {
+      name: 'of nothing',
+      pipeline: all({ $median: { input: '$v', ...approximate } }),
+      documents: numbers('x'),
+      results: one(null),
+    },
+    {
+      name: 'with a percentile',
+      pipeline: all({ $median: { input: '$v', p: [0.5], ...approximate } }),
+      documents: numbers(1),
+      error: fails(40415),
+    },
+    { name: 'no document', pipeline: all({ $median: '$v' }), documents: numbers(1), error: fails(7436100) },
+  ],
+  $percentile: [
+    {
+      name: 'of the tests of the manual',
+      pipeline: all({ $percentile: { input: '$v', p: [0.95], ...approximate } }),
+      documents: numbers(62, 60, 85, 78, 90),
+      results: one([double(90)]),
+    },
+    {
+      name: 'several, in the order that was asked for',
+      pipeline: all({ $percentile: { input: '$v', p: [1, 0.5, 0], ...approximate } }),
+      documents: numbers(3, 1, 2, 4, Number.POSITIVE_INFINITY),
+      results: one([double(Number.POSITIVE_INFINITY), double(3), double(1)]),
+    },
+    {
+      name: 'of nothing',
+      pipeline: all({ $percentile: { input: '$v', p: [0.1, 0.2], ...approximate } }),
+      documents: numbers(null),
+      results: one([null, null]),
+    },
+    refusedPercentile('no document', '$v', 7429703),
+    refusedPercentile('without p', { input: '$v', ...approximate }, 40414),
+    refusedPercentile('with p as a number', { input: '$v', p: 0.5, ...approximate }, 7750301),
+    refusedPercentile('with p from documents', { input: '$v', p: ['$v'], ...approximate }, 7750300),
+    refusedPercentile('with words in p', { input: '$v', p: ['a'], ...approximate }, 7750302),
+    refusedPercentile('with p above one', { input: '$v', p: [1.1], ...approximate }, 7750303),
+    refusedPercentile('with another method', { input: '$v', p: [0.5], method: 'exact' }, 2),
+  ],
   $addToSet: [
     {
       name: 'each value once',

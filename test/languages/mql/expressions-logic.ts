@@ -216,7 +216,21 @@ export const otherCases: ExpressionCases = {
   ],
 }
 
+const method = 'approximate'
+
 export const accumulationCases: ExpressionCases = {
+  $median: [
+    [{ $median: { input: '$a', method } }, double(2), { a: [3, 1, 2] }],
+    [{ $median: { input: ['$a', '$b', 5], method } }, double(4), { a: 4, b: 3 }],
+    [{ $median: { input: '$a', method } }, null, { a: 'x' }],
+    [{ $median: { input: 7, method } }, double(7)],
+  ],
+  $percentile: [
+    [{ $percentile: { input: '$a', p: [0.5, 0.9], method } }, [double(2), double(3)], { a: [3, 1, 2] }],
+    [{ $percentile: { input: '$missing', p: [0.5], method } }, [null]],
+    [{ $percentile: { input: [1], p: [], method } }, fails(7750301)],
+    [{ $percentile: { input: [1], p: [0.5], method: 'other' } }, fails(2)],
+  ],
   $sum: [
     [{ $sum: '$quizzes' }, 23, { quizzes: [10, 6, 7] }],
     [{ $sum: ['$final', '$midterm'] }, 155, { final: 80, midterm: 75 }],

@@ -609,6 +609,29 @@ export const windowFunctionCases: StageCases = {
       [null, double(1), double(2)],
     ),
   ],
+  $median: [
+    ofNumbers(
+      'of a moving window',
+      moving(-2, 0, { $median: { input: '$n', method: 'approximate' } }),
+      [5, 1, 'x', 3, 9],
+      [double(5), double(1), double(1), double(1), double(3)],
+    ),
+    ofNumbers('of nothing', moving(1, 1, { $median: { input: '$n', method: 'approximate' } }), [1], [null]),
+  ],
+  $percentile: [
+    ofNumbers(
+      'of a moving window',
+      moving(-3, 0, { $percentile: { input: '$n', p: [0, 0.5, 1], method: 'approximate' } }),
+      [4, 2, 8, 6, 1],
+      [
+        [double(4), double(4), double(4)],
+        [double(2), double(2), double(4)],
+        [double(2), double(4), double(8)],
+        [double(2), double(4), double(8)],
+        [double(1), double(2), double(8)],
+      ],
+    ),
+  ],
   $derivative: [
     {
       name: 'miles per hour',

@@ -4,6 +4,7 @@ import { bsonType } from '../../../document/bson/types.ts'
 import type { Accumulator } from '../../accumulators/accumulator.ts'
 import { Average, Extreme, StandardDeviation, Sum } from '../../accumulators/basic.ts'
 import { checkedCount } from '../../accumulators/keep-n.ts'
+import { Percentile, percentileArguments } from '../../accumulators/percentile.ts'
 import { keepNAccumulators, keepNArguments } from '../../accumulators/statement.ts'
 import { anyOperands, refuse } from '../core/define-operator.ts'
 import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
@@ -37,14 +38,32 @@ const keepN: CompileOperator = (argument, compiler, name) => {
   }
 }
 
+/** Over an array, or a single number. */
+const percentile: CompileOperator = (argument, compiler, name) => {
+  const asked = percentileArguments(argument, compiler, name)
+  return context => {
+    const accumulator = new Percentile(asked)
+    const value = asked.input(context)
+    if (value?.type !== bsonType.array) {
+      accumulator.take(value)
+    } else {
+      context.spend(value.elements.length)
+      for (const element of value.elements) accumulator.take(element)
+    }
+    return accumulator.result()
+  }
+}
+
 export const accumulationOperators: OperatorFamily = {
   $avg: overAll(() => new Average()),
   $firstN: keepN,
   $lastN: keepN,
   $max: overAll(() => new Extreme(-1)),
   $maxN: keepN,
+  $median: percentile,
   $min: overAll(() => new Extreme(1)),
   $minN: keepN,
+  $percentile: percentile,
   $stdDevPop: overAll(() => new StandardDeviation(false)),
   $stdDevSamp: overAll(() => new StandardDeviation(true)),
   $sum: overAll(() => new Sum()),

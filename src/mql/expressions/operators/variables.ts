@@ -96,7 +96,5 @@ export const otherOperators: OperatorFamily = {
 export const unsupportedOperators: OperatorFamily = {
   $accumulator: unsupported,
   $function: unsupported,
-  $median: unsupported,
-  $percentile: unsupported,
   $toHashedIndexKey: unsupported,
 }
