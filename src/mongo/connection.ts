@@ -250,6 +250,7 @@ export class Connection {
     this.#isClosing = true
     this.#waiting = []
     machine.clearTimeout(this.#strangerLimit)
+    this.#client.hasGone = true
     this.#service.operations.abandon(this.#client.connectionId)
   }
 }

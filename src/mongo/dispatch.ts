@@ -59,17 +59,25 @@ export function dispatch(service: MongoService, client: Client, request: Request
     // A key that was taken away ends the rights of those who logged in with it.
     if (service.keys.all !== client.keysSeen) checkKey(service, client)
     const admitted = admit(client, request, args)
-    const start = (access: Access | undefined): MaybePromise<Fields> => {
-      call = begin(service, client, admitted, access)
-      return service.failPoints.isAnyOn ? runWithFailPoints(call) : run(call)
+    let answer: MaybePromise<Fields>
+    if (client.named === undefined) {
+      // The account, and whoever has not logged in, has no roles to look at.
+      call = begin(service, client, admitted, undefined)
+      answer = start(call)
+    } else {
+      answer = andThen(checkAccess(service, client, admitted), access => {
+        call = begin(service, client, admitted, access)
+        return start(call)
+      })
     }
-    // The account, and whoever has not logged in, has no roles to look at.
-    const answer =
-      client.named === undefined ? start(undefined) : andThen(checkAccess(service, client, admitted), start)
     return answer instanceof Promise ? answer.then(succeed, fail) : succeed(answer)
   } catch (error) {
     return fail(error)
   }
+}
+
+function start(call: CommandCall): MaybePromise<Fields> {
+  return call.service.failPoints.isAnyOn ? runWithFailPoints(call) : run(call)
 }
 
 function run(call: CommandCall): MaybePromise<Fields> {
@@ -149,9 +157,12 @@ function checkAccess(service: MongoService, client: Client, admitted: Admitted):
   const { command, args } = admitted
   if (command.isPublic === true) return undefined
   return andThen(authorize(service.users, client.named!, { ...admitted, command: command.name }), access => {
-    if (access !== undefined) return access
-    client.logOut()
-    throw requiresLogin(args)
+    if (access === undefined) {
+      client.logOut()
+      throw requiresLogin(args)
+    }
+    if (client.hasGone) throw new CommandError('Interrupted', 'the client has gone')
+    return access
   })
 }
 

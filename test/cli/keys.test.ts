@@ -126,6 +126,9 @@ test('Mongo clients log in with every key; a read-only key only reads; a removed
   assert.equal(await carts.countDocuments(), 4)
   assert.equal((await carts.find().toArray()).length, 4)
   assert.ok((await reading.db('admin').command({ serverStatus: 1 })).ok)
+  const { authInfo } = await reading.db('admin').command({ connectionStatus: 1 })
+  assert.deepEqual(authInfo.authenticatedUsers, [{ user: 'localhost', db: 'admin' }])
+  assert.equal(authInfo.authenticatedUserRoles[0].role, 'readAnyDatabase')
   for (const write of [
     () => carts.insertOne({}),
     () => carts.deleteMany({}),

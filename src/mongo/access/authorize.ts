@@ -8,7 +8,7 @@ import type { Arguments } from '../requests/arguments.ts'
 import { type AccessRequest, needs } from './needs.ts'
 import type { Privilege } from './privilege.ts'
 import type { Rights } from './rights.ts'
-import { readOnlyAccount, type UserName, type Users, userKey } from './users.ts'
+import { type NamedUser, type UserName, type Users, userKey } from './users.ts'
 
 /** The user that runs a command, if it is not the account: what it may do, and what the command needed. */
 export interface Access {
@@ -19,17 +19,12 @@ export interface Access {
   readonly needed: readonly Privilege[]
 }
 
-export interface NamedUser extends UserName {
-  readonly userId: string
-}
-
 type Asked = Pick<AccessRequest, 'args' | 'sequences' | 'database'> & { readonly command: string }
 
 /** Undefined: the user does not exist any more. */
 export function authorize(users: Users, user: NamedUser, asked: Asked): MaybePromise<Access | undefined> {
-  const finding = user.userId === readOnlyAccount.userId ? readOnlyAccount : users.find(user)
-  return andThen(finding, found => {
-    if (found === undefined || found.userId !== user.userId) return undefined
+  return andThen(users.current(user), found => {
+    if (found === undefined) return undefined
     const { rights, roles } = found
     const need = Object.hasOwn(needs, asked.command) ? needs[asked.command] : undefined
     const needed = need?.({ ...asked, user, rights, roles })

@@ -8,8 +8,6 @@ export interface RoleName {
 }
 
 interface BuiltInRole {
-  /** Cluster roles and roles over all databases exist only in `admin`. */
-  readonly isForAdmin: boolean
   /** Roles of the same database, or of another one, that belong to this one. */
   readonly roles: readonly RoleName[]
   readonly privileges: readonly Privilege[]
@@ -76,7 +74,7 @@ const restore: readonly Action[] = [
 
 const statistics: readonly Action[] = ['collStats', 'dbStats', 'indexStats']
 
-type MakeRole = (db: string) => Omit<BuiltInRole, 'isForAdmin'>
+type MakeRole = (db: string) => BuiltInRole
 
 function within(actions: readonly Action[]): MakeRole {
   return db => ({ roles: [], privileges: [{ resource: databaseResource(db), actions }] })
@@ -96,6 +94,7 @@ const databaseRoles: Readonly<Record<string, MakeRole>> = {
   enableSharding: always([{ resource: anyDatabase, actions: ['enableSharding'] }]),
 }
 
+/** These exist in `admin` only. */
 const adminRoles: Readonly<Record<string, MakeRole>> = {
   readAnyDatabase: always([
     { resource: anyDatabase, actions: read },
@@ -176,7 +175,7 @@ const adminRoles: Readonly<Record<string, MakeRole>> = {
 export function findRole({ role, db }: RoleName): BuiltInRole | undefined {
   const forAdmin = db === 'admin' && Object.hasOwn(adminRoles, role) ? adminRoles[role] : undefined
   const make = forAdmin ?? (Object.hasOwn(databaseRoles, role) ? databaseRoles[role] : undefined)
-  return make === undefined ? undefined : { isForAdmin: forAdmin !== undefined, ...make(db) }
+  return make?.(db)
 }
 
 /** The built-in roles of a database, in the order of their names. */
@@ -186,7 +185,7 @@ export function rolesOf(db: string): RoleName[] {
 }
 
 /** The roles and all that they contain, each once. */
-export function inheritedRoles(roles: readonly RoleName[]): RoleName[] {
+function inheritedRoles(roles: readonly RoleName[]): RoleName[] {
   const found = new Map<string, RoleName>()
   const add = (name: RoleName): void => {
     const key = `${name.role}@${name.db}`

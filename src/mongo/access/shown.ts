@@ -2,7 +2,7 @@
 
 import { BsonDocument, binary } from '../../document/bson/value.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
-import { findRole, inheritedRoles, privilegesOf, type RoleName } from './built-in-roles.ts'
+import { findRole, privilegesOf, type RoleName } from './built-in-roles.ts'
 import type { Privilege } from './privilege.ts'
 import { type UserRecord, userKey } from './users.ts'
 
@@ -34,7 +34,7 @@ export function showUser(record: UserRecord, parts: ShownParts): Fields {
       customData !== undefined && { customData: BsonDocument.view(Buffer.from(customData, 'base64')) }),
     roles: showRoles(roles),
     mechanisms: Object.keys(credentials),
-    ...(isWhole && { inheritedRoles: showRoles(inheritedRoles(roles)) }),
+    ...(isWhole && { inheritedRoles: showRoles(roles) }),
     ...(parts.privileges && { inheritedPrivileges: showPrivileges(privilegesOf(roles)) }),
     ...(isWhole && { inheritedAuthenticationRestrictions: [] }),
     ...(parts.restrictions && { authenticationRestrictions: [] }),
@@ -43,18 +43,15 @@ export function showUser(record: UserRecord, parts: ShownParts): Fields {
 
 /** Undefined if there is no such role. */
 export function showRole(name: RoleName, parts: { readonly privileges: boolean }): Fields | undefined {
-  const found = findRole(name)
-  if (found === undefined) return undefined
-  const { roles, privileges } = found
+  if (findRole(name) === undefined) return undefined
+  const privileges = showPrivileges(privilegesOf([name]))
   return {
     role: name.role,
     db: name.db,
     isBuiltin: true,
-    roles: showRoles(roles),
-    inheritedRoles: showRoles(inheritedRoles(roles)),
-    ...(parts.privileges && {
-      privileges: showPrivileges(privileges),
-      inheritedPrivileges: showPrivileges(privilegesOf([name])),
-    }),
+    // As in MongoDB, a built-in role has its privileges itself, whatever it is made of.
+    roles: [],
+    inheritedRoles: [],
+    ...(parts.privileges && { privileges, inheritedPrivileges: privileges }),
   }
 }

@@ -22,6 +22,11 @@ export interface UserName {
   readonly db: string
 }
 
+/** A user who logged in. */
+export interface NamedUser extends UserName {
+  readonly userId: string
+}
+
 /** Texts are base64. */
 export interface StoredCredentials {
   readonly iterationCount: number
@@ -80,6 +85,12 @@ export class Users {
 
   constructor(engine: Engine) {
     this.#engine = engine
+  }
+
+  /** Who logged in, as it is now. Undefined: it does not exist any more, or its name is somebody else's. */
+  current(named: NamedUser): MaybePromise<KnownUser | undefined> {
+    if (named.userId === readOnlyAccount.userId) return readOnlyAccount
+    return andThen(this.find(named), found => (found?.userId === named.userId ? found : undefined))
   }
 
   find(name: UserName): MaybePromise<KnownUser | undefined> {

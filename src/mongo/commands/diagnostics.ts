@@ -9,7 +9,7 @@ import { bsonBytesMax } from '../../document/bson/writer.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import { purgeIntervalMs } from '../../ttl/purger.ts'
 import { notAuthorized } from '../access/authorize.ts'
-import { inheritedRoles, privilegesOf } from '../access/built-in-roles.ts'
+import { privilegesOf } from '../access/built-in-roles.ts'
 import { mechanisms } from '../access/credentials.ts'
 import { cluster } from '../access/privilege.ts'
 import { showPrivileges } from '../access/shown.ts'
@@ -129,11 +129,11 @@ const accountRoles = [{ role: 'root', db: 'admin' }]
 
 function connectionStatus({ service, client, args }: CommandCall): MaybePromise<Fields> {
   const { user, named } = client
-  const current = named === undefined ? undefined : service.users.find(named)
+  const current = named === undefined ? undefined : service.users.current(named)
   return andThen(current, found => {
-    const isGone = named !== undefined && found?.userId !== named.userId
+    const isGone = named !== undefined && found === undefined
     const shown = user === undefined || isGone ? [] : [user]
-    const roles = shown.length === 0 ? [] : inheritedRoles(found?.roles ?? accountRoles)
+    const roles = shown.length === 0 ? [] : (found?.roles ?? accountRoles)
     return {
       authInfo: {
         authenticatedUsers: shown.map(({ user, db }) => ({ user, db })),

@@ -50,7 +50,7 @@ const sources: Readonly<Record<string, StageSource>> = {
     if (call.database !== 'admin' || collection !== '$cmd.aggregate') {
       throw new CommandError(
         'InvalidNamespace',
-        '$currentOp must be run against the admin database with {aggregate: 1}',
+        "$currentOp must be run against the 'admin' database with {aggregate: 1}",
       )
     }
     const all = spec.type === bsonType.document ? spec.get('allUsers') : undefined

@@ -1,8 +1,7 @@
 /** The client of a connection, as commands see it. */
 
 import type { AccountKey } from '../../base/account-keys.ts'
-import type { NamedUser } from '../access/authorize.ts'
-import { type UserName, userKey } from '../access/users.ts'
+import { type NamedUser, type UserName, userKey } from '../access/users.ts'
 import type { ScramConversation } from './scram.ts'
 
 export interface RequestStatistics {
@@ -26,6 +25,8 @@ export class Client {
   accountKey: AccountKey | undefined
   /** The list of keys in which that key was looked for last. */
   keysSeen: readonly AccountKey[] | undefined
+  /** The connection is closed: what begins now would run for nobody. */
+  hasGone = false
   /** The `appName` of its connection string. */
   applicationName: string | undefined
   login:

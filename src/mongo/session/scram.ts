@@ -10,9 +10,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { AccountKey, AccountKeys } from '../../base/account-keys.ts'
 import { assert } from '../../base/error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
-import type { NamedUser } from '../access/authorize.ts'
 import { type Credentials, deriveCredentials, type Mechanism, mechanisms, scram } from '../access/credentials.ts'
-import { readOnlyAccount, type UserName, type Users } from '../access/users.ts'
+import { type NamedUser, readOnlyAccount, type UserName, type Users } from '../access/users.ts'
 
 const nonceBytes = 24
 /** Clients send a name and a nonce at most. Nothing longer is read. */
