@@ -40,10 +40,14 @@ export class Validation {
     return new Validation(new Validator(validator), level === 'moderate', isOnlyWarning)
   }
 
-  /** The error that a document causes, if it may not be written in place of the one that was there. */
-  refusal(document: Uint8Array, before: Uint8Array | undefined, constantsNow: ConstantsNow): CommandError | undefined {
-    if (this.#validator.matches(document, constantsNow)) return undefined
-    if (this.#isModerate && before !== undefined && !this.#validator.matches(before, constantsNow)) return undefined
+  /** Whether a document may be written in place of the one that was there. */
+  allows(document: Uint8Array, before: Uint8Array | undefined, constantsNow: ConstantsNow): boolean {
+    if (this.#validator.matches(document, constantsNow)) return true
+    return this.#isModerate && before !== undefined && !this.#validator.matches(before, constantsNow)
+  }
+
+  /** The error for a document that is not allowed. */
+  refusal(document: Uint8Array, constantsNow: ConstantsNow): CommandError {
     const errInfo = this.#validator.report(document, constantsNow)
     return new CommandError('DocumentValidationFailure', 'Document failed validation', { fields: { errInfo } })
   }

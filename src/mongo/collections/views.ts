@@ -42,9 +42,28 @@ export class ResolvedView implements ViewPipeline {
   }
 }
 
-export function stagesOf({ definition }: Collection): BsonArray {
-  const pipeline = fromBase64(definition.view!.pipeline).get('pipeline')
-  return pipeline?.type === bsonType.array ? pipeline : BsonArray.of([])
+/** A collection or view is an object of its own for each definition, so what is read of it stays true. */
+const knownStages = new WeakMap<Collection, BsonArray>()
+const knownReferences = new WeakMap<Collection, readonly string[]>()
+
+export function stagesOf(view: Collection): BsonArray {
+  let stages = knownStages.get(view)
+  if (stages === undefined) {
+    const pipeline = fromBase64(view.definition.view!.pipeline).get('pipeline')
+    stages = pipeline?.type === bsonType.array ? pipeline : BsonArray.of([])
+    knownStages.set(view, stages)
+  }
+  return stages
+}
+
+/** The names of what a view reads. */
+function referencesOf(view: Collection): readonly string[] {
+  let references = knownReferences.get(view)
+  if (references === undefined) {
+    references = [view.definition.view!.on, ...foreignCollections(stagesOf(view))]
+    knownReferences.set(view, references)
+  }
+  return references
 }
 
 /** What a reading command reads. */
@@ -136,13 +155,17 @@ export interface ViewDraft extends Namespace {
  */
 export async function checkViewGraph(engine: Engine, { database, collection, on, stages }: ViewDraft): Promise<void> {
   const present = await viewsOf(engine, database)
-  const references = new Map<string, readonly string[]>(
-    present.map(view => [view.container.id, [view.definition.view!.on, ...foreignCollections(stagesOf(view))]]),
-  )
+  const references = new Map(present.map(view => [view.container.id, referencesOf(view)]))
   references.set(collection, [on, ...foreignCollections(stages)])
   refuseCycle(references, { database, collection })
   const users = new Map<string, string[]>()
-  for (const [user, used] of references) for (const name of used) users.set(name, [...(users.get(name) ?? []), user])
+  for (const [user, used] of references) {
+    for (const name of used) {
+      const known = users.get(name)
+      if (known === undefined) users.set(name, [user])
+      else known.push(user)
+    }
+  }
   const below = longestChain(collection, name => (references.get(name) ?? []).filter(each => references.has(each)))
   const above = longestChain(collection, name => users.get(name) ?? [])
   if (below + above - 1 > viewDepthMax) {
@@ -175,9 +198,10 @@ function longestChain(from: string, next: (name: string) => readonly string[]): 
     if (found !== undefined) return found
     // Beyond the limit the exact length does not matter. This also ends the walk in a cycle elsewhere.
     if (depth > viewDepthMax) return 1
-    const length = 1 + Math.max(0, ...next(name).map(each => walk(each, depth + 1)))
-    known.set(name, length)
-    return length
+    let longest = 0
+    for (const each of next(name)) longest = Math.max(longest, walk(each, depth + 1))
+    known.set(name, longest + 1)
+    return longest + 1
   }
   return walk(from, 0)
 }

@@ -1,6 +1,8 @@
 /** insert: stores new documents, many in one transaction of the store. */
 
 import { groupBytesMax } from '../../base/limits.ts'
+import { CommandError } from '../answers/command-error.ts'
+import { errorCodes } from '../answers/error-codes.ts'
 import type { Fields } from '../answers/fields.ts'
 import type { Collection } from '../collections/collections.ts'
 import { takenIdError } from '../collections/duplicate-key.ts'
@@ -39,10 +41,29 @@ async function insert(call: CommandCall): Promise<Fields> {
   const documents = statementDocuments(call, 'documents')
   const numberOf = statementNumbers(call, documents.length)
   return inTurn(call, async () => {
-    const collection = await findOrCreateCallCollection(call, namespace)
+    let collection: Collection
+    try {
+      collection = await findOrCreateCallCollection(call, namespace)
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== errorCodes.CommandNotSupportedOnView) throw error
+      return refusedByView(call, documents, error)
+    }
     const record = await retryRecord(call)
     return new Insertions(call, collection, record, numberOf).run(documents)
   })
+}
+
+/** As in MongoDB this is an error of the statements, not of the command. */
+function refusedByView(call: CommandCall, documents: readonly Uint8Array[], error: CommandError): Fields {
+  const isOrdered = call.args.boolean('ordered') ?? true
+  const concerned = isOrdered ? documents.slice(0, 1) : documents
+  return {
+    n: 0,
+    ...writeErrors(
+      call,
+      concerned.map((_, index) => ({ index, error })),
+    ),
+  }
 }
 
 class Insertions {

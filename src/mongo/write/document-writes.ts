@@ -219,8 +219,9 @@ export function validationRefusal(
   before: Uint8Array | undefined,
 ): CommandError | undefined {
   if (validation === undefined || call.args.flag('bypassDocumentValidation')) return undefined
-  const refusal = validation.refusal(document, before, () => constantsOf(call))
-  if (refusal === undefined || !validation.isOnlyWarning) return refusal
+  const constantsNow = () => constantsOf(call)
+  if (validation.allows(document, before, constantsNow)) return undefined
+  if (!validation.isOnlyWarning) return validation.refusal(document, constantsNow)
   call.service.log.warn({ collection: name }, 'a document breaks the rules of its collection')
   return undefined
 }

@@ -10,9 +10,9 @@ import type { Comparison } from './filter.ts'
 import { regexTest, textTest } from './regex.ts'
 import type { DependencyRule, PatternRule, Schema, SchemaRule } from './schema.ts'
 import {
+  brokenOf,
   duplicateIn,
   elementCount,
-  holdsDependency,
   isArray,
   isObject,
   isString,
@@ -345,7 +345,7 @@ const dependencies: KeywordParser = (parser, value, keyword) => {
     if (needs.type === bsonType.array) return [{ name, needs: neededNames(name, needs.elements) }]
     throw typeMismatch(`property '${name}' in $jsonSchema keyword '${keyword}' must be either an object or an array`)
   })
-  const test = onlyFor(isObject, (bytes, _, start) => rules.every(rule => holdsDependency(rule, bytes, start)))
+  const test = onlyFor(isObject, (bytes, _, start) => brokenOf(rules, bytes, start).length === 0)
   return [{ kind: 'dependencies', ...written(keyword, value), spec: value, dependencies: rules, test }]
 }
 

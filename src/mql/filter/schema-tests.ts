@@ -3,7 +3,7 @@
 import { decimal128, isNumeric, isZeroValue, mod, toDecimal } from '../../document/bson/number.ts'
 import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
-import { ElementCursor, int32At } from '../../document/bson/view.ts'
+import { ElementCursor, findElement, int32At } from '../../document/bson/view.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { DependencyRule, PatternRule, PropertyRule, Schema } from './schema.ts'
@@ -117,9 +117,9 @@ export function propertyOf(bytes: Uint8Array, start: number, name: string): Part
 }
 
 function fieldOf({ bytes, start }: Part, name: string): Part {
-  const cursor = new ElementCursor(bytes, start)
-  while (cursor.next()) if (cursor.name() === name) return { bytes, type: cursor.type, start: cursor.valueStart }
-  return missing
+  const wanted = Buffer.from(name)
+  const at = findElement(bytes, start, wanted)
+  return at === -1 ? missing : { bytes, type: bytes[at]!, start: at + wanted.length + 2 }
 }
 
 /** One walk over the object, whatever the number of properties. */
@@ -175,14 +175,27 @@ export function otherPropertiesTest(
   })
 }
 
-/** Those of the properties that an object does not have. */
-export function missingOf(names: readonly string[], bytes: Uint8Array, start: number): string[] {
-  return names.filter(name => propertyOf(bytes, start, name).type === 0)
+/** Whether an object has a property. One walk over the object answers for any number of names. */
+function propertyFinder(bytes: Uint8Array, start: number): (name: string) => boolean {
+  const names = new Set<string>()
+  const cursor = new ElementCursor(bytes, start)
+  while (cursor.next()) names.add(cursor.name())
+  return name => (name.includes('.') ? propertyOf(bytes, start, name).type !== 0 : names.has(name))
 }
 
-export function holdsDependency({ name, needs }: DependencyRule, bytes: Uint8Array, start: number): boolean {
-  if (propertyOf(bytes, start, name).type === 0) return true
-  return 'test' in needs ? needs.test(bytes, bsonType.document, start) : missingOf(needs, bytes, start).length === 0
+/** Those of the properties that an object does not have. */
+export function missingOf(names: readonly string[], bytes: Uint8Array, start: number): string[] {
+  const has = propertyFinder(bytes, start)
+  return names.filter(name => !has(name))
+}
+
+/** Those of the dependencies that an object does not keep. */
+export function brokenOf(rules: readonly DependencyRule[], bytes: Uint8Array, start: number): DependencyRule[] {
+  const has = propertyFinder(bytes, start)
+  return rules.filter(({ name, needs }) => {
+    if (!has(name)) return false
+    return 'test' in needs ? !needs.test(bytes, bsonType.document, start) : !needs.every(has)
+  })
 }
 
 /** Whether exactly one matches. */

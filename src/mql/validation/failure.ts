@@ -1,7 +1,8 @@
 /** The parts of a report on a document that fails a validator, as MongoDB writes them. */
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
-import { BsonArray, BsonDocument, type Field, string, type Value, valueAt } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument, type Field, int32, string, type Value, valueAt } from '../../document/bson/value.ts'
+import type { MongoError } from '../errors/mongo-error.ts'
 import type { Part } from '../filter/schema-tests.ts'
 
 /** How much is shown. A report that would be too large leaves out what is as large as its cause. */
@@ -61,6 +62,15 @@ export function listOf(values: readonly Value[]): BsonArray {
 
 export function textsOf(texts: readonly string[]): BsonArray {
   return BsonArray.of(texts.map(string))
+}
+
+/** An error as part of a report. */
+export function errorFields({ code, codeName, message }: MongoError): BsonDocument {
+  return BsonDocument.of([
+    ['code', int32(code)],
+    ['codeName', string(codeName)],
+    ['errmsg', string(message)],
+  ])
 }
 
 export function report(...fields: readonly (Field | readonly Field[])[]): BsonDocument {

@@ -6,7 +6,7 @@
  */
 
 import { bsonType } from '../../document/bson/types.ts'
-import { BsonArray, BsonDocument, type Field, int32, string, trueValue, type Value } from '../../document/bson/value.ts'
+import { BsonArray, BsonDocument, type Field, int32, trueValue, type Value } from '../../document/bson/value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { isTrue } from '../expressions/core/define-operator.ts'
 import { isOperatorDocument } from '../filter/filter.ts'
@@ -18,6 +18,7 @@ import {
   annotationsOf,
   consideredTypes,
   consideredValues,
+  errorFields,
   oneOrMore,
   operatorName,
   type ReportOptions,
@@ -164,13 +165,7 @@ function expressionClause(spec: Value, written: BsonDocument, options: ClauseOpt
         return report(start, reason(isInverted ? 'expression did match' : 'expression did not match'), shown)
       } catch (error) {
         if (!(error instanceof MongoError)) throw error
-        const { code, codeName, message } = error
-        const details = BsonDocument.of([
-          ['code', int32(code)],
-          ['codeName', string(codeName)],
-          ['errmsg', string(message)],
-        ])
-        return report(start, reason('failed to evaluate aggregation expression'), [['details', details]])
+        return report(start, reason('failed to evaluate aggregation expression'), [['details', errorFields(error)]])
       }
     },
   }

@@ -5,9 +5,9 @@ import { BsonDocument, type Field, int32, int64, string, type Value } from '../.
 import { ElementCursor } from '../../document/bson/view.ts'
 import type { PatternRule, PropertyRule, Schema, SchemaRule } from '../filter/schema.ts'
 import {
+  brokenOf,
   duplicateIn,
   elementCount,
-  holdsDependency,
   holdsProperty,
   mismatchIn,
   missingOf,
@@ -115,16 +115,14 @@ function ruleFailures(rule: SchemaRule, part: Part, options: ReportOptions): rea
       return [report(name, written(), [missing])]
     }
     case 'dependencies': {
-      const failing = rule.dependencies
-        .filter(dependency => !holdsDependency(dependency, bytes, start))
-        .map(({ name: property, needs }) =>
-          report(
-            ['conditionalProperty', string(property)],
-            'test' in needs
-              ? detailsOf(needs, part, options)
-              : ['missingProperties', textsOf(missingOf(needs, bytes, start))],
-          ),
-        )
+      const failing = brokenOf(rule.dependencies, bytes, start).map(({ name: property, needs }) =>
+        report(
+          ['conditionalProperty', string(property)],
+          'test' in needs
+            ? detailsOf(needs, part, options)
+            : ['missingProperties', textsOf(missingOf(needs, bytes, start))],
+        ),
+      )
       return [report(name, annotationsOf(rule.spec), [['failingDependencies', listOf(failing)]])]
     }
     case 'allOf':

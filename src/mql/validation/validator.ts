@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, string, trueValue, type Value } from '../../document/bson/value.ts'
+import { ElementCursor } from '../../document/bson/view.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { isTrue } from '../expressions/core/define-operator.ts'
@@ -9,6 +10,7 @@ import { type Constants, Context } from '../expressions/core/scope.ts'
 import { expressionCompiler } from '../expressions/expression.ts'
 import { compileFilter } from '../filter/match.ts'
 import { commandScope } from '../pipeline/pipeline.ts'
+import { errorFields } from './failure.ts'
 import { type ClauseOptions, failureReporter } from './filter-failures.ts'
 
 /** MongoDB's limits for a report: its bytes, and how deep it nests. */
@@ -58,7 +60,11 @@ export class Validator {
     for (const isTruncated of [false, true]) {
       const mark: Field[] = isTruncated ? [['truncated', trueValue]] : []
       const details = this.#details(document, constantsNow, isTruncated)
-      if (depthOf(details) > reportDepthMax) {
+      if (details instanceof MongoError) {
+        const note = string('failed to generate document validation error')
+        return BsonDocument.of([...failing, ['note', note], ['details', errorFields(details)]])
+      }
+      if (depthOf(details) >= reportDepthMax) {
         return BsonDocument.of([
           ['reason', string('generated error was too deeply nested')],
           ['truncated', trueValue],
@@ -70,10 +76,16 @@ export class Validator {
     return BsonDocument.of([...failing, ['note', string('detailed error was too large')]])
   }
 
-  #details(document: Uint8Array, constantsNow: ConstantsNow, isTruncated: boolean): BsonDocument {
+  #details(document: Uint8Array, constantsNow: ConstantsNow, isTruncated: boolean): BsonDocument | MongoError {
     const compiled = this.#compile(constantsNow)
-    compiled.reporter ??= failureReporter(this.#filter, compiled.options)
-    return compiled.reporter(document, { isTruncated })
+    try {
+      compiled.reporter ??= failureReporter(this.#filter, compiled.options)
+      return compiled.reporter(document, { isTruncated })
+    } catch (error) {
+      // A regular expression may be too costly for the document.
+      if (error instanceof MongoError) return error
+      throw error
+    }
   }
 
   #compile(constantsNow: ConstantsNow): Compiled {
@@ -113,7 +125,20 @@ function mentionsTime(value: Value): boolean {
   }
 }
 
+/** How deep a value nests. Recurses as deep. */
 function depthOf(value: Value): number {
-  if (value.type === bsonType.document) return 1 + Math.max(0, ...value.fields.map(([, inner]) => depthOf(inner)))
-  return value.type === bsonType.array ? 1 + Math.max(0, ...value.elements.map(depthOf)) : 0
+  if (value.type !== bsonType.document && value.type !== bsonType.array) return 0
+  if (value.raw !== undefined) return depthAt(value.raw.bytes, value.raw.start)
+  const inner = value.type === bsonType.array ? value.elements : value.fields.map(([, each]) => each)
+  return 1 + inner.reduce((deepest, each) => Math.max(deepest, depthOf(each)), 0)
+}
+
+function depthAt(bytes: Uint8Array, start: number): number {
+  const cursor = new ElementCursor(bytes, start)
+  let deepest = 0
+  while (cursor.next()) {
+    if (cursor.type !== bsonType.document && cursor.type !== bsonType.array) continue
+    deepest = Math.max(deepest, depthAt(bytes, cursor.valueStart))
+  }
+  return 1 + deepest
 }
