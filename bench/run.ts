@@ -17,6 +17,7 @@ import { againstCheckout } from './workloads/against.ts'
 import { batch } from './workloads/batch.ts'
 import { bulk } from './workloads/bulk.ts'
 import { changeFeed } from './workloads/change-feed.ts'
+import { changeStreams } from './workloads/change-streams.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
 import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
@@ -51,6 +52,7 @@ const WORKLOADS: readonly Workload[] = [
   mongoScan,
   mongoFindIndexed,
   mongoBesideQueries,
+  changeStreams,
 ]
 
 function select(all: readonly Workload[], names: readonly string[]): readonly Workload[] {

@@ -39,21 +39,20 @@ export class JournalWaiters {
     if (all.length > journalWakesMax) machine.setImmediate(() => this.#wake(all.slice(journalWakesMax)))
   }
 
-  wait(after: number, { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
-    if (this.#tick > after || signal?.aborted === true) return Promise.resolve(this.#tick > after)
+  wait(after: number, { ms, onBegin }: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
+    if (this.#tick > after) return Promise.resolve(true)
     return new Promise(resolve => {
       const wake = () => {
         if (!this.#waiting.delete(wake)) return
         machine.clearTimeout(timer)
-        signal?.removeEventListener('abort', wake)
         if (this.#waiting.size === 0) this.#onWaiting(false)
         resolve(this.#tick > after)
       }
       const timer = machine.setTimeout(wake, Math.min(ms, timerMsMax))
       timer.unref()
-      signal?.addEventListener('abort', wake)
       this.#waiting.add(wake)
       if (this.#waiting.size === 1) this.#onWaiting(true)
+      onBegin?.(wake)
     })
   }
 }

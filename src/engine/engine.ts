@@ -230,8 +230,8 @@ export class Engine implements AsyncDisposable {
     return this.#store.journalTick()
   }
 
-  /** True when there are entries behind the tick; false when the time is over, or it is aborted. */
-  awaitJournal(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
+  /** True when there are entries behind the tick; false when the time is over, or the caller ends the wait. */
+  awaitJournal(after: number, wait: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
     return this.#store.awaitJournal(after, wait)
   }
 

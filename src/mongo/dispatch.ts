@@ -16,9 +16,9 @@ import { checkStableApi } from './requests/stable-api.ts'
 import { writeConcernErrorOf } from './requests/write-concern.ts'
 import { type Command, type CommandCall, genericFields } from './service/command.ts'
 import { CutConnection } from './service/fail-points.ts'
-import { waitsForStreams } from './service/opening-streams.ts'
 import type { MongoService } from './service/service.ts'
 import { endsTransaction, enterTransaction, readTransactionFields } from './service/statement.ts'
+import { waitsForStreams } from './service/streams.ts'
 import type { Client } from './session/client.ts'
 import type { DocumentSequence } from './wire/op-msg.ts'
 
@@ -81,7 +81,7 @@ function start(call: CommandCall): MaybePromise<Fields> {
 }
 
 function run(call: CommandCall): MaybePromise<Fields> {
-  const { opened } = call.service.openingStreams
+  const { opened } = call.service.streams
   if (opened !== undefined && waitsForStreams.has(call.command.name)) return opened.then(() => runNow(call))
   return runNow(call)
 }

@@ -14,10 +14,10 @@ import { ChangeOrigins } from './service/change-origins.ts'
 import { ClusterTime } from './service/cluster-time.ts'
 import { CursorRegistry } from './service/cursors.ts'
 import { FailPoints } from './service/fail-points.ts'
-import { OpeningStreams } from './service/opening-streams.ts'
 import { Operations } from './service/operations.ts'
 import type { MongoService, MongoSettings } from './service/service.ts'
 import { SnapshotReads } from './service/snapshot-reads.ts'
+import { Streams } from './service/streams.ts'
 import { Client } from './session/client.ts'
 import { PastDocuments } from './session/past-documents.ts'
 import { Logins } from './session/scram.ts'
@@ -57,7 +57,7 @@ export class MongoServer {
       cursors: new CursorRegistry(),
       operations: new Operations(),
       clusterTime,
-      openingStreams: new OpeningStreams(),
+      streams: new Streams(),
       origins: new ChangeOrigins(),
       failPoints: new FailPoints(),
       past,

@@ -48,7 +48,7 @@ export interface StreamRequest {
 /** Its place is fixed at once: commands that write and come later wait until it is open. */
 export function openChangeStream(call: CommandCall, request: StreamRequest): Promise<CursorSource> {
   const stream = new ChangeStream(call, request)
-  return call.service.openingStreams.hold(stream.open().then(() => stream))
+  return call.service.streams.hold(stream.open().then(() => stream))
 }
 
 class ChangeStream implements CursorSource {
@@ -156,7 +156,7 @@ class ChangeStream implements CursorSource {
   }
 
   async next(request: BatchRequest): Promise<CursorBatch> {
-    const { by, waitMs } = request
+    const { by, waitMs = this.#call.service.streams.waitMs() } = request
     const endMs = machine.monotonicMs() + waitMs
     for (;;) {
       const mustWait = waitMs > 0 && this.#isAtEnd && this.#waiting.length === 0 && !this.#isOver
@@ -171,8 +171,14 @@ class ChangeStream implements CursorSource {
   async #hasNews(by: BatchRequest['by'], endMs: number): Promise<boolean> {
     const ms = endMs - machine.monotonicMs()
     if (ms <= 0) return false
-    const hasNews = await this.#engine.awaitJournal(this.#place.tick, { ms, signal: by.operation.signal })
-    by.operation.check()
+    const { operation } = by
+    const onBegin = (end: () => void) => {
+      operation.onStop = end
+    }
+    const news = this.#engine.awaitJournal(this.#place.tick, { ms, onBegin })
+    const hasNews = await this.#call.service.streams.wait(news)
+    operation.onStop = undefined
+    operation.check()
     // Nothing happened up to now, so the place is as good as one of now.
     if (!hasNews) this.#place = { tick: this.#place.tick, ts: this.#now() }
     return hasNews

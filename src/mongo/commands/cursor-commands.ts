@@ -25,7 +25,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
       documentsMax: batchSize ?? Number.POSITIVE_INFINITY,
       bytesMax: mongoBatchBytesMax,
       by: call,
-      waitMs: args.count('maxTimeMS') ?? 1000,
+      waitMs: args.count('maxTimeMS'),
     })
     operation.check()
     if (isEnd || operation.isAbandoned) service.cursors.close(cursor)

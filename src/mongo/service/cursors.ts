@@ -44,8 +44,8 @@ export interface BatchRequest {
   readonly documentsMax: number
   readonly bytesMax: number
   readonly by: Fetching
-  /** How long a tailing source may wait for its next document. */
-  readonly waitMs: number
+  /** How long a change stream may wait for its next event; undefined: as long as it likes. */
+  readonly waitMs: number | undefined
 }
 
 export interface CursorBatch {

@@ -33,6 +33,8 @@ export class Operation {
   #isAbandoned = false
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Called when the command must stop, by who waits for something else meanwhile. */
+  onStop: (() => void) | undefined
 
   constructor(id: number, details: OperationDetails) {
     this.id = id
@@ -112,6 +114,7 @@ export class Operation {
   #abortIfOver(): void {
     const refusal = this.#controller && this.#refusal()
     if (refusal !== undefined) this.#controller?.abort(refusal)
+    if (this.#killedBy !== undefined || this.#isAbandoned) this.onStop?.()
   }
 
   get elapsedMs(): number {

@@ -14,9 +14,9 @@ import type { ChangeOrigins } from './change-origins.ts'
 import type { ClusterTime } from './cluster-time.ts'
 import type { CursorRegistry } from './cursors.ts'
 import type { FailPoints } from './fail-points.ts'
-import type { OpeningStreams } from './opening-streams.ts'
 import type { Operations } from './operations.ts'
 import type { SnapshotReads } from './snapshot-reads.ts'
+import type { Streams } from './streams.ts'
 
 export interface MongoSettings {
   /** Whether `ttl` at the root of a document counts. In Cosmos this is a feature of the account. */
@@ -39,7 +39,7 @@ export interface MongoService {
   readonly cursors: CursorRegistry
   readonly operations: Operations
   readonly clusterTime: ClusterTime
-  readonly openingStreams: OpeningStreams
+  readonly streams: Streams
   readonly origins: ChangeOrigins
   readonly failPoints: FailPoints
   readonly past: PastDocuments

@@ -97,7 +97,7 @@ export class PostgresJournal {
     if (this.#isAnybodyWaiting) this.#askIn(0)
   }
 
-  wait(after: number, wait: { readonly ms: number; readonly signal?: AbortSignal }): Promise<boolean> {
+  wait(after: number, wait: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
     const waiting = this.#waiters.wait(after, wait)
     if (this.#newest > after && this.#newest > this.#waiters.tick) this.#askIn(0)
     return waiting
