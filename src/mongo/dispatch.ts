@@ -5,11 +5,13 @@
 
 import { MayflyError } from '../base/error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { bsonType } from '../document/bson/types.ts'
 import { type Access, authorize } from './access/authorize.ts'
 import { CommandError } from './answers/command-error.ts'
 import { errorCodes } from './answers/error-codes.ts'
 import { asMongoError, type ErrorContext, errorAnswer } from './answers/error-map.ts'
 import { type Fields, one } from './answers/fields.ts'
+import { isChangeStream } from './change-streams/options.ts'
 import { documentCommands, findCommand } from './commands.ts'
 import { Arguments } from './requests/arguments.ts'
 import { checkStableApi } from './requests/stable-api.ts'
@@ -46,7 +48,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
       if (error instanceof MayflyError) call.chargeRu += error.chargeRu
       end(call, shown.code)
     }
-    return errorAnswer(shown, errorContextOf(args))
+    return errorAnswer(shown, errorContextOf(service, args, call))
   }
   const succeed = (answer: Fields): Fields => {
     end(call!, 0)
@@ -111,13 +113,26 @@ function runWithFailPoints(call: CommandCall): MaybePromise<Fields> {
 }
 
 /** What kind of command failed. The command itself may be malformed, so this never throws. */
-function errorContextOf(args: Arguments | undefined): ErrorContext {
+function errorContextOf(
+  service: MongoService,
+  args: Arguments | undefined,
+  call: CommandCall | undefined,
+): ErrorContext {
   const isInTransaction = args?.has('autocommit') ?? false
   return {
     isInTransaction,
     isRetryableWrite: !isInTransaction && (args?.has('txnNumber') ?? false),
     isCommit: args?.name === 'commitTransaction',
+    isOnStream: call?.operation.isOnStream === true || (args !== undefined && namesStream(service, args)),
   }
+}
+
+/** Whether a command that may not have run is about a change stream. */
+function namesStream({ cursors }: MongoService, args: Arguments): boolean {
+  const subject = args.value(args.name === 'aggregate' ? 'pipeline' : args.name)
+  if (args.name === 'aggregate') return subject?.type === bsonType.array && isChangeStream(subject)
+  if (args.name !== 'getMore' || subject?.type !== bsonType.int64) return false
+  return cursors.find(subject.value)?.source.isChangeStream === true
 }
 
 interface Admitted {

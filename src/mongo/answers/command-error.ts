@@ -9,6 +9,7 @@ export type ErrorLabel =
   | 'TransientTransactionError'
   | 'UnknownTransactionCommitResult'
   | 'ResumableChangeStreamError'
+  | 'NonResumableChangeStreamError'
   | 'RetryableError'
   | 'SystemOverloadedError'
 

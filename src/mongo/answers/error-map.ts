@@ -55,6 +55,15 @@ const transientCodes: ReadonlySet<number> = new Set([
   errorCodes.TooManyRequests,
 ])
 
+/** Codes after which a driver may resume a change stream, besides those after which it may retry a write. */
+const resumableCodes: ReadonlySet<number> = new Set([63, 133, 150, errorCodes.QueryPlanKilled, 234, 249, 13388])
+
+/** Codes after which no change stream can be resumed where it was. */
+const nonResumableCodes: ReadonlySet<number> = new Set([
+  errorCodes.ChangeStreamFatalError,
+  errorCodes.ChangeStreamHistoryLost,
+])
+
 /** What a client may know of an error: never the cause, never the stack. */
 export function asMongoError(error: unknown): MongoError {
   if (error instanceof MongoError) return error
@@ -77,9 +86,16 @@ export interface ErrorContext {
   readonly isRetryableWrite: boolean
   readonly isInTransaction: boolean
   readonly isCommit: boolean
+  /** Whether the command opens a change stream or reads from one. */
+  readonly isOnStream: boolean
 }
 
-export const plainErrorContext: ErrorContext = { isRetryableWrite: false, isInTransaction: false, isCommit: false }
+export const plainErrorContext: ErrorContext = {
+  isRetryableWrite: false,
+  isInTransaction: false,
+  isCommit: false,
+  isOnStream: false,
+}
 
 export function errorAnswer(error: MongoError, circumstances: ErrorContext): Fields {
   const labels = labelsOf(error, circumstances)
@@ -93,12 +109,15 @@ export function errorAnswer(error: MongoError, circumstances: ErrorContext): Fie
   }
 }
 
-function labelsOf(error: MongoError, { isRetryableWrite, isInTransaction, isCommit }: ErrorContext): ErrorLabel[] {
+function labelsOf(error: MongoError, context: ErrorContext): ErrorLabel[] {
+  const { isRetryableWrite, isInTransaction, isCommit, isOnStream } = context
   const labels = new Set<ErrorLabel>(error instanceof CommandError ? error.labels : [])
   if (error instanceof CommandError && error.areLabelsFinal) return [...labels]
   const isRetryable = isRetryableCode(error.code)
   if (isRetryable && (isRetryableWrite || isCommit)) labels.add('RetryableWriteError')
   const isTransient = transientCodes.has(error.code) || (isRetryable && !isCommit)
   if (isInTransaction && isTransient) labels.add('TransientTransactionError')
+  if (isOnStream && (isRetryable || resumableCodes.has(error.code))) labels.add('ResumableChangeStreamError')
+  if (nonResumableCodes.has(error.code)) labels.add('NonResumableChangeStreamError')
   return [...labels]
 }

@@ -1,7 +1,7 @@
 /** The options of a change stream. */
 
 import { bsonType } from '../../document/bson/types.ts'
-import type { Value } from '../../document/bson/value.ts'
+import type { BsonArray, Value } from '../../document/bson/value.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Arguments } from '../requests/arguments.ts'
 import { type ParsedToken, parseToken } from './token.ts'
@@ -29,6 +29,14 @@ const known: ReadonlySet<string> = new Set([
   'showMigrationEvents',
   'showSystemEvents',
 ])
+
+export function nameOfStage(stage: Value | undefined): string | undefined {
+  return stage?.type === bsonType.document ? stage.fields[0]?.[0] : undefined
+}
+
+export function isChangeStream(stages: BsonArray): boolean {
+  return nameOfStage(stages.elements[0]) === '$changeStream'
+}
 
 export function parseStreamOptions(spec: Value): StreamOptions {
   if (spec.type !== bsonType.document) {

@@ -25,7 +25,14 @@ import { isSystemCollection } from '../requests/namespace.ts'
 import { incrementOf } from '../service/cluster-time.ts'
 import type { CommandCall } from '../service/command.ts'
 import type { BatchRequest, CursorBatch, CursorSource } from '../service/cursors.ts'
-import { changeEvent, type EventCollection, type EventTime, invalidateEvent, noteEvent } from './event.ts'
+import {
+  changeEvent,
+  type EventCollection,
+  type EventTime,
+  invalidateEvent,
+  type LoggedChange,
+  noteEvent,
+} from './event.ts'
 import type { StreamOptions } from './options.ts'
 import { eventBytesMax, splitEvent } from './split-event.ts'
 import { type OldPositions, parseToken, type StreamPosition, tokenOf } from './token.ts'
@@ -269,6 +276,7 @@ class ChangeStream implements CursorSource {
     const collection = collectionAt(entry)
     if (collection === undefined || !this.#isInScope(collection.namespace)) return undefined
     if (change.kind === 'expire' && !service.settings.areExpiryEventsOn) return undefined
+    if (isSameDocument(change)) return undefined
     if (container !== undefined) by.chargeRu += this.#engine.chargePage(container, 1, change.body?.length ?? 0)
     return changeEvent(change, entry, this.#token(), {
       collection,
@@ -331,6 +339,12 @@ function collectionAt({ container, ending }: JournalEntry): EventCollection | un
   if (container === undefined || container.encoding !== 'bson') return undefined
   const { uuid, shardKey } = storedDefinition(container.definition)
   return { namespace: { database: container.database.id, collection: container.id }, uuid, shardKey }
+}
+
+/** Only the document's deadline was written anew: a TTL index has changed. */
+function isSameDocument({ body, previous }: LoggedChange): boolean {
+  if (body === undefined || previous === undefined) return false
+  return Buffer.compare(body as Uint8Array, previous.body as Uint8Array) === 0
 }
 
 function remembered(seconds: number, now: JournalPlace): EpochSeconds {

@@ -3,6 +3,7 @@
 import { BsonDocument, type Field } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { collectionNote } from './catalog-notes.ts'
 import { fromBase64, toBase64 } from './collection-definition.ts'
 import { type Collection, changeCollection, collectionOf } from './collections.ts'
 
@@ -18,6 +19,7 @@ export async function changeOptions(
     const changed = optionsOf(present)
     const others = present.fields.filter(([name]) => !changed.some(([each]) => each === name))
     const options = BsonDocument.view(encodeDocument([...others, ...changed]))
-    return { definition: { ...definition, options: toBase64(options) } }
+    const note = collectionNote('modify', current, { description: BsonDocument.of(changed) })
+    return { definition: { ...definition, options: toBase64(options) }, notes: [note] }
   })
 }

@@ -6,11 +6,11 @@ import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
-import { parseStreamOptions } from '../change-streams/options.ts'
+import { isChangeStream, nameOfStage, parseStreamOptions } from '../change-streams/options.ts'
 import { openChangeStream } from '../change-streams/stream.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
 import { callPipeline, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
-import { checkDatabaseName, nameOf, namespaceOf } from '../requests/namespace.ts'
+import { checkDatabaseName, nameOf, namespaceOf, refuseOplog } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
 import { refuseCollation } from '../service/query-language.ts'
@@ -21,6 +21,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   const { args, service, session } = call
   const namespace = aggregateNamespace(call)
   refuseCollation(args)
+  refuseOplog(namespace)
   const stages = args.requiredArray('pipeline')
   const cursor = args.within('cursor')
   if (args.flag('explain')) return explainPipeline(call, namespace, stages, 'queryPlanner')
@@ -47,14 +48,6 @@ async function aggregate(call: CommandCall): Promise<Fields> {
     isSingleBatch: false,
     by: call,
   })
-}
-
-function nameOfStage(stage: Value | undefined): string | undefined {
-  return stage?.type === bsonType.document ? stage.fields[0]?.[0] : undefined
-}
-
-export function isChangeStream(stages: BsonArray): boolean {
-  return nameOfStage(stages.elements[0]) === '$changeStream'
 }
 
 const splitStage = '$changeStreamSplitLargeEvent'

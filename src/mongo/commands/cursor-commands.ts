@@ -19,6 +19,7 @@ async function getMore(call: CommandCall): Promise<Fields> {
     throw new CommandError(12051, `cursor id ${cursor.id} is already in use`)
   }
   cursor.operation = operation
+  operation.isOnStream = cursor.source.isChangeStream === true
   try {
     if (service.failPoints.isAnyOn) service.failPoints.onGetMore(call, cursor.isTimeLimited)
     const { documents, isEnd, resumeToken } = await cursor.source.next({

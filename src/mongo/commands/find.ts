@@ -13,7 +13,7 @@ import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { documentSource } from '../find/documents.ts'
 import { findInView } from '../pipeline/view-reads.ts'
-import { nameOf, namespaceOf } from '../requests/namespace.ts'
+import { nameOf, namespaceOf, refuseOplog } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
@@ -21,6 +21,7 @@ import { compileCallFilter, compileCallProjection, refuseCollation } from '../se
 
 function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
+  refuseOplog(namespace)
   return andThen(findReadable(catalogOf(call), namespace), collection => {
     if (collection instanceof ResolvedView) return findInView(call, namespace)
     const filter = call.args.document('filter') ?? emptyDocument

@@ -54,6 +54,7 @@ export const unsupportedCommands: readonly Command[] = [
   refused('mapreduce', mapReduce),
   refused('convertToCapped', capped),
   refused('cloneCollectionAsCapped', capped),
+  refused('applyOps', 'applyOps is not supported: there is no oplog. Use mongorestore without --oplogReplay.'),
   { name: 'profile', run: profile },
   ...roleCommands.map(name => refused(name, 'Roles of your own are not supported. Use the built-in roles.')),
   searchCommand('createSearchIndexes'),

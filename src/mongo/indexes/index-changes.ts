@@ -12,11 +12,15 @@
  */
 
 import { scanBytesMax } from '../../base/limits.ts'
+import { binary } from '../../document/bson/value.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { CatalogNote, ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey, ScannedItem } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
 import type { Step } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
+import type { Fields } from '../answers/fields.ts'
+import { collectionNote } from '../collections/catalog-notes.ts'
 import type { StoredDefinition, StoredIndex } from '../collections/collection-definition.ts'
 import {
   type Collection,
@@ -74,9 +78,48 @@ export async function changeIndexes(
       isRewriting: mustRewrite,
     }
     const defaultTtl = mustRewrite || rules.length === 0 ? null : (lifespan?.expireAfterSeconds ?? -1)
-    return { definition, defaultTtl }
+    return { definition, defaultTtl, notes: indexNotes(current, present.indexes, wanted) }
   })
   return mustRewrite ? rewriteLives(engine, changed, settings) : changed
+}
+
+/** What change streams tell about a change of indexes. */
+function indexNotes(
+  container: ContainerRecord,
+  present: readonly CollectionIndex[],
+  wanted: readonly IndexWithNumber[],
+): CatalogNote[] {
+  if (container.logSeconds === null) return []
+  const { uuid } = collectionOf(container).definition
+  const list = ({ document }: IndexSpec) => ({ description: { indexes: [document] } })
+  const dropped = present.filter(({ name }) => !wanted.some(({ spec }) => spec.name === name))
+  const notes = dropped.map(index => collectionNote('dropIndexes', container, list(index)))
+  for (const { spec } of wanted) {
+    const before = present.find(({ name }) => name === spec.name)
+    if (before === undefined) notes.push(collectionNote('createIndexes', container, list(spec)))
+    else if (encodeSpec(before) !== encodeSpec(spec)) {
+      const collectionOptions = { uuid: binary(Buffer.from(uuid, 'hex'), 4) }
+      notes.push(
+        collectionNote('modify', container, {
+          description: { index: { name: spec.name, ...changedOptions(before, spec) } },
+          stateBeforeChange: { collectionOptions, indexOptions: changedOptions(spec, before) },
+        }),
+      )
+    }
+  }
+  return notes
+}
+
+/** The options of an index that are not the same before. */
+function changedOptions(before: IndexSpec, after: IndexSpec): Fields {
+  const { expireAfterSeconds, isHidden } = after
+  return {
+    expireAfterSeconds:
+      expireAfterSeconds === undefined || expireAfterSeconds === before.expireAfterSeconds
+        ? undefined
+        : BigInt(expireAfterSeconds),
+    hidden: isHidden === before.isHidden ? undefined : isHidden,
+  }
 }
 
 /**

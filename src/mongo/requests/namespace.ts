@@ -59,3 +59,12 @@ export function checkDatabaseName(name: string): void {
 export function isSystemCollection(collection: string): boolean {
   return collection.startsWith('system.')
 }
+
+/** Tools look for the oplog to copy what changes while they work. It must not look empty. */
+export function refuseOplog({ database, collection }: Namespace): void {
+  if (database !== 'local' || !collection.startsWith('oplog.')) return
+  throw new CommandError(
+    'NotImplemented',
+    'There is no oplog. Follow changes with a change stream, and use mongodump without --oplog.',
+  )
+}

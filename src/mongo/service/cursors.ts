@@ -58,6 +58,7 @@ export interface CursorBatch {
 }
 
 export interface CursorSource {
+  readonly isChangeStream?: boolean
   next(request: BatchRequest): MaybePromise<CursorBatch>
 }
 

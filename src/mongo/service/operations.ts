@@ -33,6 +33,8 @@ export class Operation {
   #isAbandoned = false
   #controller: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Whether it reads from a change stream. */
+  isOnStream = false
   /** Called when the command must stop, by who waits for something else meanwhile. */
   onStop: (() => void) | undefined
 
