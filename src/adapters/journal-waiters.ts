@@ -1,6 +1,7 @@
 /** Those who wait for new entries of the journal. While nothing happens, waiting costs only a timer. */
 
 import { machine } from '../base/clock.ts'
+import type { JournalWait } from '../store/reading.ts'
 
 /**
  * How many waiters are woken in one turn of the event loop. Each reads what is new and makes an answer of
@@ -39,7 +40,7 @@ export class JournalWaiters {
     if (all.length > journalWakesMax) machine.setImmediate(() => this.#wake(all.slice(journalWakesMax)))
   }
 
-  wait(after: number, { ms, onBegin }: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
+  wait(after: number, { ms, onBegin }: JournalWait): Promise<boolean> {
     if (this.#tick > after) return Promise.resolve(true)
     return new Promise(resolve => {
       const wake = () => {

@@ -26,6 +26,7 @@ import type {
   ChangesAnswer,
   JournalAnswer,
   JournalPlace,
+  JournalWait,
   LogAnswer,
   PageSize,
   ScanRange,
@@ -230,8 +231,8 @@ export class Engine implements AsyncDisposable {
     return this.#store.journalTick()
   }
 
-  /** True when there are entries behind the tick; false when the time is over, or the caller ends the wait. */
-  awaitJournal(after: number, wait: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
+  /** True when there are entries behind the tick; false when the time is over, or the wait was ended. */
+  awaitJournal(after: number, wait: JournalWait): Promise<boolean> {
     return this.#store.awaitJournal(after, wait)
   }
 

@@ -60,6 +60,7 @@ import type {
   IndexScanAnswer,
   JournalAnswer,
   JournalPlace,
+  JournalWait,
   LogAnswer,
   PageSize,
   ReadAnswer,
@@ -134,8 +135,8 @@ export interface Store extends AsyncDisposable {
   journalSince(moment: EpochSeconds): MaybePromise<number>
   /** The highest tick that this process knows of. */
   journalTick(): number
-  /** True when there are entries behind the tick; false when the time is over, or the caller ends the wait. */
-  awaitJournal(after: number, wait: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean>
+  /** True when there are entries behind the tick; false when the time is over, or the wait was ended. */
+  awaitJournal(after: number, wait: JournalWait): Promise<boolean>
 
   /** Living items in the order of an index that is ready. An item may come once for each of its entries. */
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize): MaybePromise<IndexScanAnswer>

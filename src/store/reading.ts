@@ -147,6 +147,12 @@ export interface JournalPlace {
   readonly ts: EpochSeconds
 }
 
+/** How long to wait for entries. `onBegin` is given a function that ends the wait. */
+export interface JournalWait {
+  readonly ms: number
+  readonly onBegin?: (end: () => void) => void
+}
+
 export interface JournalAnswer {
   readonly entries: readonly JournalEntry[]
   /** Reading goes on behind this place. */

@@ -7,7 +7,14 @@
 
 import { type EpochSeconds, machine } from '../../../base/clock.ts'
 import type { ContainerRecord } from '../../../store/catalog.ts'
-import type { JournalAnswer, JournalEntry, JournalPlace, LogEntry, PageSize } from '../../../store/reading.ts'
+import type {
+  JournalAnswer,
+  JournalEntry,
+  JournalPlace,
+  JournalWait,
+  LogEntry,
+  PageSize,
+} from '../../../store/reading.ts'
 import { JournalWaiters } from '../../journal-waiters.ts'
 import type { CatalogCopy } from '../catalog/catalog-copy.ts'
 import type { Connections } from '../connection/connections.ts'
@@ -97,7 +104,7 @@ export class PostgresJournal {
     if (this.#isAnybodyWaiting) this.#askIn(0)
   }
 
-  wait(after: number, wait: { readonly ms: number; readonly onBegin?: (end: () => void) => void }): Promise<boolean> {
+  wait(after: number, wait: JournalWait): Promise<boolean> {
     const waiting = this.#waiters.wait(after, wait)
     if (this.#newest > after && this.#newest > this.#waiters.tick) this.#askIn(0)
     return waiting
