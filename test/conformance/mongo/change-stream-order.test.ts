@@ -82,7 +82,7 @@ test('An insert and a drop at once are insert, drop and invalidate', async () =>
   assert.deepEqual(described(await take(next, 1)), [['insert', 'items', 2]])
 })
 
-test('Streams over a database and over everything see the changes of a dropped database, and then its end', async () => {
+test('Streams over a database and over everything see what happened in a dropped database, and its end', async () => {
   const database = newDatabase()
   await database.collection('a').insertOne({ _id: id(0) })
   const [ofDatabase, ofAll] = [await opened(database), await opened(client)]
