@@ -14,13 +14,14 @@ import { bsonKeyRange } from '../document/bson/key-range.ts'
 import { isNaNValue, isNumeric } from '../document/bson/number.ts'
 import { bsonType, rankOf } from '../document/bson/types.ts'
 import { nullValue, regex, undefinedValue, type Value } from '../document/bson/value.ts'
+import type { Collation } from '../document/collation/collation.ts'
 import type { IndexPath } from '../document/index-definition.ts'
-import type { KeyBound, KeyRangeOf } from '../document/ordered-key.ts'
+import type { KeyBound } from '../document/ordered-key.ts'
 import { isSamePath } from '../query/choose-index.ts'
 import type { Demand, Demands, IdDemands } from '../query/demands.ts'
 import { indexBoundsMax } from '../query/demands.ts'
 import { type Condition, type Filter, termsOf } from './filter/filter.ts'
-import { mayUseIndex } from './filter/partial-index.ts'
+import { collationOfIndex, mayUseIndex } from './filter/partial-index.ts'
 import { isPrefixOnly, prefixOf } from './filter/regex.ts'
 import { idBounds } from './named-ids.ts'
 import type { Sort } from './paths/sort-order.ts'
@@ -33,9 +34,9 @@ interface PathDemand extends Demand {
   readonly isWhole: boolean
 }
 
-export function demandsOf(filter: Filter, sort?: Sort): Demands {
+export function demandsOf(filter: Filter, sort?: Sort, collation?: Collation | undefined): Demands {
   const terms = termsOf(filter)
-  const found = terms.map(demandsOfTerm)
+  const found = terms.map(term => demandsOfTerm(term, collation))
   const all = found.flat()
   const demands = merged(all)
   return {
@@ -44,9 +45,11 @@ export function demandsOf(filter: Filter, sort?: Sort): Demands {
     isWholeFilter:
       found.every(each => each.length === 1 && each[0]!.isWhole) &&
       new Set(demands.map(({ path }) => path.join('.'))).size === demands.length,
-    keyRange: bsonKeyRange as KeyRangeOf,
-    mayUse: index => mayUseIndex(index, filter),
-    ids: idDemandsOf(filter, sort),
+    keyRange: (bound, options) => bsonKeyRange(bound, options, collation),
+    mayUse: index => mayUseIndex(index, filter, collation),
+    givesOrder: index => collationOfIndex(index) === collation?.name,
+    // Ids are in simple order.
+    ids: collation === undefined ? idDemandsOf(filter, sort) : undefined,
   }
 }
 
@@ -56,16 +59,16 @@ function narrowness({ bounds }: Demand): number {
   return bounds.every(bound => 'equals' in bound) ? 2 : 1
 }
 
-function demandsOfTerm(term: Filter): PathDemand[] {
-  if (term.kind === 'field') return demandsOfField(term.path.split('.'), term.condition)
-  return term.kind === 'or' ? alternatives(term.of) : []
+function demandsOfTerm(term: Filter, collation: Collation | undefined): PathDemand[] {
+  if (term.kind === 'field') return demandsOfField(term.path.split('.'), term.condition, collation)
+  return term.kind === 'or' ? alternatives(term.of, collation) : []
 }
 
 /** `{ $or: [{ a: 1 }, { a: 2 }] }`: one path with the bounds of all branches. */
-function alternatives(filters: readonly Filter[]): PathDemand[] {
+function alternatives(filters: readonly Filter[], collation: Collation | undefined): PathDemand[] {
   const branches = filters.map(filter => {
     const terms = termsOf(filter)
-    const demands = terms.flatMap(demandsOfTerm)
+    const demands = terms.flatMap(each => demandsOfTerm(each, collation))
     return terms.length === 1 && demands.length === 1 ? demands[0] : undefined
   })
   const [first] = branches
@@ -76,26 +79,32 @@ function alternatives(filters: readonly Filter[]): PathDemand[] {
   return [{ path: first.path, bounds, isWhole: branches.every(branch => branch!.isWhole) }]
 }
 
-function demandsOfField(path: readonly string[], condition: Condition): PathDemand[] {
+function demandsOfField(path: readonly string[], condition: Condition, collation: Collation | undefined): PathDemand[] {
   if (path.some(isArrayIndex)) return []
   switch (condition.kind) {
     case 'all':
-      return condition.of.flatMap(each => demandsOfField(path, each).map(inexact))
+      return condition.of.flatMap(each => demandsOfField(path, each, collation).map(inexact))
     case 'elementValue': {
-      const demands = condition.of.flatMap(each => demandsOfField(path, each))
+      const demands = condition.of.flatMap(each => demandsOfField(path, each, collation))
       // All conditions test the same element, so two ends always make one range.
       return merged(demands).map(({ path, bounds }) => ({ path, bounds: bounds as readonly Bound[], isWhole: false }))
     }
     case 'elementDocument':
       return termsOf(condition.of).flatMap(term => {
         if (term.kind !== 'field') return []
-        return demandsOfField([...path, ...term.path.split('.')], term.condition).map(inexact)
+        return demandsOfField([...path, ...term.path.split('.')], term.condition, collation).map(inexact)
       })
     default: {
+      // A pattern is about the text, and the keys of a collated index are not texts.
+      if (collation !== undefined && hasPattern(condition)) return []
       const bounds = boundsOf(condition)
       return bounds === undefined ? [] : [{ path, bounds, isWhole: isWholeCondition(condition) }]
     }
   }
+}
+
+function hasPattern(condition: Condition): boolean {
+  return condition.kind === 'regex' || (condition.kind === 'in' && condition.patterns.length > 0)
 }
 
 function inexact(demand: PathDemand): PathDemand {

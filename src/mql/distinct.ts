@@ -5,6 +5,7 @@ import { keyOfValue } from '../document/bson/ordered-key.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { type Value, valueAt } from '../document/bson/value.ts'
 import { ElementCursor } from '../document/bson/view.ts'
+import type { Collation } from '../document/collation/collation.ts'
 import { keptValue } from './accumulators/kept-value.ts'
 import { MongoError } from './errors/mongo-error.ts'
 import { documentTest, pathTest } from './paths/stored-path.ts'
@@ -15,15 +16,17 @@ const distinctBytesMax = 16 * MiB
 export class DistinctValues {
   readonly #valuesOf: (document: Uint8Array) => Value[]
   readonly #found = new Map<string, Value>()
+  readonly #collation: Collation | undefined
   #bytes = 0
 
-  constructor(path: string) {
+  constructor(path: string, collation: Collation | undefined) {
     this.#valuesOf = valuesAt(path)
+    this.#collation = collation
   }
 
   add(document: Uint8Array): void {
     for (const value of this.#valuesOf(document)) {
-      const key = Buffer.from(keyOfValue(value)).toString('latin1')
+      const key = Buffer.from(keyOfValue(value, this.#collation)).toString('latin1')
       if (this.#found.has(key)) continue
       this.#found.set(key, keptValue(value).value)
       this.#bytes += key.length

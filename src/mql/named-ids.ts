@@ -1,32 +1,35 @@
 /** What a filter says about `_id`: its values, or its bounds. */
 
-import { bytesOf } from '../document/bson/compare.ts'
+import { bytesOf, isCollatable } from '../document/bson/compare.ts'
 import { itemId, orderedIdLength } from '../document/bson/document-id.ts'
 import { bsonType } from '../document/bson/types.ts'
 import type { BsonDocument, Value } from '../document/bson/value.ts'
 import { endOfValue } from '../document/bson/view.ts'
+import type { Collation } from '../document/collation/collation.ts'
 import { type Filter, termsOf } from './filter/filter.ts'
 
 /** Most values of `_id` that are read one by one. Beyond that a search is faster. */
 const mongoIdsMax = 1000
 
 /** The item ids, in key order, if the filter allows only certain values of `_id`. */
-export function namedIds(filter: Filter): readonly string[] | undefined {
+export function namedIds(filter: Filter, collation: Collation | undefined): readonly string[] | undefined {
   if (filter.kind === 'and') {
     for (const part of filter.of) {
-      const ids = namedIds(part)
+      const ids = namedIds(part, collation)
       if (ids !== undefined) return ids
     }
     return undefined
   }
   if (filter.kind !== 'field' || filter.path !== '_id') return undefined
   const { condition } = filter
-  if (condition.kind === 'compare' && condition.operator === 'eq') return idsOf([condition.value])
+  if (condition.kind === 'compare' && condition.operator === 'eq') return idsOf([condition.value], collation)
   const isList = condition.kind === 'in' && condition.patterns.length === 0 && condition.values.length <= mongoIdsMax
-  return isList ? idsOf(condition.values) : undefined
+  return isList ? idsOf(condition.values, collation) : undefined
 }
 
-function idsOf(values: readonly Value[]): readonly string[] {
+/** Ids are made of bytes, so a collated string names none. */
+function idsOf(values: readonly Value[], collation: Collation | undefined): readonly string[] | undefined {
+  if (collation !== undefined && values.some(isCollatable)) return undefined
   const ids = values.map(value => {
     const { bytes, start } = bytesOf(value)
     return itemId(bytes, value.type, start)

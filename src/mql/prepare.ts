@@ -7,6 +7,7 @@ import { assert } from '../base/error.ts'
 import { bsonType } from '../document/bson/types.ts'
 import { BsonDocument, int32 } from '../document/bson/value.ts'
 import { encodeDocument } from '../document/bson/writer.ts'
+import { type Collation, collationOf } from '../document/collation/collation.ts'
 import type { Collector, FoundRows } from '../query/collect-rows.ts'
 import type { Program } from '../query/program.ts'
 import { documentOrigin } from '../query/row-origins.ts'
@@ -23,32 +24,35 @@ import { type DocumentBatch, documentBytes, type FindRequest, PipelineSlice } fr
 
 export function prepareFilter(spec: FilterSpec): Matcher {
   const expression = expressionTest(commandScope(spec.variables))
-  const { filter, allowsNear } = spec
-  return { ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear }), spec }
+  const { filter, allowsNear, variables } = spec
+  const { collation } = variables.constants
+  return { ...compileFilter(filter, { expression, collation }, { isWholeDocument: true, allowsNear }), spec }
 }
 
 export function prepareProjection(spec: BsonDocument, variables: CommandVariables): Projection {
   const scope = commandScope(variables)
-  return compileProjection(spec, { expression: expressionTest(scope), compute: expressionValue(scope) })
+  const { collation } = variables.constants
+  return compileProjection(spec, { expression: expressionTest(scope), collation, compute: expressionValue(scope) })
 }
 
 /** The find that a pipeline begins with. */
-export function prepareLeadingFind({ filter, sort, skip, limit, expression, variables }: FindRequest): FindQuery {
+export function prepareLeadingFind(request: FindRequest): FindQuery {
+  const { filter, sort, skip, limit, expression, variables, collation } = request
   return {
     matcher: {
-      ...compileFilter(filter, { expression }, { isWholeDocument: true, allowsNear: false }),
+      ...compileFilter(filter, { expression, collation }, { isWholeDocument: true, allowsNear: false }),
       spec: variables && { filter, variables, allowsNear: false },
     },
-    sort: prepareSort(sort),
+    sort: prepareSort(sort, collation),
     skip,
     limit: limit ?? Number.POSITIVE_INFINITY,
   }
 }
 
 /** `$natural` order is the order of `_id` here, because documents are stored in that order. */
-export function prepareSort(spec: BsonDocument | undefined): Sort | undefined {
+export function prepareSort(spec: BsonDocument | undefined, collation: Collation | undefined): Sort | undefined {
   if (spec === undefined || spec.isEmpty) return undefined
-  const sort = compileSort(spec)
+  const sort = compileSort(spec, collation)
   if (sort.components.length > 0) return sort
   return sort.isReversed ? compileSort(BsonDocument.of([['_id', int32(-1)]])) : undefined
 }
@@ -97,8 +101,9 @@ function statementOf({ variables }: FilterSpec, query: MqlStatement['query']): M
   return { language: 'mql', variables: plainVariables(variables), query }
 }
 
-function plainVariables({ constants: { now, clusterTime }, let: variables }: CommandVariables): MqlVariables {
-  return { now, clusterTime, let: variables && bytesOf(variables) }
+function plainVariables({ constants, let: variables }: CommandVariables): MqlVariables {
+  const { now, clusterTime, collation } = constants
+  return { now, clusterTime, collation: collation?.options, let: variables && bytesOf(variables) }
 }
 
 function filterBytes({ filter, allowsNear }: FilterSpec): MqlFilter {
@@ -131,7 +136,7 @@ export function prepareStatement({ query, variables }: MqlStatement): Program {
       return findProgram({
         ...plain,
         matcher,
-        sort: sort && sortOf(sort),
+        sort: sort && sortOf(sort, known.constants.collation),
         projection: projection && prepareProjection(BsonDocument.view(projection), known),
       })
     }
@@ -173,13 +178,19 @@ function preparePipeline(query: MqlPipeline, variables: CommandVariables) {
   return { pipeline, spec, find: { ...lead, isTieReversed, idOrder } satisfies FindQuery }
 }
 
-function variablesOf({ now, clusterTime, let: variables }: MqlVariables): CommandVariables {
+function variablesOf({ now, clusterTime, collation, let: variables }: MqlVariables): CommandVariables {
   return {
-    constants: { now, ...(clusterTime !== undefined && { clusterTime }), random: Math.random },
+    constants: {
+      now,
+      ...(clusterTime !== undefined && { clusterTime }),
+      random: Math.random,
+      collation: collation && collationOf(collation),
+    },
     let: variables && BsonDocument.view(variables),
   }
 }
 
-function sortOf(components: readonly SortComponent[]): Sort {
-  return compileSort(BsonDocument.of(components.map(({ path, isDescending }) => [path, int32(isDescending ? -1 : 1)])))
+function sortOf(components: readonly SortComponent[], collation: Collation | undefined): Sort {
+  const spec = BsonDocument.of(components.map(({ path, isDescending }) => [path, int32(isDescending ? -1 : 1)]))
+  return compileSort(spec, collation)
 }

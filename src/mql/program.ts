@@ -153,7 +153,7 @@ export interface DistinctQuery {
 
 /** Produces one row: a document with the values. */
 export function distinctProgram({ matcher, path, idOrder }: DistinctQuery): Program {
-  const found = new DistinctValues(path)
+  const found = new DistinctValues(path, matcher.collation)
   const isBehind = behind(idOrder)
   let isDone = false
   return {

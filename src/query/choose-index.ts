@@ -48,7 +48,8 @@ function hinted(indexes: readonly IndexRecord[], demands: Demands, hint: IndexHi
   const index = indexes.find(({ definition }) => definition.number === hint.index)
   if (index === undefined || !index.isReady || index.hasGaps) return undefined
   const { isReverse } = hint
-  const considered = consider(index, demands)?.choice
+  // Bounds of another order of keys say nothing about this index.
+  const considered = demands.givesOrder?.(index) === false ? undefined : consider(index, demands)?.choice
   if (considered === undefined) {
     return { index, keys: [everything], isOrdered: false, isReverse, prefix: nothing, isExact: false }
   }
@@ -88,10 +89,11 @@ function demandScore({ bounds }: Demand): number {
 
 function consider(
   index: IndexRecord,
-  { demands, order, isTieReversed, isWholeFilter, keyRange = jsonKeyRange as KeyRangeOf }: Demands,
+  { demands, order: wanted, isTieReversed, isWholeFilter, givesOrder, keyRange = jsonKeyRange as KeyRangeOf }: Demands,
 ): { choice: IndexChoice; score: number } | undefined {
   const { components } = index.definition
   const { hasSeveralKeys } = index
+  const order = givesOrder?.(index) === false ? [] : wanted
   const fixed: KeyComponent[] = []
   let used = 0
   let score = 0
@@ -124,12 +126,12 @@ function consider(
   // An index of several paths has entries for items without some of the values. Without a bound on its first
   // path, the whole index is read.
   const isWholeIndex = bounds === undefined && fixed.length === 0
-  const wanted: readonly KeyBound<unknown>[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
+  const asked: readonly KeyBound<unknown>[] = bounds ?? (components.length === 1 ? [{ defined: true }] : [])
   const { isDescending } = open
   const ranges =
     isWholeIndex && components.length > 1
       ? [everything]
-      : wanted.map(bound => keyRange(bound as KeyBound<never>, { isDescending, after: fixed }))
+      : asked.map(bound => keyRange(bound as KeyBound<never>, { isDescending, after: fixed }))
   const keys = bounds === undefined && fixed.length > 0 ? [prefixRange(fixed, keyRange)] : ranges
   return {
     score,

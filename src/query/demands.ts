@@ -34,6 +34,8 @@ export interface Demands {
   readonly mayUse?: (index: IndexRecord) => boolean
   /** Decides instead of the planner. */
   readonly hint?: IndexHint | undefined
+  /** Whether the order of the index's keys is the order that is wanted. Default: yes. */
+  readonly givesOrder?: (index: IndexRecord) => boolean
 }
 
 /**

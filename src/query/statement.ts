@@ -5,6 +5,8 @@
  * (`server/query-thread/programs.ts`).
  */
 
+import type { CollationOptions } from '../document/collation/collation.ts'
+
 export type QueryStatement = SqlStatement | MqlStatement
 
 export type QueryLanguage = QueryStatement['language']
@@ -34,6 +36,7 @@ export interface MqlVariables {
   /** `$$NOW`, milliseconds since 1970. */
   readonly now: bigint
   readonly clusterTime: bigint | undefined
+  readonly collation: CollationOptions | undefined
   readonly let: Uint8Array | undefined
 }
 

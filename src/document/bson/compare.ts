@@ -7,13 +7,17 @@
  * Numbers are ordered by value, NaN first. Documents are ordered field by field: by rank of the value, then
  * by name, then by the value itself. Arrays are ordered likewise, without names. Binary data is ordered by
  * length, subtype and content.
+ *
+ * With a collation, strings and symbols are ordered by it, also within documents and arrays. Field names and
+ * code are not.
  */
 
+import type { Collation } from '../collation/collation.ts'
 import { compareTexts } from '../key-writer.ts'
 import { compareNumbers } from './number.ts'
 import { bsonType, isNumberType, rank, rankOf } from './types.ts'
 import { type NumericValue, type Value, valueAt } from './value.ts'
-import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
+import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, stringAt } from './view.ts'
 import { BsonWriter } from './writer.ts'
 
 /** Compares encoded values: negative, zero or positive if left is below, equal to or above right. */
@@ -24,6 +28,7 @@ export function compareAt(
   right: Uint8Array,
   rightType: number,
   rightStart: number,
+  collation?: Collation | undefined,
 ): number {
   const leftRank = rankOf(leftType)
   const difference = leftRank - rankOf(rightType)
@@ -32,11 +37,13 @@ export function compareAt(
     case rank.number:
       return compareNumbersAt(left, leftType, leftStart, right, rightType, rightStart)
     case rank.string:
+      if (collation !== undefined) return collation.compare(stringAt(left, leftStart), stringAt(right, rightStart))
+      return compareStringsAt(left, leftStart, right, rightStart)
     case rank.code:
       return compareStringsAt(left, leftStart, right, rightStart)
     case rank.document:
     case rank.array:
-      return compareElements(left, leftStart, right, rightStart, leftRank === rank.document)
+      return compareElements(left, leftStart, right, rightStart, leftRank === rank.document, collation)
     case rank.binary: {
       const length = int32At(left, leftStart)
       const longer = length - int32At(right, rightStart)
@@ -162,6 +169,7 @@ function compareElements(
   right: Uint8Array,
   rightStart: number,
   isNamed: boolean,
+  collation?: Collation | undefined,
 ): number {
   const a = new ElementCursor(left, leftStart)
   const b = new ElementCursor(right, rightStart)
@@ -182,29 +190,39 @@ function compareElements(
       )
       if (names !== 0) return names
     }
-    const values = compareAt(left, a.type, a.valueStart, right, b.type, b.valueStart)
+    const values = compareAt(left, a.type, a.valueStart, right, b.type, b.valueStart, collation)
     if (values !== 0) return values
   }
 }
 
 /** Compares decoded values. A missing one ranks as `undefined`. */
-export function compareValues(left: Value | undefined, right: Value | undefined): number {
+export function compareValues(
+  left: Value | undefined,
+  right: Value | undefined,
+  collation?: Collation | undefined,
+): number {
   const leftType = left?.type ?? 0
   const rightType = right?.type ?? 0
   const difference = rankOf(leftType) - rankOf(rightType)
   if (difference !== 0) return difference
   if (left === undefined || right === undefined) return 0
   if (isNumberType(leftType)) return compareNumbers(left as NumericValue, right as NumericValue)
-  if (left.type === bsonType.string && right.type === bsonType.string) return compareTexts(left.value, right.value)
+  if (left.type === bsonType.string && right.type === bsonType.string) {
+    return collation === undefined ? compareTexts(left.value, right.value) : collation.compare(left.value, right.value)
+  }
   if (left.type === bsonType.date && right.type === bsonType.date) {
     return left.value < right.value ? -1 : left.value > right.value ? 1 : 0
   }
   const [a, b] = [bytesOf(left), bytesOf(right)]
-  return compareAt(a.bytes, leftType, a.start, b.bytes, rightType, b.start)
+  return compareAt(a.bytes, leftType, a.start, b.bytes, rightType, b.start, collation)
 }
 
-export function equalValues(left: Value | undefined, right: Value | undefined): boolean {
-  return compareValues(left, right) === 0
+export function equalValues(
+  left: Value | undefined,
+  right: Value | undefined,
+  collation?: Collation | undefined,
+): boolean {
+  return compareValues(left, right, collation) === 0
 }
 
 /** The encoded value. Most values are encoded for this call. */
@@ -213,4 +231,10 @@ export function bytesOf(value: Value): { readonly bytes: Uint8Array; readonly st
   const writer = new BsonWriter(64)
   writer.value(value)
   return { bytes: writer.bytes(), start: 0 }
+}
+
+/** Whether a collation can decide how the value compares: it is a string, or may contain one. */
+export function isCollatable({ type }: Value): boolean {
+  const itsRank = rankOf(type)
+  return itsRank === rank.string || itsRank === rank.document || itsRank === rank.array
 }

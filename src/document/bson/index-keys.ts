@@ -5,12 +5,14 @@
  *               one for the whole array, so that any comparison of a filter finds it.
  *   sparse      none when the document has no value at any path
  *   partial     none unless the document satisfies the index's filter
+ *   collated    strings are replaced by their sort keys
  *
  * Missing values count as null. (document/index-keys.ts does the same for JSON.)
  */
 
 import { assert, RequestError } from '../../base/error.ts'
 import type { Body } from '../body.ts'
+import { type Collation, type CollationOptions, collationOf } from '../collation/collation.ts'
 import type { IndexDefinition } from '../index-definition.ts'
 import { indexEntriesPerItemMax } from '../index-definition.ts'
 import type { IndexKeys, KeyMaker } from '../index-keys.ts'
@@ -26,10 +28,11 @@ export interface BsonIndexOptions {
   readonly isSparse?: boolean
   /** The filter of a partial index: a BSON document in base64. */
   readonly partialFilter?: string
+  readonly collation?: CollationOptions
 }
 
 /** Whether a document satisfies the filter of a partial index. The query language provides this function. */
-export type PartialFilter = (filter: string) => (document: Uint8Array) => boolean
+export type PartialFilter = (filter: string, collation?: Collation) => (document: Uint8Array) => boolean
 
 const noKeys: IndexKeys = { keys: [], isCut: false, isComplete: true }
 const tooManyKeys: IndexKeys = { keys: [], isCut: false, isComplete: false }
@@ -39,6 +42,7 @@ interface Prepared {
   readonly options: BsonIndexOptions
   readonly paths: readonly (readonly PathPart[])[]
   readonly isIncluded: (document: Uint8Array) => boolean
+  readonly collation: Collation | undefined
 }
 
 /** Definitions are few and live long, so what is prepared for each is cached. */
@@ -46,11 +50,13 @@ export function bsonKeyMaker(partialFilter: PartialFilter): KeyMaker {
   const known = new WeakMap<IndexDefinition, Prepared>()
   const prepare = (definition: IndexDefinition): Prepared => {
     const options = (definition.options ?? {}) as BsonIndexOptions
+    const collation = options.collation && collationOf(options.collation)
     const prepared = {
       definition,
       options,
       paths: definition.components.map(({ path }) => pathParts(path as readonly string[])),
-      isIncluded: options.partialFilter === undefined ? () => true : partialFilter(options.partialFilter),
+      isIncluded: options.partialFilter === undefined ? () => true : partialFilter(options.partialFilter, collation),
+      collation,
     }
     known.set(definition, prepared)
     return prepared
@@ -62,7 +68,7 @@ export function bsonKeyMaker(partialFilter: PartialFilter): KeyMaker {
 function keysOf(prepared: Prepared, body: Body): IndexKeys {
   assert(typeof body !== 'string', 'a BSON body is bytes')
   if (!prepared.isIncluded(body)) return noKeys
-  const { definition, paths, options } = prepared
+  const { definition, paths, options, collation } = prepared
   if (options.isSparse === true && !paths.some(path => hasValueAt(body, 0, bsonType.document, path, 0))) return noKeys
   const tuples = keyTuples(body, paths, { includesArrays: true, tuplesMax: indexEntriesPerItemMax })
   const isUnique = definition.uniqueness !== 'none'
@@ -73,7 +79,7 @@ function keysOf(prepared: Prepared, body: Body): IndexKeys {
   const found = new KeySet()
   for (const tuple of tuples) {
     const parts = partsOf(body, tuple, definition)
-    found.add(isUnique ? withHashTail(encodeFullKey(parts)) : encodeKey(parts))
+    found.add(isUnique ? withHashTail(encodeFullKey(parts, collation)) : encodeKey(parts, collation))
   }
   return found.answer()
 }

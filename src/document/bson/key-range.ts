@@ -1,5 +1,7 @@
 /** Ranges of index keys for BSON values that satisfy a bound. (For JSON: document/ordered-key.ts.) */
 
+import { assert } from '../../base/error.ts'
+import type { Collation } from '../collation/collation.ts'
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeAfterPrefix, successor } from '../key-bytes.ts'
 import { hashTailBytes } from '../key-writer.ts'
 import type { KeyBound, KeyRangeOptions } from '../ordered-key.ts'
@@ -17,10 +19,15 @@ const reliableBytes = indexKeyBytesMax - hashTailBytes
  * A search for null is the range from `undefined` to null. A range that includes null is never exact: a path
  * that ends in an empty array has the same key as a missing value, but a filter for null does not match it.
  */
-export function bsonKeyRange(bound: KeyBound<Value>, options: KeyRangeOptions = {}): KeyRange {
+export function bsonKeyRange(
+  bound: KeyBound<Value>,
+  options: KeyRangeOptions = {},
+  collation?: Collation | undefined,
+): KeyRange {
   const { isDescending = false, after = [] } = options
-  const ascending = ends(bound)
-  const prefix = encodeFullKey(after.map(each => keyPart(each.value as Value, each.isDescending)))
+  const ascending = ends(bound, collation)
+  const before = after.map(each => keyPart(each.value as Value, each.isDescending))
+  const prefix = encodeFullKey(before, collation)
   const range = rangeAfterPrefix(prefix, isDescending ? mirrored(ascending) : ascending, reliableBytes)
   return hasNull(bound) ? { ...range, isExact: false } : range
 }
@@ -33,29 +40,30 @@ function hasNull(bound: KeyBound<Value>): boolean {
 const first = Uint8Array.of(rank.minKey)
 const end = Uint8Array.of(rank.maxKey + 1)
 
-function ends(bound: KeyBound<Value>): Ends {
+function ends(bound: KeyBound<Value>, collation: Collation | undefined): Ends {
   if ('defined' in bound) return [first, end]
   if ('equals' in bound) {
-    const key = keyOfValue(bound.equals as Value)
+    const key = keyOfValue(bound.equals as Value, collation)
     return [key, successor(key)]
   }
   if ('startsWith' in bound) {
+    assert(collation === undefined || bound.startsWith === '', 'the beginning of a text has no sort key')
     // Without the byte that ends a string.
     const prefix = keyOfValue(string(bound.startsWith)).subarray(0, -1)
     return [prefix, successor(prefix)]
   }
-  const low = 'min' in bound ? lowEnd(bound.min, bound.minInclusive) : undefined
-  const high = 'max' in bound ? highEnd(bound.max, bound.maxInclusive) : undefined
+  const low = 'min' in bound ? lowEnd(bound.min, bound.minInclusive, collation) : undefined
+  const high = 'max' in bound ? highEnd(bound.max, bound.maxInclusive, collation) : undefined
   return [low ?? lowestComparable(bound as { max: Value }), high ?? endOfComparable(bound as { min: Value })]
 }
 
-function lowEnd(min: Value, isInclusive: boolean): Uint8Array {
-  const key = keyOfValue(min)
+function lowEnd(min: Value, isInclusive: boolean, collation: Collation | undefined): Uint8Array {
+  const key = keyOfValue(min, collation)
   return isInclusive ? key : successor(key)
 }
 
-function highEnd(max: Value, isInclusive: boolean): Uint8Array {
-  const key = keyOfValue(max)
+function highEnd(max: Value, isInclusive: boolean, collation: Collation | undefined): Uint8Array {
+  const key = keyOfValue(max, collation)
   return isInclusive ? successor(key) : key
 }
 

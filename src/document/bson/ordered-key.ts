@@ -6,7 +6,7 @@
  *                 first; then 00 if that is the exact number, else 01 and the number as decimal: exponent,
  *                 34 digits. For negative numbers all these bytes are complemented. Equal numbers have the
  *                 same bytes, whatever their types.
- *   string        its text, then 00
+ *   string        its text, then 00. With a collation: its sort key (collation/sort-key.ts), then 00
  *   document      for each field: the rank of its value, its name as a text, the rest of the value; then 00
  *   array         its elements, then 00
  *   binary        length, subtype, content
@@ -16,6 +16,7 @@
  * are cut.
  */
 
+import type { Collation } from '../collation/collation.ts'
 import { indexKeyBytesMax } from '../key-bytes.ts'
 import { KeyWriter, type OrderedKey } from '../key-writer.ts'
 import { bytesOf } from './compare.ts'
@@ -23,7 +24,7 @@ import { compareFinite, digitsOf, type FiniteDecimal, finite, powerOfTen } from 
 import { decimalToDouble, exactDecimal, toDecimal } from './number.ts'
 import { bsonType, rank, rankOf } from './types.ts'
 import { type NumericValue, type Value, valueAt } from './value.ts'
-import { doubleAt, ElementCursor, endOfName, endOfValue, int32At } from './view.ts'
+import { doubleAt, ElementCursor, endOfName, endOfValue, int32At, stringAt } from './view.ts'
 import { bsonWriteBytesMax } from './writer.ts'
 
 /** A value at its position in the bytes. */
@@ -37,56 +38,63 @@ export interface KeyPart {
 const writer = new KeyWriter(bsonWriteBytesMax)
 
 /** The key of an index entry, cut. */
-export function encodeKey(parts: readonly KeyPart[], bytesMax = indexKeyBytesMax): OrderedKey {
-  writer.begin(bytesMax)
-  writeParts(parts)
+export function encodeKey(parts: readonly KeyPart[], collation?: Collation | undefined): OrderedKey {
+  writer.begin(indexKeyBytesMax)
+  writeParts(parts, collation)
   return writer.cutKey()
 }
 
 /** The whole key, for sorting. */
-export function encodeFullKey(parts: readonly KeyPart[]): Uint8Array {
+export function encodeFullKey(parts: readonly KeyPart[], collation?: Collation | undefined): Uint8Array {
   writer.begin()
-  writeParts(parts)
+  writeParts(parts, collation)
   return writer.fullKey()
 }
 
 /** The key of a value. Equal values have equal keys, so it also finds duplicates. */
-export function keyOfValue(value: Value, isDescending = false): Uint8Array {
-  return encodeFullKey([keyPart(value, isDescending)])
+export function keyOfValue(value: Value, collation?: Collation | undefined): Uint8Array {
+  return encodeFullKey([keyPart(value)], collation)
 }
 
 export function keyPart(value: Value, isDescending = false): KeyPart {
   return { type: value.type, isDescending, ...bytesOf(value) }
 }
 
-function writeParts(parts: readonly KeyPart[]): void {
+function writeParts(parts: readonly KeyPart[], collation: Collation | undefined): void {
   for (const { bytes, type, start, isDescending } of parts) {
     const from = writer.end
     writer.writeByte(rankOf(type))
-    writePayload(bytes, type, start)
+    writePayload(bytes, type, start, collation)
     if (isDescending === true) writer.complementFrom(from)
     if (writer.isFull) return
   }
 }
 
 /** Recursion depth: the nesting of documents, which validation bounds. */
-function writePayload(bytes: Uint8Array, type: number, start: number): void {
+function writePayload(bytes: Uint8Array, type: number, start: number, collation: Collation | undefined): void {
   switch (rankOf(type)) {
     case rank.number:
       writeNumber(bytes, type, start)
       return
     case rank.string:
+      if (collation !== undefined) {
+        const key = Buffer.from(collation.keyOf(stringAt(bytes, start)), 'latin1')
+        writer.writeUtf8(key, 0, key.length)
+        return
+      }
+      writer.writeUtf8(bytes, start + 4, start + 3 + int32At(bytes, start))
+      return
     case rank.code:
       writer.writeUtf8(bytes, start + 4, start + 3 + int32At(bytes, start))
       return
     case rank.document:
-      writeFields(bytes, start)
+      writeFields(bytes, start, collation)
       return
     case rank.array: {
       const cursor = new ElementCursor(bytes, start)
       while (!writer.isFull && cursor.next()) {
         writer.writeByte(rankOf(cursor.type))
-        writePayload(bytes, cursor.type, cursor.valueStart)
+        writePayload(bytes, cursor.type, cursor.valueStart, collation)
       }
       writer.writeTerminator()
       return
@@ -125,18 +133,18 @@ function writePayload(bytes: Uint8Array, type: number, start: number): void {
     }
     case rank.codeWithScope:
       writer.writeUtf8(bytes, start + 8, start + 7 + int32At(bytes, start + 4))
-      writeFields(bytes, endOfValue(bytes, bsonType.string, start + 4))
+      writeFields(bytes, endOfValue(bytes, bsonType.string, start + 4), undefined)
       return
     default:
   }
 }
 
-function writeFields(bytes: Uint8Array, start: number): void {
+function writeFields(bytes: Uint8Array, start: number, collation: Collation | undefined): void {
   const cursor = new ElementCursor(bytes, start)
   while (!writer.isFull && cursor.next()) {
     writer.writeByte(rankOf(cursor.type))
     writer.writeUtf8(bytes, cursor.nameStart, cursor.nameEnd)
-    writePayload(bytes, cursor.type, cursor.valueStart)
+    writePayload(bytes, cursor.type, cursor.valueStart, collation)
   }
   writer.writeTerminator()
 }

@@ -62,6 +62,11 @@ export function textAt(bytes: Uint8Array, start: number, end: number): string {
   return text
 }
 
+/** The text of the string whose length is stored here. */
+export function stringAt(bytes: Uint8Array, start: number): string {
+  return textAt(bytes, start + 4, start + 3 + int32At(bytes, start))
+}
+
 /** The position of the NUL that ends the name (or pattern) starting here. */
 export function endOfName(bytes: Uint8Array, start: number): number {
   let at = start

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { assert } from '../../base/error.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
-import { emptyDocument, encodeFields } from '../answers/fields.ts'
+import { encodeFields } from '../answers/fields.ts'
 
 /** The stored form. */
 export interface StoredDefinition {
@@ -42,23 +42,28 @@ export interface StoredView {
 export interface StoredIndex {
   /** The specification, as `listIndexes` gives it back. */
   readonly spec: string
-  /** The store's index behind it. The index on `_id` has none, because `_id` is the key. */
+  /** The store's index behind it. The index on `_id` names none, because `_id` is the key. */
   readonly number?: number
 }
 
-export function newDefinition(options: BsonDocument, shardKey: readonly string[] | undefined): StoredDefinition {
+export function newDefinition(
+  options: BsonDocument,
+  shardKey: readonly string[] | undefined,
+  collation?: BsonDocument | undefined,
+): StoredDefinition {
+  const idIndex = encodeFields({ v: 2, key: { _id: 1 }, name: '_id_', collation })
   return {
     api: 'mongo',
     uuid: randomBytes(16).toString('hex'),
     options: toBase64(options),
     ...(shardKey !== undefined && { shardKey }),
-    indexes: [{ spec: Buffer.from(encodeFields({ v: 2, key: { _id: 1 }, name: '_id_' })).toString('base64') }],
+    indexes: [{ spec: Buffer.from(idIndex).toString('base64') }],
     deadlines: 'ttl',
   }
 }
 
-export function newViewDefinition(view: StoredView): StoredDefinition {
-  const { api, uuid, options, deadlines } = newDefinition(emptyDocument, undefined)
+export function newViewDefinition(view: StoredView, given: BsonDocument): StoredDefinition {
+  const { api, uuid, options, deadlines } = newDefinition(given, undefined)
   return { api, uuid, options, deadlines, indexes: [], view }
 }
 

@@ -6,16 +6,19 @@
  */
 
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, binary } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { Catalog, ContainerEdit } from '../../engine/catalog.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
-import type { ContainerRecord, DatabaseRecord, Throughput } from '../../store/catalog.ts'
+import type { ContainerRecord, DatabaseRecord, IndexDraft, Throughput } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import { type IndexSpec, modifiedField, storedIndexSpec } from '../index-specs/index-spec.ts'
+import { shownCollation, storedCollation } from '../requests/collation.ts'
 import { isSystemCollection, nameOf } from '../requests/namespace.ts'
 import { collectionNote, epitaphOf, mongoChangeLogSeconds } from './catalog-notes.ts'
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
@@ -41,12 +44,18 @@ export class Collection {
   readonly lifespanRule: CollectionIndex | undefined
   /** What documents must be. Undefined: anything. */
   readonly validation: Validation | undefined
+  /** The collation of operations and indexes that name none. */
+  readonly collation: Collation | undefined
 
   constructor(container: ContainerRecord) {
     this.container = container
     this.name = nameOf({ database: container.database.id, collection: container.id })
     this.definition = storedDefinition(container.definition)
-    this.indexes = this.definition.indexes.map(({ spec, number }) => ({ ...storedIndexSpec(fromBase64(spec)), number }))
+    this.indexes = this.definition.indexes.map(({ spec, number }) => {
+      const index = storedIndexSpec(fromBase64(spec))
+      return { ...index, number: number ?? collatedIdIndex(container, index) }
+    })
+    this.collation = collationIn(fromBase64(this.definition.options))
     this.compoundIndexes = container.indexes.flatMap(({ definition }) =>
       definition.components.length > 1 ? [definition] : [],
     )
@@ -70,6 +79,29 @@ export class Collection {
     if (shardKey === undefined) return { ...unshardedPartition, id }
     return { ...shardOf(this.container.partitionKey, shardKey, BsonDocument.view(document)), id }
   }
+}
+
+/**
+ * The key of an item is made of the bytes of `_id`. So in a collection with a collation an index of the store
+ * keeps `_id` unique. It is made together with the collection.
+ */
+function collatedIdIndex({ indexes }: ContainerRecord, { name, collation }: IndexSpec): number | undefined {
+  if (name !== '_id_' || collation === undefined) return undefined
+  return indexes.find(({ definition }) => isIdOnly(definition))?.definition.number
+}
+
+function isIdOnly({ components, uniqueness }: IndexDefinition): boolean {
+  return uniqueness === 'container' && components.length === 1 && components[0]!.path.join('.') === '_id'
+}
+
+export function idIndexOf({ options }: Collation): IndexDraft {
+  const components = [{ path: ['_id'], isDescending: false }]
+  return { components, uniqueness: 'container', options: { collation: options }, isDeclared: true }
+}
+
+export function collationIn(options: BsonDocument): Collation | undefined {
+  const collation = options.get('collation')
+  return collation?.type === bsonType.document ? storedCollation(collation) : undefined
 }
 
 export function isLifespanRule({ parts, expireAfterSeconds }: IndexSpec): boolean {
@@ -183,8 +215,11 @@ export async function createCollection(
   { options, shardKey, throughput = null }: CollectionDraft,
 ): Promise<Collection> {
   const database = await findOrCreateDatabase(engine, namespace.database)
-  const definition = newDefinition(options, shardKey)
-  const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' }
+  const collation = collationIn(options)
+  await collation?.prepare()
+  const shown = collation && shownCollation(collation)
+  const definition = newDefinition(options, shardKey, shown)
+  const idIndex = { v: 2, key: { _id: 1 }, name: '_id_', ...(shown !== undefined && { collation: shown }) }
   const description = { idIndex, ...Object.fromEntries(options.fields) }
   const note = collectionNote('create', { database, id: namespace.collection, definition }, { description })
   const container = await engine.catalog.createContainer(database, {
@@ -194,6 +229,7 @@ export async function createCollection(
     throughput,
     defaultTtl: null,
     encoding: 'bson',
+    ...(collation !== undefined && { declaredIndexes: [idIndexOf(collation)] }),
     ...((await isWatched(engine, namespace)) && { logSeconds: mongoChangeLogSeconds, note }),
   })
   if (container === undefined) throw await nameTaken(engine, namespace)

@@ -85,7 +85,7 @@ function isCovered(rule: CollectionIndex, document: Uint8Array): boolean {
   if (rule.partialFilter === undefined) return true
   let matcher = filters.get(rule)
   if (matcher === undefined) {
-    matcher = compileFilter(rule.partialFilter)
+    matcher = compileFilter(rule.partialFilter, { collation: rule.collation })
     filters.set(rule, matcher)
   }
   return matcher.matches(document)

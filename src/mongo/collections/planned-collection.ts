@@ -8,11 +8,12 @@
 import { toEpochSeconds } from '../../base/clock.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { ascendingFirst } from '../../query/choose-index.ts'
-import type { ContainerRecord, IndexRecord } from '../../store/catalog.ts'
+import type { ContainerRecord, IndexDraft, IndexRecord } from '../../store/catalog.ts'
 import { newPolicy } from '../../ttl/lifespan.ts'
-import { encodeSpec, type IndexSpec } from '../index-specs/index-spec.ts'
+import { encodeSpec, type IndexSpec, storeOptions } from '../index-specs/index-spec.ts'
+import { shownCollation } from '../requests/collation.ts'
 import { newDefinition } from './collection-definition.ts'
-import type { Collection, CollectionDraft } from './collections.ts'
+import { type Collection, type CollectionDraft, collationIn, idIndexOf } from './collections.ts'
 import { unshardedDefinition } from './document-key.ts'
 
 export interface PlannedCollection {
@@ -26,6 +27,7 @@ let lastNumber = 0
 
 export function planned(namespace: Namespace, draft: CollectionDraft): PlannedCollection {
   const beginning = toEpochSeconds(0)
+  const collation = collationIn(draft.options)
   const stamps = { rid: 0, version: 0, ts: beginning, throughput: null }
   const container: ContainerRecord = {
     ...stamps,
@@ -38,8 +40,8 @@ export function planned(namespace: Namespace, draft: CollectionDraft): PlannedCo
     encoding: 'bson',
     policy: newPolicy(null),
     logSeconds: null,
-    definition: newDefinition(draft.options, undefined),
-    indexes: [],
+    definition: newDefinition(draft.options, undefined, collation && shownCollation(collation)),
+    indexes: collation === undefined ? [] : [newIndex({ ...idIndexOf(collation), number: 0 })],
   }
   return { namespace, draft, specs: [], container }
 }
@@ -48,22 +50,28 @@ export function isPlanned({ container }: Pick<Collection, 'container'>): boolean
   return container.number < 0
 }
 
-/** With one more index. Unique ones hold for the documents of the transaction. */
-export function withIndex({ container, ...rest }: PlannedCollection, spec: IndexSpec): PlannedCollection {
-  const definition = container.definition as ReturnType<typeof newDefinition>
-  const number = rest.specs.length + 1
-  const record: IndexRecord = {
-    definition: {
-      number,
-      components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
-      uniqueness: spec.isUnique ? 'container' : 'none',
-    },
+function newIndex({ number, components, uniqueness = 'none', options }: IndexDraft & { number: number }): IndexRecord {
+  return {
+    definition: { number, components, uniqueness, options },
     isDeclared: true,
     isReady: false,
     hasCutKeys: false,
     hasGaps: false,
     hasSeveralKeys: false,
   }
+}
+
+/** With one more index. Unique ones hold for the documents of the transaction. */
+export function withIndex({ container, ...rest }: PlannedCollection, spec: IndexSpec): PlannedCollection {
+  const definition = container.definition as ReturnType<typeof newDefinition>
+  const number = rest.specs.length + 1
+  const record = newIndex({
+    number,
+    components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
+    uniqueness: spec.isUnique ? 'container' : 'none',
+    options: storeOptions(spec),
+    isDeclared: true,
+  })
   return {
     ...rest,
     specs: [...rest.specs, spec],

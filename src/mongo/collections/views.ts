@@ -8,6 +8,7 @@
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, string, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { foreignCollections, type ViewPipeline, type ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -29,11 +30,17 @@ export class ResolvedView implements ViewPipeline {
   readonly stages: BsonArray
   /** The collection that it reads, if that exists. */
   readonly collection: Collection | undefined
+  readonly collation: Collation | undefined
 
-  constructor(on: Namespace, stages: readonly Value[], collection: Collection | undefined) {
+  constructor(
+    on: Namespace,
+    stages: readonly Value[],
+    { collection, collation }: Pick<ResolvedView, 'collection' | 'collation'>,
+  ) {
     this.on = on
     this.stages = BsonArray.of(stages)
     this.collection = collection
+    this.collation = collation
   }
 
   /** The pipeline of a command on the view. */
@@ -92,9 +99,9 @@ async function resolveView(engine: CatalogReader, database: string, view: Collec
     const found = await findEntry(engine, below)
     if (found === undefined && on === systemViews) {
       const list = await viewList(engine, database)
-      return new ResolvedView(list.on, list.with(stages).elements, undefined)
+      return new ResolvedView(list.on, list.with(stages).elements, { collection: undefined, collation: view.collation })
     }
-    if (found?.isView !== true) return new ResolvedView(below, stages, found)
+    if (found?.isView !== true) return new ResolvedView(below, stages, { collection: found, collation: view.collation })
     current = found
   }
   throw new CommandError(
@@ -114,8 +121,10 @@ async function viewList(engine: CatalogReader, database: string): Promise<Resolv
   )
   const literal = BsonDocument.of([['$literal', BsonArray.of(documents)]])
   const source = BsonDocument.of([['$documents', literal]])
-  return new ResolvedView({ database, collection: '$cmd.aggregate' }, [source], undefined)
+  return new ResolvedView({ database, collection: '$cmd.aggregate' }, [source], noCollection)
 }
+
+const noCollection = { collection: undefined, collation: undefined }
 
 /** The views of a database, sorted by name. */
 export async function viewsOf(engine: CatalogReader, database: string): Promise<readonly Collection[]> {
@@ -147,14 +156,22 @@ export async function viewsWithin(
 export interface ViewDraft extends Namespace {
   readonly on: string
   readonly stages: BsonArray
+  readonly collation: Collation | undefined
 }
 
 /**
  * Refuses a view that would contain itself, or would make a chain of views too long. Two clients that create
  * views at the same time may still make a cycle; then reading it is refused.
  */
-export async function checkViewGraph(engine: Engine, { database, collection, on, stages }: ViewDraft): Promise<void> {
+export async function checkViewGraph(engine: Engine, draft: ViewDraft): Promise<void> {
+  const { database, collection, on, stages } = draft
   const present = await viewsOf(engine, database)
+  const used = new Set([on, ...foreignCollections(stages)])
+  const other = present.find(view => used.has(view.container.id) && view.collation?.name !== draft.collation?.name)
+  if (other !== undefined) {
+    const problem = `View ${nameOf(draft)} has conflicting collation with view ${other.name}`
+    throw new CommandError('OptionNotSupportedOnView', problem)
+  }
   const references = new Map(present.map(view => [view.container.id, referencesOf(view)]))
   references.set(collection, [on, ...foreignCollections(stages)])
   refuseCycle(references, { database, collection })

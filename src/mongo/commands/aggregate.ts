@@ -10,17 +10,16 @@ import { isChangeStream, nameOfStage, parseStreamOptions } from '../change-strea
 import { openChangeStream } from '../change-streams/stream.ts'
 import type { WatchScope } from '../collections/watched-collections.ts'
 import { callPipeline, pipelineSource, pipelineTarget } from '../pipeline/pipeline-run.ts'
+import { givenCollation } from '../requests/collation.ts'
 import { checkDatabaseName, nameOf, namespaceOf, refuseOplog } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, openCursor } from '../service/cursors.ts'
-import { refuseCollation } from '../service/query-language.ts'
 import { notInTransaction } from '../service/statement.ts'
 import { explainPipeline } from './explain.ts'
 
 async function aggregate(call: CommandCall): Promise<Fields> {
   const { args, service, session } = call
   const namespace = aggregateNamespace(call)
-  refuseCollation(args)
   refuseOplog(namespace)
   const stages = args.requiredArray('pipeline')
   const cursor = args.within('cursor')
@@ -79,7 +78,9 @@ function notWithStage(name: string): CommandError {
 function changeStreamSource(call: CommandCall, namespace: Namespace, stages: BsonArray): Promise<CursorSource> {
   const splitsEvents = nameOfStage(stages.elements.at(-1)) === splitStage
   const rest = splitsEvents ? BsonArray.of(stages.elements.slice(0, -1)) : stages
-  const compiled = () => callPipeline(call, { namespace, stages: rest, collection: undefined, views: undefined })
+  const collation = givenCollation(call.args)
+  const compiled = () =>
+    callPipeline(call, { namespace, stages: rest, collection: undefined, views: undefined, collation })
   for (const stage of rest.elements.slice(1)) {
     const name = nameOfStage(stage)
     if (name === splitStage) throw new CommandError(7182802, `${splitStage} must be the last stage in the pipeline`)

@@ -42,7 +42,7 @@ async function collMod(call: CommandCall): Promise<Fields> {
     }
   }
   const images = args.within('changeStreamPreAndPostImages')
-  const changed = readValidationOptions(args, namespaceOf(call), () => constantsOf(call))
+  const changed = readValidationOptions(args, namespaceOf(call), () => constantsOf(call, collection.collation))
   if (images !== undefined || changed.length > 0) {
     await changeOptions(service.engine, collection, present => [
       ...withDefaults(changed, present),

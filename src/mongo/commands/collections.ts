@@ -22,7 +22,9 @@ import {
 } from '../collections/collections.ts'
 import { readValidationOptions } from '../collections/validation.ts'
 import { systemViews, viewsOf } from '../collections/views.ts'
+import { isIdIndex } from '../indexes/create-index.ts'
 import type { Arguments } from '../requests/arguments.ts'
+import { parseCollation } from '../requests/collation.ts'
 import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
 import { catalogOf, planCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
@@ -40,7 +42,7 @@ const createOptions: Readonly<Record<string, 'kept' | 'ignored' | 'refused' | 'v
   indexOptionDefaults: 'ignored',
   storageEngine: 'ignored',
   temp: 'ignored',
-  collation: 'refused',
+  collation: 'kept',
   capped: 'refused',
   size: 'refused',
   max: 'refused',
@@ -76,9 +78,9 @@ async function create(call: CommandCall): Promise<Fields> {
   for (const name of givenOptions(args)) {
     const fate = createOptions[name]
     if (fate === 'refused') throw new CommandError('NotImplemented', `The option '${name}' of create is not supported.`)
-    if (fate === 'kept') kept.push([name, args.present(name)!])
+    if (fate === 'kept') kept.push([name, name === 'collation' ? collationOf(args)! : args.present(name)!])
   }
-  const rules = readValidationOptions(args, namespace, () => constantsOf(call))
+  const rules = readValidationOptions(args, namespace, () => constantsOf(call, undefined))
   kept.push(...rules.filter(([, value]) => value.type !== bsonType.document || !value.isEmpty))
   const draft = { options: BsonDocument.view(encodeDocument(kept)) }
   if (!call.isInTransaction) await createCollection(service.engine, namespace, draft)
@@ -92,15 +94,15 @@ function givenOptions(args: Arguments): string[] {
   return args.names.filter(name => {
     const value = Object.hasOwn(createOptions, name) ? args.present(name) : undefined
     if (value === undefined || createOptions[name] === 'ignored') return false
+    if (name === 'collation') return collationOf(args) !== undefined
     const isHarmless = value.type === bsonType.bool && !value.value
-    return createOptions[name] === 'kept' || (!isHarmless && !isSimpleCollation(name, value))
+    return createOptions[name] === 'kept' || !isHarmless
   })
 }
 
-function isSimpleCollation(name: string, value: NonNullable<ReturnType<CommandCall['args']['value']>>): boolean {
-  if (name !== 'collation' || value.type !== bsonType.document) return false
-  const locale = value.get('locale')
-  return locale?.type === bsonType.string && locale.value === 'simple'
+/** With all its options. Undefined: simple. */
+function collationOf(args: Arguments): BsonDocument | undefined {
+  return parseCollation(args.requiredDocument('collation')).document
 }
 
 async function drop(call: CommandCall): Promise<Fields> {
@@ -182,13 +184,13 @@ function onlyName(entry: Uint8Array): Uint8Array {
   return encodeFields({ name: whole.get('name'), type: whole.get('type') })
 }
 
-function describe({ container, definition }: Collection): Uint8Array {
+function describe({ container, definition, indexes }: Collection): Uint8Array {
   return encodeFields({
     name: container.id,
     type: 'collection',
     options: fromBase64(definition.options),
     info: { readOnly: false, uuid: binary(Buffer.from(definition.uuid, 'hex'), 4) },
-    idIndex: { v: 2, key: { _id: 1 }, name: '_id_' },
+    idIndex: indexes.find(isIdIndex)!.document,
   })
 }
 

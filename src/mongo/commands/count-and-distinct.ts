@@ -6,19 +6,19 @@ import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { countDocuments, distinctValues } from '../find/documents.ts'
 import { countInView, distinctInView } from '../pipeline/view-reads.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
+import { compileCallFilter } from '../service/query-language.ts'
 
 async function count(call: CommandCall): Promise<Fields> {
   const { args, service, isInTransaction } = call
   const namespace = namespaceOf(call)
-  refuseCollation(args)
   const query = args.document('query') ?? emptyDocument
-  const asked = { matcher: compileCallFilter(call, query) }
   const collection = await findReadable(service.engine, namespace)
   if (collection instanceof ResolvedView) return countInView(call, namespace)
+  const asked = { matcher: compileCallFilter(call, query, await collationOfCall(args, collection)) }
   const { matcher } = withHint(args, collection, asked)
   const skip = args.count('skip') ?? 0
   const limit = Math.abs(args.number('limit') ?? 0)
@@ -34,12 +34,12 @@ async function count(call: CommandCall): Promise<Fields> {
 async function distinct(call: CommandCall): Promise<Fields> {
   const { args } = call
   const namespace = namespaceOf(call)
-  refuseCollation(args)
   const path = args.requiredString('key')
   if (path === '') throw new CommandError(40352, 'FieldPath cannot be constructed with empty string')
-  const asked = { matcher: compileCallFilter(call, args.document('query') ?? emptyDocument) }
   const collection = await findReadable(catalogOf(call), namespace)
   if (collection instanceof ResolvedView) return distinctInView(call, namespace, path)
+  const collation = await collationOfCall(args, collection)
+  const asked = { matcher: compileCallFilter(call, args.document('query') ?? emptyDocument, collation) }
   const { matcher } = withHint(args, collection, asked)
   const values = collection === undefined ? [] : await distinctValues(call, collection, { matcher, path })
   return { values, atClusterTime: call.snapshot?.time }

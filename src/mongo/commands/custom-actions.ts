@@ -88,7 +88,7 @@ async function createSharded(call: CommandCall): Promise<Fields> {
     ...(shardKey !== undefined && { shardKey: [shardKey] }),
     ...(throughput !== undefined && { throughput }),
   })
-  for (const spec of (args.documents('indexes') ?? []).map(parseIndexSpec)) {
+  for (const spec of (args.documents('indexes') ?? []).map(each => parseIndexSpec(each))) {
     collection = await createIndex(call, collection, spec)
   }
   return {}
@@ -99,7 +99,7 @@ async function updateCollection(call: CommandCall): Promise<Fields> {
   const namespace = checkedNamespace(database, args.requiredString('collection'))
   const collection = await requireCollection(service.engine, namespace)
   const throughput = throughputOf(args)
-  const indexes = args.documents('indexes')?.map(parseIndexSpec)
+  const indexes = args.documents('indexes')?.map(each => parseIndexSpec(each, collection.collation))
   if (throughput !== undefined) await changeCollectionThroughput(service.engine, collection, throughput)
   if (indexes !== undefined) await replaceIndexes(call, await requireCollection(service.engine, namespace), indexes)
   return {}

@@ -1,16 +1,16 @@
 /** delete: removes one or all documents that match a filter. */
 
-import type { Matcher } from '../../mql/filter/match.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields } from '../answers/fields.ts'
 import { findCollection } from '../collections/collections.ts'
 import { withHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, refuseCollation } from '../service/query-language.ts'
+import { compileCallFilter } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutation, mutateAll, mutateOne } from '../write/document-updates.ts'
 import {
@@ -64,8 +64,9 @@ async function removeMatching(
   record: RetryRecord | undefined,
   number: number,
 ): Promise<number> {
-  const { matcher, limit, args } = parseStatement(call, bytes)
+  const { filter, limit, args } = readStatement(bytes)
   const collection = await findCollection(catalogOf(call), namespace)
+  const matcher = compileCallFilter(call, filter, await collationOfCall(args, collection))
   const mutation: Mutation = withHint(args, collection, { matcher, change: () => deletion })
   if (collection === undefined) return 0
   if (limit === 1) {
@@ -97,15 +98,6 @@ function readStatement(bytes: Uint8Array) {
   }
   args.document('collation')
   return { filter, limit, args }
-}
-
-function parseStatement(
-  call: CommandCall,
-  bytes: Uint8Array,
-): { readonly matcher: Matcher; readonly limit: number; readonly args: Arguments } {
-  const { filter, limit, args } = readStatement(bytes)
-  refuseCollation(args)
-  return { matcher: compileCallFilter(call, filter), limit, args }
 }
 
 export const deleteCommands: readonly Command[] = [

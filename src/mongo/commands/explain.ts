@@ -21,6 +21,7 @@ import { promising } from '../index-specs/wildcard-index.ts'
 import { callPipeline, pipelineTarget } from '../pipeline/pipeline-run.ts'
 import { readingStages } from '../pipeline/view-reads.ts'
 import { Arguments, numberOf } from '../requests/arguments.ts'
+import { collationOfCall, shownCollation } from '../requests/collation.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { compileCallFilter } from '../service/query-language.ts'
@@ -58,11 +59,14 @@ async function explainCall(call: CommandCall, verbosity: Verbosity): Promise<Fie
   const filter = filterOf(args)
   const namespace = namespaceOf(call)
   const isReading = args.name === 'find' || args.name === 'count' || args.name === 'distinct'
-  if (isReading && (await findReadable(call.service.engine, namespace)) instanceof ResolvedView) {
+  const collection = await findReadable(call.service.engine, namespace)
+  if (isReading && collection instanceof ResolvedView) {
     return explainPipeline(call, namespace, readingStages(args), verbosity)
   }
-  const matcher = compileCallFilter(call, filter)
-  const sort = prepareSort(args.document('sort'))
+  const own = collection instanceof ResolvedView ? undefined : collection
+  const collation = await collationOfCall(statementOf(args), own)
+  const matcher = compileCallFilter(call, filter, collation)
+  const sort = prepareSort(args.document('sort'), collation)
   const query = { matcher, filter, sort, ...windowOf(args), isCount: args.name === 'count' }
   return explained(call, namespace, query, verbosity)
 }
@@ -88,7 +92,7 @@ function filterOf(args: Arguments): BsonDocument {
   }
 }
 
-/** Where a command has its hint: an update or delete has it in its statements. */
+/** Where a command has its hint and its collation: an update or delete has them in its statements. */
 function statementOf(args: Arguments): Arguments {
   if (args.name !== 'update' && args.name !== 'delete') return args
   const [first] = args.documents(args.name === 'update' ? 'updates' : 'deletes') ?? []
@@ -155,6 +159,7 @@ async function explained(
       namespace: nameOf(namespace),
       parsedQuery: query.filter,
       indexFilterSet: false,
+      collation: query.matcher.collation && shownCollation(query.matcher.collation),
       winningPlan,
       rejectedPlans: [],
     },
@@ -196,7 +201,7 @@ const noPlan: Plan = { winningPlan: { stage: 'EOF' }, isByKey: false }
 
 function planOf(engine: Engine, collection: Collection, { matcher, sort }: Explained): Plan {
   const { container, shardKey, indexes } = collection
-  if (matcher.hint === undefined && keysWithin(collection, matcher.filter) !== undefined) {
+  if (matcher.hint === undefined && keysWithin(collection, matcher) !== undefined) {
     return { winningPlan: { stage: 'IDHACK' }, isByKey: true }
   }
   const { index: choice, idOrder } = engine.explainQuery(container, findItems(collection, { matcher, sort }))
@@ -210,7 +215,7 @@ function planOf(engine: Engine, collection: Collection, { matcher, sort }: Expla
           : { stage: 'COLLSCAN', direction: 'forward' }
   const isSorted = sort === undefined || choice?.isOrdered === true || idOrder !== undefined
   const plan = isSorted ? scan : { stage: 'SORT', inputStage: scan }
-  const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher.filter) !== undefined
+  const isNarrowed = shardKey !== undefined && partitionWithin(collection, matcher) !== undefined
   return {
     winningPlan: isNarrowed ? { stage: 'SINGLE_SHARD', shards: [{ shardName: setName, winningPlan: plan }] } : plan,
     isByKey: choice !== undefined || idOrder !== undefined,
@@ -229,6 +234,7 @@ function planOf(engine: Engine, collection: Collection, { matcher, sort }: Expla
       stage: 'IXSCAN',
       indexName: declared?.name ?? 'adaptive',
       keyPattern: isWildcard ? { $_path: 1, [path.map(String).join('.')]: 1 } : declared?.key,
+      collation: declared?.document.get('collation'),
       isMultiKey: choice!.index.hasSeveralKeys,
       isUnique: declared?.isUnique ?? false,
       isSparse: declared?.isSparse ?? false,

@@ -4,6 +4,7 @@ import type { EpochSeconds } from '../../base/clock.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { Matcher } from '../../mql/filter/match.ts'
 import type { Sort } from '../../mql/paths/sort-order.ts'
 import { prepareSort } from '../../mql/prepare.ts'
@@ -18,10 +19,11 @@ import { fromBase64 } from '../collections/collection-definition.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { lifeOf } from '../collections/document-life.ts'
 import { withHint } from '../collections/hint.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { nameOf, namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, compileCallProjection, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
+import { compileCallFilter, compileCallProjection, pipelineUpdate } from '../service/query-language.ts'
 import type { StatementResult } from '../session/retry-record.ts'
 import { deletion, type Mutated, type Mutation, mutateOne, updateMutation } from '../write/document-updates.ts'
 import type { LifeStamps } from '../write/document-writes.ts'
@@ -41,7 +43,8 @@ interface Modification {
 
 async function findAndModify(call: CommandCall): Promise<Fields> {
   const namespace = namespaceOf(call)
-  const modification = parse(call)
+  const collation = await collationOfCall(call.args, await findCollection(call.service.engine, namespace))
+  const modification = parse(call, collation)
   const number = statementNumbers(call, 1)(0)
   return inTurn(call, async () => {
     const record = await retryRecord(call)
@@ -95,7 +98,8 @@ async function modify(
         ...(modification.isNewWanted && returned(document, newLife(call, made, document, moment))),
       },
     })
-    const inserted = await insertUpserted(call, made, { filter, update }, remember && (each => remember(result(each))))
+    const statement = { filter, update, collation: matcher.collation }
+    const inserted = await insertUpserted(call, made, statement, remember && (each => remember(result(each))))
     if (inserted !== undefined) return result(inserted)
   }
   throw new CommandError('WriteConflict', 'The document keeps coming and going.')
@@ -201,9 +205,8 @@ function answerOf({ n, upserted, modified }: StatementResult, { update, project 
   }
 }
 
-function parse(call: CommandCall): Modification {
+function parse(call: CommandCall, collation: Collation | undefined): Modification {
   const { args } = call
-  refuseCollation(args)
   const filter = args.document('query') ?? emptyDocument
   const isRemoval = args.flag('remove')
   const isUpsert = args.flag('upsert')
@@ -228,21 +231,22 @@ function parse(call: CommandCall): Modification {
       `Update argument must be either an object or an array, not ${typeName(update.type)}`,
     )
   }
-  const matcher = compileCallFilter(call, filter)
+  const matcher = compileCallFilter(call, filter, collation)
   return {
     filter,
     matcher,
-    sort: prepareSort(args.document('sort')),
+    sort: prepareSort(args.document('sort'), collation),
     update:
       update === undefined
         ? undefined
         : compileUpdate(update, {
             arrayFilters: args.array('arrayFilters'),
-            pipeline: pipelineUpdate(call, undefined),
+            pipeline: pipelineUpdate(call, undefined, collation),
+            collation,
           }),
     isUpsert,
     isNewWanted,
-    project: shownBy(compileCallProjection(call, args.document('fields')), matcher),
+    project: shownBy(compileCallProjection(call, args.document('fields'), collation), matcher),
   }
 }
 

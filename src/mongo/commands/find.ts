@@ -3,6 +3,7 @@
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { andThen } from '../../base/maybe-promise.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { onlyId } from '../../mql/named-ids.ts'
 import { prepareSort } from '../../mql/prepare.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -13,11 +14,12 @@ import { withHint } from '../collections/hint.ts'
 import { findReadable, ResolvedView } from '../collections/views.ts'
 import { documentSource } from '../find/documents.ts'
 import { findInView } from '../pipeline/view-reads.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { nameOf, namespaceOf, refuseOplog } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { type CursorSource, listSource, openCursor } from '../service/cursors.ts'
-import { compileCallFilter, compileCallProjection, refuseCollation } from '../service/query-language.ts'
+import { compileCallFilter, compileCallProjection } from '../service/query-language.ts'
 
 function find(call: CommandCall): MaybePromise<Fields> {
   const namespace = namespaceOf(call)
@@ -26,7 +28,8 @@ function find(call: CommandCall): MaybePromise<Fields> {
     if (collection instanceof ResolvedView) return findInView(call, namespace)
     const filter = call.args.document('filter') ?? emptyDocument
     const id = collection === undefined || !isPlain(call) ? undefined : pointId(collection, filter)
-    return id === undefined ? search(call, collection, filter) : readPoint(call, collection!, id)
+    if (id !== undefined) return readPoint(call, collection!, id)
+    return andThen(collationOfCall(call.args, collection), collation => search(call, collection, filter, collation))
   })
 }
 
@@ -53,8 +56,8 @@ function isPlain({ args, isInTransaction, snapshot }: CommandCall): boolean {
   return true
 }
 
-function pointId({ shardKey }: Collection, filter: BsonDocument): string | undefined {
-  return shardKey === undefined ? onlyId(filter) : undefined
+function pointId({ shardKey, collation }: Collection, filter: BsonDocument): string | undefined {
+  return shardKey === undefined && collation === undefined ? onlyId(filter) : undefined
 }
 
 /** Sends the stored bytes unchanged. */
@@ -66,9 +69,13 @@ function readPoint(call: CommandCall, { container, name }: Collection, id: strin
   })
 }
 
-function search(call: CommandCall, collection: Collection | undefined, filter: BsonDocument): MaybePromise<Fields> {
+function search(
+  call: CommandCall,
+  collection: Collection | undefined,
+  filter: BsonDocument,
+  collation: Collation | undefined,
+): MaybePromise<Fields> {
   const { args, service, session } = call
-  refuseCollation(args)
   if (args.flag('tailable') || args.flag('awaitData')) {
     throw new CommandError('BadValue', 'error processing query: tailable cursor requested on non capped collection')
   }
@@ -78,9 +85,12 @@ function search(call: CommandCall, collection: Collection | undefined, filter: B
   for (const name of ['returnKey', 'showRecordId'] as const) {
     if (args.flag(name)) throw new CommandError('NotImplemented', refusalOf(name))
   }
-  const asked = { matcher: compileCallFilter(call, filter), sort: prepareSort(args.document('sort')) }
+  const asked = {
+    matcher: compileCallFilter(call, filter, collation),
+    sort: prepareSort(args.document('sort'), collation),
+  }
   const { matcher, sort } = withHint(args, collection, asked)
-  const projection = compileCallProjection(call, args.document('projection'))
+  const projection = compileCallProjection(call, args.document('projection'), collation)
   const skip = args.count('skip') ?? 0
   const limit = args.count('limit') ?? 0
   const source: CursorSource =

@@ -4,6 +4,7 @@ import { equalValues } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { printDocument } from '../../mql/errors/print.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -33,10 +34,11 @@ async function createIndexes(call: CommandCall): Promise<Fields> {
   const { service, args } = call
   const { engine } = service
   const namespace = namespaceOf(call)
-  const wanted = (args.documents('indexes') ?? []).map(wantedIndex)
-  if (wanted.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
+  const given = args.documents('indexes') ?? []
+  if (given.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create')
   const found = await findEntry(catalogOf(call), namespace)
   if (found?.isView === true) throw notOnView('Cannot create indexes on a view')
+  const wanted = given.map(each => wantedIndex(each, found?.collation))
   if (call.isInTransaction) return createInTransaction(call, namespace, wanted, found)
   const collection = found ?? (await createCollection(engine, namespace, { options: emptyDocument }))
   let current = collection
@@ -86,9 +88,9 @@ async function createInTransaction(
 }
 
 /** An error names the specification that it is about. */
-function wantedIndex(given: BsonDocument): IndexSpec {
+function wantedIndex(given: BsonDocument, inherited: Collation | undefined): IndexSpec {
   try {
-    return parseIndexSpec(given)
+    return parseIndexSpec(given, inherited)
   } catch (error) {
     if (!(error instanceof MongoError)) throw error
     throw new CommandError(

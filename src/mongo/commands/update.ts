@@ -4,18 +4,20 @@ import type { RequestError } from '../../base/error.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type CompiledUpdate, compileUpdate } from '../../mql/update/update.ts'
 import { CommandError } from '../answers/command-error.ts'
 import type { Fields, FieldValue } from '../answers/fields.ts'
 import { fromBase64 } from '../collections/collection-definition.ts'
-import { findCollection } from '../collections/collections.ts'
+import { type Collection, findCollection } from '../collections/collections.ts'
 import { withHint } from '../collections/hint.ts'
 import { Arguments } from '../requests/arguments.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { namespaceOf } from '../requests/namespace.ts'
 import { catalogOf, findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
-import { compileCallFilter, pipelineUpdate, refuseCollation } from '../service/query-language.ts'
+import { compileCallFilter, pipelineUpdate } from '../service/query-language.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
 import { mutateAll, mutateOne, updateMutation } from '../write/document-updates.ts'
 import { insertUpserted } from '../write/upsert.ts'
@@ -50,6 +52,7 @@ interface UpdateStatement {
   readonly isMulti: boolean
   readonly isUpsert: boolean
   readonly args: Arguments
+  readonly collation: Collation | undefined
 }
 
 async function update(call: CommandCall): Promise<Fields> {
@@ -114,7 +117,8 @@ class Updates {
       this.#count(index, known)
       return
     }
-    const statement = parseStatement(this.#call, bytes)
+    const collection = await findCollection(catalogOf(this.#call), this.#namespace)
+    const statement = await parseStatement(this.#call, bytes, collection)
     const result = statement.isMulti
       ? await this.#updateAll(statement)
       : await this.#updateOne(statement, result => new Map([[number, result]]))
@@ -130,7 +134,7 @@ class Updates {
   }
 
   async #updateAll(statement: UpdateStatement): Promise<StatementResult & { error?: RequestError | undefined }> {
-    const matcher = compileCallFilter(this.#call, statement.filter)
+    const matcher = compileCallFilter(this.#call, statement.filter, statement.collation)
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
@@ -152,7 +156,7 @@ class Updates {
     remembered: (result: StatementResult) => ReadonlyMap<number, StatementResult>,
   ): Promise<StatementResult> {
     const remember = this.#record === undefined ? undefined : remembered
-    const matcher = compileCallFilter(this.#call, statement.filter)
+    const matcher = compileCallFilter(this.#call, statement.filter, statement.collation)
     for (let attempt = 0; attempt < mongoRacesMax; attempt++) {
       const collection = await findCollection(catalogOf(this.#call), this.#namespace)
       if (collection !== undefined) {
@@ -225,14 +229,16 @@ function readStatement(bytes: Uint8Array) {
   }
 }
 
-function parseStatement(call: CommandCall, bytes: Uint8Array): UpdateStatement {
+async function parseStatement(
+  call: CommandCall,
+  bytes: Uint8Array,
+  collection: Collection | undefined,
+): Promise<UpdateStatement> {
   const { u, constants, arrayFilters, ...statement } = readStatement(bytes)
-  refuseCollation(statement.args)
+  const collation = await collationOfCall(statement.args, collection)
   const { isMulti } = statement
-  return {
-    ...statement,
-    update: compileUpdate(u, { arrayFilters, isMulti, pipeline: pipelineUpdate(call, constants) }),
-  }
+  const pipeline = pipelineUpdate(call, constants, collation)
+  return { ...statement, collation, update: compileUpdate(u, { arrayFilters, isMulti, pipeline, collation }) }
 }
 
 export const updateCommands: readonly Command[] = [

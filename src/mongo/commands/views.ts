@@ -11,7 +11,13 @@ import type { Namespace } from '../../mql/stages/namespace.ts'
 import { lastStages } from '../../mql/stages/table.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument, encodeFields, type Fields } from '../answers/fields.ts'
-import { newViewDefinition, type StoredView, storedDefinition, toBase64 } from '../collections/collection-definition.ts'
+import {
+  fromBase64,
+  newViewDefinition,
+  type StoredView,
+  storedDefinition,
+  toBase64,
+} from '../collections/collection-definition.ts'
 import {
   type Collection,
   changeCollection,
@@ -22,6 +28,7 @@ import {
 import { unshardedDefinition } from '../collections/document-key.ts'
 import { checkViewGraph, stagesOf, systemViews, type ViewDraft } from '../collections/views.ts'
 import { callPipeline } from '../pipeline/pipeline-run.ts'
+import { parseCollation, simpleCollation } from '../requests/collation.ts'
 import { checkedNamespace, nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 
@@ -34,7 +41,9 @@ export async function createView(call: CommandCall, namespace: Namespace, option
   if (foreign !== undefined) throw notAnOption(foreign)
   const on = args.requiredString('viewOn')
   if (on === '') throw new CommandError('BadValue', "'viewOn' cannot be empty.'")
-  const draft: ViewDraft = { ...namespace, on, stages: args.array('pipeline') ?? BsonArray.of([]) }
+  const asked = args.document('collation')
+  const { collation, document } = asked === undefined ? simpleCollation : parseCollation(asked)
+  const draft: ViewDraft = { ...namespace, on, stages: args.array('pipeline') ?? BsonArray.of([]), collation }
   const { engine } = service
   const present = await findEntry(engine, namespace)
   if (present !== undefined) {
@@ -46,7 +55,7 @@ export async function createView(call: CommandCall, namespace: Namespace, option
   const container = await engine.catalog.createContainer(database, {
     id: namespace.collection,
     partitionKey: unshardedDefinition,
-    definition: newViewDefinition(view),
+    definition: newViewDefinition(view, BsonDocument.view(encodeFields({ collation: document }))),
     throughput: null,
     defaultTtl: null,
     encoding: 'bson',
@@ -56,7 +65,7 @@ export async function createView(call: CommandCall, namespace: Namespace, option
 }
 
 /** Creating the same view again succeeds, as in MongoDB 7. */
-function refuseOther(present: Collection, { database, on, stages }: ViewDraft): void {
+function refuseOther(present: Collection, { database, on, stages, collation }: ViewDraft): void {
   const { name, definition } = present
   const exists = (but: string) => new CommandError('NamespaceExists', `namespace ${name} already exists, but ${but}`)
   if (definition.view === undefined) throw new CommandError('NamespaceExists', `Collection ${name} already exists.`)
@@ -65,6 +74,7 @@ function refuseOther(present: Collection, { database, on, stages }: ViewDraft): 
     throw exists(`is a view on ${names.join(' rather than ')}`)
   }
   const pipelines = [stagesOf(present), stages] as const
+  if (present.collation?.name !== collation?.name) throw exists('with another collation')
   if (!equalValues(...pipelines)) throw exists(`with pipeline ${pipelines.map(printValue).join(' rather than ')}`)
 }
 
@@ -86,6 +96,7 @@ export async function changeView(call: CommandCall, view: Collection, options: r
     collection: id,
     on: args.string('viewOn') ?? view.definition.view!.on,
     stages: args.array('pipeline') ?? stagesOf(view),
+    collation: view.collation,
   }
   const changed = await storedView(call, draft)
   await changeCollection(service.engine, view, ({ definition }) => ({
@@ -99,7 +110,7 @@ function notAnOption(name: string): CommandError {
 
 /** Checks a view and makes what is stored of it. */
 async function storedView(call: CommandCall, draft: ViewDraft): Promise<StoredView> {
-  const { database, on, stages } = draft
+  const { database, on, stages, collation } = draft
   try {
     checkedNamespace(database, on)
   } catch {
@@ -108,7 +119,8 @@ async function storedView(call: CommandCall, draft: ViewDraft): Promise<StoredVi
   try {
     checkStages(draft)
     // Views that it names need not be known: only the stages are checked.
-    callPipeline(call, { namespace: { database, collection: on }, stages, collection: undefined, views: undefined })
+    const namespace = { database, collection: on }
+    callPipeline(call, { namespace, stages, collection: undefined, views: undefined, collation })
   } catch (error) {
     if (!(error instanceof MongoError)) throw error
     throw new CommandError(error.code, `Invalid pipeline for view ${nameOf(draft)} :: caused by :: ${error.message}`)
@@ -153,7 +165,11 @@ export function describeView(view: Collection): Uint8Array {
   return encodeFields({
     name: view.container.id,
     type: 'view',
-    options: { viewOn: view.definition.view!.on, pipeline: stagesOf(view) },
+    options: {
+      viewOn: view.definition.view!.on,
+      pipeline: stagesOf(view),
+      collation: fromBase64(view.definition.options).get('collation'),
+    },
     info: { readOnly: true },
   })
 }

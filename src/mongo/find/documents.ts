@@ -145,10 +145,10 @@ export async function collectedElsewhere(
 export function isSearched(
   { isInTransaction, snapshot }: Pick<CommandCall, 'isInTransaction' | 'snapshot'>,
   collection: Collection,
-  { filter, hint }: Matcher,
+  matcher: Matcher,
 ): boolean {
   if (isInTransaction || snapshot !== undefined) return false
-  return hint !== undefined || keysWithin(collection, filter) === undefined
+  return matcher.hint !== undefined || keysWithin(collection, matcher) === undefined
 }
 
 /** Few documents, all at once: those that are named, or seen in a snapshot. */
@@ -207,7 +207,7 @@ async function* foundDocuments(
   matcher: Matcher,
 ): AsyncGenerator<readonly FoundDocument[]> {
   const overlay = await overlayOf(call, collection)
-  const keys = matcher.hint === undefined ? keysWithin(collection, matcher.filter) : undefined
+  const keys = matcher.hint === undefined ? keysWithin(collection, matcher) : undefined
   if (keys !== undefined) {
     const found: FoundDocument[] = []
     for (const key of keys) {
@@ -330,7 +330,7 @@ export async function distinctValues(
 ): Promise<readonly Value[]> {
   const { matcher, path } = query
   if (!isSearched(call, collection, matcher)) {
-    const found = new DistinctValues(path)
+    const found = new DistinctValues(path, matcher.collation)
     for await (const batch of matchingDocuments(call, collection, matcher)) for (const each of batch) found.add(each)
     return found.values()
   }
@@ -360,13 +360,16 @@ async function onlyRow(call: CommandCall, { container }: Collection, query: Item
 /** What a query says of its collection. */
 function aboutItems(collection: Collection, { matcher, sort }: Pick<FindQuery, 'matcher' | 'sort'>) {
   return {
-    range: rangeWithin(collection, matcher.filter),
+    range: rangeWithin(collection, matcher),
     isRangeOfFilter: true,
-    partition: partitionWithin(collection, matcher.filter),
+    partition: partitionWithin(collection, matcher),
     demands: usableDemands(collection, matcher, sort),
-    isPromised: (path: IndexPath) => promising(collection.indexes, path) !== undefined,
+    isPromised: (path: IndexPath) =>
+      matcher.collation === undefined && promising(collection.indexes, path) !== undefined,
     // Where documents lie in the order of their `_id`, an index of it would serve nobody.
-    mayIndex: (path: IndexPath) => collection.shardKey !== undefined || !isIdPath(path),
+    // Nor one without a collation, where strings compare by one.
+    mayIndex: (path: IndexPath) =>
+      matcher.collation === undefined && (collection.shardKey !== undefined || !isIdPath(path)),
   }
 }
 
@@ -392,10 +395,10 @@ function isIdPath(path: IndexPath): boolean {
 /** Hidden indexes are kept up and serve nobody. */
 function usableDemands(
   { indexes, container }: Collection,
-  { filter, order, hint }: Matcher,
+  { filter, order, hint, collation }: Matcher,
   sort: Sort | undefined,
 ): Demands {
-  const demands = demandsOf(filter, sort)
+  const demands = demandsOf(filter, sort, collation)
   const isByIndex = typeof hint === 'object'
   const ids = order === undefined && !isByIndex ? demands.ids : undefined
   const hidden = indexes.flatMap(({ isHidden, number }) => (isHidden ? [number] : []))

@@ -19,13 +19,15 @@ export function compareSpecs(present: IndexSpec, wanted: IndexSpec): 'unrelated'
     )
   }
   const isSameFilter = isSameOptional(present.partialFilter, wanted.partialFilter)
+  const isSameCollation = present.collation?.name === wanted.collation?.name
   if (!isSameName) {
-    // One key may be indexed several times with different filters and options.
-    if (!isSameFilter || present.isSparse !== wanted.isSparse || present.isUnique !== wanted.isUnique)
-      return 'unrelated'
+    // One key may be indexed several times with different filters, collations and options.
+    const isSameUse = isSameFilter && isSameCollation && present.isSparse === wanted.isSparse
+    if (!isSameUse || present.isUnique !== wanted.isUnique) return 'unrelated'
     throw new CommandError('IndexOptionsConflict', `Index already exists with a different name: ${present.name}`)
   }
-  const isSameElse = isSameFilter && present.isUnique === wanted.isUnique && present.isSparse === wanted.isSparse
+  const isSameElse =
+    isSameFilter && isSameCollation && present.isUnique === wanted.isUnique && present.isSparse === wanted.isSparse
   if (!isSameElse) {
     throw new CommandError(
       'IndexKeySpecsConflict',

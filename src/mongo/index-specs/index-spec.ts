@@ -1,13 +1,16 @@
 /** Index specifications: checks what users ask for, and brings it into one normal form. */
 
+import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
 import { bsonType, isNumberType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { printDocument } from '../../mql/errors/print.ts'
 import { ttlSecondsMax } from '../../ttl/lifespan.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields, type FieldValue } from '../answers/fields.ts'
 import { numberOf } from '../requests/arguments.ts'
+import { parseCollation, shownCollation, storedCollation } from '../requests/collation.ts'
 import { checkPartialFilter } from './partial-filter.ts'
 import { checkWildcardProjection } from './wildcard-projection.ts'
 
@@ -29,6 +32,8 @@ export interface IndexSpec {
   readonly isHidden: boolean
   readonly expireAfterSeconds: number | undefined
   readonly partialFilter: BsonDocument | undefined
+  /** Undefined: strings compare byte by byte. */
+  readonly collation: Collation | undefined
   /** As `listIndexes` shows it. */
   readonly document: BsonDocument
 }
@@ -64,8 +69,8 @@ const known = new Set([
   'prepareUnique',
 ])
 
-/** Reads a specification that a user sent. */
-export function parseIndexSpec(given: BsonDocument): IndexSpec {
+/** Reads a specification that a user sent. Without a collation the index has that of its collection. */
+export function parseIndexSpec(given: BsonDocument, inherited?: Collation | undefined): IndexSpec {
   for (const [name] of given.fields) {
     if (!known.has(name)) {
       throw new CommandError(
@@ -89,7 +94,8 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
   if (name.value === '' || name.value === '*') {
     throw new CommandError('CannotCreateIndex', `The index name '${name.value}' is not valid.`)
   }
-  refuseCollation(given.get('collation'))
+  const asked = documentOption(given, 'collation')
+  const collation = asked === undefined ? inherited : parseCollation(asked).collation
   const { kind, parts } = parseKey(key)
   const expireAfterSeconds = parseExpireAfterSeconds(given.get('expireAfterSeconds'), key, kind)
   const partialFilter = documentOption(given, 'partialFilterExpression')
@@ -114,6 +120,7 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
     expireAfterSeconds,
     partialFilterExpression: partialFilter,
     ...passedOn(given),
+    collation: collation && (asked === undefined ? shownCollation(collation) : parseCollation(asked).document),
   })
   return {
     name: name.value,
@@ -125,6 +132,7 @@ export function parseIndexSpec(given: BsonDocument): IndexSpec {
     isHidden,
     expireAfterSeconds,
     partialFilter,
+    collation,
     document: BsonDocument.view(shown),
   }
 }
@@ -200,6 +208,7 @@ export function storedIndexSpec(document: BsonDocument): IndexSpec {
     isHidden: flagOption(document, 'hidden'),
     expireAfterSeconds: expires === undefined ? undefined : numberOf(expires),
     partialFilter: documentOption(document, 'partialFilterExpression'),
+    collation: storedCollation(documentOption(document, 'collation')),
     document,
   }
 }
@@ -220,6 +229,7 @@ export function withOptions(
     expireAfterSeconds,
     partialFilterExpression: spec.partialFilter,
     ...passedOn(spec.document),
+    collation: spec.document.get('collation'),
   })
   return { ...spec, expireAfterSeconds, isHidden, document: BsonDocument.view(shown) }
 }
@@ -342,13 +352,6 @@ export function checkedExpireAfterSeconds(
   return seconds
 }
 
-function refuseCollation(collation: Value | undefined): void {
-  if (collation === undefined) return
-  const locale = collation.type === bsonType.document ? collation.get('locale') : undefined
-  if (locale?.type === bsonType.string && locale.value === 'simple') return
-  throw new CommandError('NotImplemented', 'Collations other than simple are not supported.')
-}
-
 function flagOption(given: BsonDocument, name: string): boolean {
   const value = given.get(name)
   if (value === undefined) return false
@@ -366,4 +369,13 @@ function documentOption(given: BsonDocument, name: string): BsonDocument | undef
 
 export function encodeSpec({ document }: IndexSpec): string {
   return Buffer.from(encodeDocument(document)).toString('base64')
+}
+
+/** The options that the store's index needs. */
+export function storeOptions({ isSparse, partialFilter, collation }: IndexSpec): BsonIndexOptions {
+  return {
+    isSparse,
+    ...(collation !== undefined && { collation: collation.options }),
+    ...(partialFilter !== undefined && { partialFilter: encodeDocument(partialFilter).toString('base64') }),
+  }
 }

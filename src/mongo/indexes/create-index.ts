@@ -1,23 +1,22 @@
 /** Creates one index of a collection. The index is ready when the command is answered. */
 
 import { scanBytesMax, scanItemsMax } from '../../base/limits.ts'
-import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
-import { BsonDocument } from '../../document/bson/value.ts'
-import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
+import { printDocument } from '../../mql/errors/print.ts'
 import { ascendingFirst } from '../../query/choose-index.ts'
 import { type IndexPosition, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { toBase64 } from '../collections/collection-definition.ts'
 import type { Collection } from '../collections/collections.ts'
 import { duplicateKeyError } from '../collections/duplicate-key.ts'
 import { compareSpecs } from '../index-specs/index-conflicts.ts'
-import type { IndexSpec } from '../index-specs/index-spec.ts'
+import { type IndexSpec, storeOptions } from '../index-specs/index-spec.ts'
+import { shownCollation } from '../requests/collation.ts'
 import type { CommandCall } from '../service/command.ts'
 import { changeIndexes, isKept } from './index-changes.ts'
 
 export async function createIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<Collection> {
   const { engine, settings } = call.service
-  if (isIdIndex(spec)) return collection
+  if (isIdIndex(spec)) return withIdIndex(collection, spec)
   const relations = collection.indexes.map(present => ({ present, relation: compareSpecs(present, spec) }))
   if (relations.some(({ relation }) => relation === 'same')) return collection
   const isChange = relations.some(({ relation }) => relation === 'expiry')
@@ -34,6 +33,18 @@ export function isIdIndex({ parts }: IndexSpec): boolean {
   return parts.length === 1 && parts[0]!.path === '_id' && !parts[0]!.isDescending
 }
 
+function withIdIndex(collection: Collection, { collation }: IndexSpec): Collection {
+  const own = collection.collation
+  if (own?.name === collation?.name) return collection
+  const shown = (each: Collation | undefined) =>
+    each === undefined ? '{ locale: "simple" }' : printDocument(shownCollation(each))
+  throw new CommandError(
+    'BadValue',
+    'The _id index must have the same collation as the collection. Index collation: ' +
+      `${shown(collation)}, collection collation: ${shown(own)}`,
+  )
+}
+
 /**
  * Builds the whole index before the command answers, as MongoDB does. Other requests get their turns
  * meanwhile.
@@ -41,14 +52,11 @@ export function isIdIndex({ parts }: IndexSpec): boolean {
 async function buildStoreIndex(call: CommandCall, collection: Collection, spec: IndexSpec): Promise<number> {
   const { engine } = call.service
   const { container } = collection
-  const options: BsonIndexOptions = {
-    isSparse: spec.isSparse,
-    ...(spec.partialFilter !== undefined && { partialFilter: toBase64(asBytes(spec.partialFilter)) }),
-  }
+  await spec.collation?.prepare()
   const number = await engine.indexes.create(container, {
     components: ascendingFirst(spec.parts.map(({ path, isDescending }) => ({ path: path.split('.'), isDescending }))),
     uniqueness: spec.isUnique ? 'container' : 'none',
-    options,
+    options: storeOptions(spec),
     isDeclared: true,
   })
   if (number === undefined) throw new CommandError('NamespaceNotFound', `ns does not exist: ${collection.name}`)
@@ -60,10 +68,6 @@ async function buildStoreIndex(call: CommandCall, collection: Collection, spec: 
     throw error
   }
   return number
-}
-
-function asBytes(document: BsonDocument): BsonDocument {
-  return BsonDocument.view(encodeDocument(document))
 }
 
 /**

@@ -12,8 +12,8 @@ async function allCollections(engine: Engine): Promise<Collection[]> {
 
 /** Drops indexes of the store that no specification names: somebody was creating or dropping them. */
 export async function dropForgottenIndexes(engine: Engine): Promise<void> {
-  for (const { container, definition } of await allCollections(engine)) {
-    const known = new Set(definition.indexes.map(({ number }) => number))
+  for (const { container, indexes } of await allCollections(engine)) {
+    const known = new Set(indexes.map(({ number }) => number))
     for (const { definition: index, isDeclared } of container.indexes) {
       if (isDeclared && !known.has(index.number)) await engine.indexes.drop(container, index.number)
     }

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { compileFilter } from '../../mql/filter/match.ts'
 import { prepareLeadingFind } from '../../mql/prepare.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
@@ -33,7 +34,11 @@ import type { CommandCall } from '../service/command.ts'
 import { mongoWriteStepsMax, mutateOne } from '../write/document-updates.ts'
 import { type DocumentWrite, writeDocuments } from '../write/document-writes.ts'
 
-export function pipelineCollections(call: CommandCall, lives: LivesOfCursor): Collections {
+export function pipelineCollections(
+  call: CommandCall,
+  lives: LivesOfCursor,
+  collation: Collation | undefined,
+): Collections {
   return {
     find: (namespace: Namespace, request: FindRequest) => {
       const appetite = { by: call, documents: mongoPageDocumentsMax }
@@ -41,7 +46,7 @@ export function pipelineCollections(call: CommandCall, lives: LivesOfCursor): Co
     },
     living: batch => lives.living(batch),
     replace: (target, documents) => replace(call, checkedTarget(target), documents),
-    merge: (request, documents) => merge(call, request, documents),
+    merge: (request, documents) => merge(call, request, documents, collation),
   }
 }
 
@@ -92,25 +97,36 @@ async function insertAll(call: CommandCall, collection: Collection, documents: r
   }
 }
 
-async function merge(call: CommandCall, request: MergeRequest, documents: ByteStream): Promise<void> {
+async function merge(
+  call: CommandCall,
+  request: MergeRequest,
+  documents: ByteStream,
+  collation: Collation | undefined,
+): Promise<void> {
   const target = checkedTarget(request.target)
   const collection = await findOrCreateCollection(call.service.engine, target)
   const isById = request.on.length === 1 && request.on[0] === '_id'
-  const index = requireUnique(collection, request.on)
+  const index = requireUnique(collection, request.on, collation)
   for await (const batch of documents) {
     for (const given of batch) {
-      if (isById && collection.shardKey === undefined) await mergeById(call, collection, request, given)
-      else await mergeByFields(call, { collection, index }, request, given)
+      if (isById && collection.shardKey === undefined && collation === undefined)
+        await mergeById(call, collection, request, given)
+      else await mergeByFields(call, { collection, index, collation }, request, given)
     }
   }
 }
 
 /** The index that keeps the fields of `on` unique. */
-function requireUnique({ indexes }: Collection, on: readonly string[]): CollectionIndex {
+function requireUnique(
+  { indexes }: Collection,
+  on: readonly string[],
+  collation: Collation | undefined,
+): CollectionIndex {
   const found = indexes.find(
     index =>
       (index.isUnique || isIdIndex(index)) &&
       index.partialFilter === undefined &&
+      index.collation?.name === collation?.name &&
       index.parts.length === on.length &&
       index.parts.every(({ path }) => on.includes(path)),
   )
@@ -167,15 +183,21 @@ function refuseNotMatched({ whenNotMatched }: MergeRequest): void {
   }
 }
 
+interface MergeTarget {
+  readonly collection: Collection
+  readonly index: CollectionIndex
+  readonly collation: Collation | undefined
+}
+
 async function mergeByFields(
   call: CommandCall,
-  { collection, index }: { readonly collection: Collection; readonly index: CollectionIndex },
+  { collection, index, collation }: MergeTarget,
   request: MergeRequest,
   given: Uint8Array,
 ): Promise<void> {
   const incoming = BsonDocument.view(given)
   const equalities = request.on.map((path): Field => [path, BsonDocument.of([['$eq', valueAtPath(incoming, path)]])])
-  const matcher = compileFilter(BsonDocument.of(equalities))
+  const matcher = compileFilter(BsonDocument.of(equalities), { collation })
   const mutated = await mutateOne(
     call,
     collection,

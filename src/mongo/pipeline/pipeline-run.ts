@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int32 } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import { compilePipeline, type Pipeline, type PipelineSpec } from '../../mql/pipeline/pipeline.ts'
 import { markedDocument } from '../../mql/pipeline/row-marks.ts'
@@ -12,6 +13,7 @@ import { type DocumentBatch, documentBytes, PipelineSlice, type Stream, viewsOf 
 import { firstStages, sourceStages } from '../../mql/stages/table.ts'
 import { PageTooLong } from '../../query/execute.ts'
 import { type PackedRows, unpackRows } from '../../query/packed-rows.ts'
+import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
 import { type Collection, notOnView } from '../collections/collections.ts'
 import { isReversed, withHint } from '../collections/hint.ts'
@@ -20,6 +22,7 @@ import { type Appetite, documentStream, noDocuments } from '../find/document-str
 import { collectedElsewhere, countDocuments, isSearched } from '../find/documents.ts'
 import { LivesOfCursor } from '../find/lives-of-cursor.ts'
 import type { Arguments } from '../requests/arguments.ts'
+import { collationOfCall } from '../requests/collation.ts'
 import { nameOf } from '../requests/namespace.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
@@ -34,6 +37,7 @@ export interface PipelineTarget {
   readonly stages: BsonArray
   readonly collection: Collection | undefined
   readonly views: ViewPipelines | undefined
+  readonly collation: Collation | undefined
 }
 
 /** Finds the collection below a view, and the views that the pipeline names. */
@@ -43,23 +47,37 @@ export async function pipelineTarget(
   stages: BsonArray,
 ): Promise<PipelineTarget> {
   const engine = catalogOf(call)
+  const { args } = call
   const found = await findReadable(engine, namespace)
   if (!(found instanceof ResolvedView)) {
+    const collation = await collationOfCall(args, found)
     const views = await viewsWithin(engine, namespace.database, stages)
-    return { namespace, stages: inHintedOrder(call.args, stages), collection: found, views }
+    refuseOtherCollation(views, collation)
+    return { namespace, stages: inHintedOrder(args, stages), collection: found, views, collation }
   }
   const [first] = stages.elements
   const [name] = first?.type === bsonType.document ? (first.fields[0] ?? []) : []
   if (name !== undefined && sourceStages.has(name)) {
     throw notOnView(`Namespace ${nameOf(namespace)} is a view, not a collection`)
   }
+  const collation = await collationOfCall(args, found)
+  if (collation?.name !== found.collation?.name) throw otherCollation()
   const whole = found.with(stages.elements)
-  return {
-    namespace: found.on,
-    stages: inHintedOrder(call.args, whole),
-    collection: found.collection,
-    views: await viewsWithin(engine, namespace.database, whole),
+  const views = await viewsWithin(engine, namespace.database, whole)
+  refuseOtherCollation(views, collation)
+  const hinted = inHintedOrder(args, whole)
+  return { namespace: found.on, stages: hinted, collection: found.collection, views, collation }
+}
+
+/** All views of a pipeline compare strings in one way. */
+function refuseOtherCollation(views: ViewPipelines | undefined, collation: Collation | undefined): void {
+  for (const view of views?.values() ?? []) {
+    if ((view as ResolvedView).collation?.name !== collation?.name) throw otherCollation()
   }
+}
+
+function otherCollation(): CommandError {
+  return new CommandError('OptionNotSupportedOnView', "Cannot override a view's default collation")
 }
 
 /** With a hint `{ $natural: -1 }` the documents of the collection come in the opposite order. */
@@ -77,9 +95,10 @@ export function callPipeline(call: CommandCall, target: PipelineTarget): Pipelin
   return compilePipeline(stages, options)
 }
 
-function pipelineSpec(call: CommandCall, { namespace, stages, collection, views }: PipelineTarget): PipelineSpec {
+function pipelineSpec(call: CommandCall, target: PipelineTarget): PipelineSpec {
+  const { namespace, stages, collection, views, collation } = target
   const geoPath = collection && geoPathOf(collection)
-  return { stages, options: { namespace, geoPath, views, ...variablesOf(call) } }
+  return { stages, options: { namespace, geoPath, views, ...variablesOf(call, collation) } }
 }
 
 /** Of the only field that an index has for places. */
@@ -91,7 +110,7 @@ function geoPathOf({ indexes }: Collection): string | undefined {
 }
 
 export async function pipelineSource(call: CommandCall, target: PipelineTarget): Promise<CursorSource> {
-  const { collection } = target
+  const { collection, collation } = target
   const spec = pipelineSpec(call, target)
   const pipeline = compilePipeline(spec.stages, spec.options)
   const counted = await countedSource(call, target, pipeline)
@@ -100,7 +119,8 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   const lives = new LivesOfCursor(call.service.engine)
   const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite, lives })
   const options = { passed, check: checkOf(appetite) }
-  return streamSource(pipeline.run(input, pipelineCollections(call, lives), options), { appetite, lives })
+  const collections = pipelineCollections(call, lives, collation)
+  return streamSource(pipeline.run(input, collections, options), { appetite, lives })
 }
 
 /** Ends the work when the command that waits for it is killed or out of time. */

@@ -12,7 +12,7 @@ import { type Arguments, numberOf } from '../requests/arguments.ts'
 import { nameOf } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 import { openCursor } from '../service/cursors.ts'
-import { pipelineSource, pipelineTarget } from './pipeline-run.ts'
+import { type PipelineTarget, pipelineSource, pipelineTarget } from './pipeline-run.ts'
 
 export async function findInView(call: CommandCall, namespace: Namespace): Promise<Fields> {
   const { args, service, session } = call
@@ -29,18 +29,19 @@ export async function findInView(call: CommandCall, namespace: Namespace): Promi
 }
 
 export async function countInView(call: CommandCall, namespace: Namespace): Promise<Fields> {
-  for await (const document of resultsOf(call, namespace)) return { n: BsonDocument.view(document).get('count') }
+  const target = await pipelineTarget(call, namespace, readingStages(call.args))
+  for await (const document of resultsOf(call, target)) return { n: BsonDocument.view(document).get('count') }
   return { n: 0 }
 }
 
 export async function distinctInView(call: CommandCall, namespace: Namespace, path: string): Promise<Fields> {
-  const found = new DistinctValues(path)
-  for await (const document of resultsOf(call, namespace)) found.add(document)
+  const target = await pipelineTarget(call, namespace, readingStages(call.args))
+  const found = new DistinctValues(path, target.collation)
+  for await (const document of resultsOf(call, target)) found.add(document)
   return { values: found.values() }
 }
 
-async function* resultsOf(call: CommandCall, namespace: Namespace): AsyncGenerator<Uint8Array> {
-  const target = await pipelineTarget(call, namespace, readingStages(call.args))
+async function* resultsOf(call: CommandCall, target: PipelineTarget): AsyncGenerator<Uint8Array> {
   const source = await pipelineSource(call, target)
   for (let isEnd = false; !isEnd; ) {
     const batch = await source.next({

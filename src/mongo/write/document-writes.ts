@@ -214,12 +214,12 @@ function refuseInvalid(
 /** The error for a document that breaks the rules of the collection, unless it is only to be noted. */
 export function validationRefusal(
   call: CommandCall,
-  { validation, name }: Collection,
+  { validation, name, collation }: Collection,
   document: Uint8Array,
   before: Uint8Array | undefined,
 ): CommandError | undefined {
   if (validation === undefined || call.args.flag('bypassDocumentValidation')) return undefined
-  const constantsNow = () => constantsOf(call)
+  const constantsNow = () => constantsOf(call, collation)
   if (validation.allows(document, before, constantsNow)) return undefined
   if (!validation.isOnlyWarning) return validation.refusal(document, constantsNow)
   call.service.log.warn({ collection: name }, 'a document breaks the rules of its collection')

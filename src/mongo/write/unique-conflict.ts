@@ -19,7 +19,7 @@ export async function conflictError(
   collection: Collection,
   document: Uint8Array | undefined,
 ): Promise<CommandError> {
-  const unique = collection.indexes.filter(({ isUnique }) => isUnique)
+  const unique = collection.indexes.filter(isKeptUnique)
   for (const index of unique) {
     if (document !== undefined && (unique.length === 1 || (await isTaken(engine, collection, index, document)))) {
       return duplicateKeyError(collection, index, document)
@@ -58,7 +58,7 @@ export async function conflictInTransaction(
   const { collection } = overlay
   for (const index of collection.indexes) {
     const definition = definitionOf(collection, index)
-    if (!index.isUnique || definition === undefined) continue
+    if (!isKeptUnique(index) || definition === undefined) continue
     const keysOf = (each: Uint8Array) => bsonIndexKeys([definition], each)[0]!.keys
     const wanted = keysOf(document)
     const isShared = (others: readonly Uint8Array[]) =>
@@ -92,6 +92,11 @@ async function isStored(
     if (items.some(item => !isSameKey(item.key, key) && overlay.find(item.key) === undefined)) return true
   }
   return false
+}
+
+/** Declared so, or the index on `_id` of a collection with a collation. */
+function isKeptUnique({ isUnique, name, number }: CollectionIndex): boolean {
+  return isUnique || (name === '_id_' && number !== undefined)
 }
 
 function isSameKey(a: ItemKey, b: ItemKey): boolean {

@@ -4,6 +4,7 @@ import type { EpochSeconds } from '../../base/clock.ts'
 import { bytesOf } from '../../document/bson/compare.ts'
 import { itemId } from '../../document/bson/document-id.ts'
 import { BsonDocument, objectId, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { termsOf } from '../../mql/filter/filter.ts'
 import { compileParsed } from '../../mql/filter/match.ts'
 import { parseFilter } from '../../mql/filter/parse-filter.ts'
@@ -27,9 +28,14 @@ export interface Inserted {
 export async function insertUpserted(
   call: CommandCall,
   collection: Collection,
-  { filter, update }: { readonly filter: BsonDocument; readonly update: CompiledUpdate },
+  statement: {
+    readonly filter: BsonDocument
+    readonly update: CompiledUpdate
+    readonly collation: Collation | undefined
+  },
   remember: ((inserted: Inserted) => ReadonlyMap<number, StatementResult>) | undefined,
 ): Promise<Inserted | undefined> {
+  const { filter, update, collation } = statement
   // A generated `_id` stays the same when the write is retried.
   const ownId = objectId(newObjectId())
   const made = (moment: EpochSeconds): Inserted => ({
@@ -52,7 +58,7 @@ export async function insertUpserted(
   const results = remember === undefined ? undefined : () => (isTaken ? new Map() : remember(inserted))
   const refusal = await writeDocuments(call, collection, [write], results)
   if (refusal !== undefined) {
-    const isMeant = !call.isInTransaction && isForTheOther(refusal.error, filter, inserted.document)
+    const isMeant = !call.isInTransaction && isForTheOther(refusal.error, filter, inserted.document, collation)
     if (!isMeant) throw refusal.error
     return undefined
   }
@@ -64,7 +70,12 @@ export async function insertUpserted(
  * only compares the fields of the index by equality, and the update does not change them. MongoDB retries
  * the update in this case, and so do we.
  */
-function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Array): boolean {
+function isForTheOther(
+  error: unknown,
+  filter: BsonDocument,
+  document: Uint8Array,
+  collation: Collation | undefined,
+): boolean {
   const keyPattern = error instanceof CommandError ? error.fields.keyPattern : undefined
   if (!(keyPattern instanceof BsonDocument)) return false
   const parsed = parseFilter(filter)
@@ -75,5 +86,5 @@ function isForTheOther(error: unknown, filter: BsonDocument, document: Uint8Arra
     paths.length === termsOf(parsed).length &&
     paths.length === keyPattern.fields.length &&
     keyPattern.fields.every(([path]) => paths.includes(path))
-  return isOnlyKey && compileParsed(parsed).matches(document)
+  return isOnlyKey && compileParsed(parsed, { collation }).matches(document)
 }

@@ -8,6 +8,7 @@ import { bothOf, eitherOf, type Origin } from '../../document/bson/origin.ts'
 import { asExtreme, comingFrom, withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, double, int32, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { isNullish, refuseNoObject } from '../expressions/core/define-operator.ts'
 import { DocumentBuilder } from '../expressions/values/document-builder.ts'
 import { integerValue, widthOf } from '../expressions/values/total.ts'
@@ -119,10 +120,12 @@ export class StandardDeviation extends SmallAccumulator {
 export class Extreme implements Accumulator {
   readonly isOpen = true
   readonly #sign: number
+  readonly #collation: Collation | undefined
   #kept: Kept | undefined
 
-  constructor(sign: 1 | -1) {
+  constructor(sign: 1 | -1, collation?: Collation | undefined) {
     this.#sign = sign
+    this.#collation = collation
   }
 
   get bytes(): number {
@@ -131,7 +134,7 @@ export class Extreme implements Accumulator {
 
   take(value: Value | undefined, origin?: Origin): void {
     if (isNullish(value)) return
-    if (this.#kept !== undefined && this.#sign * compareValues(this.#kept.value, value) <= 0) return
+    if (this.#kept !== undefined && this.#sign * compareValues(this.#kept.value, value, this.#collation) <= 0) return
     this.#kept = keptValue(asExtreme(comingFrom(value, origin)))
   }
 
@@ -200,11 +203,16 @@ export class Push implements Accumulator {
 export class AddToSet implements Accumulator {
   readonly isOpen = true
   readonly #values = new Map<string, Value>()
+  readonly #collation: Collation | undefined
   bytes = smallBytes
+
+  constructor(collation: Collation | undefined) {
+    this.#collation = collation
+  }
 
   take(value: Value | undefined, origin?: Origin): void {
     if (value === undefined) return
-    const identity = valueIdentity(value)
+    const identity = valueIdentity(value, this.#collation)
     const known = this.#values.get(identity)
     if (known !== undefined) {
       // It stays as long as one of its documents lives.

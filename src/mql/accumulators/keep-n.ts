@@ -6,6 +6,7 @@ import { bothOf, type Origin } from '../../document/bson/origin.ts'
 import { asExtreme, comingFrom } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type BinaryValue, BsonArray, binary, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { isNullish, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
 import type { Accumulator } from './accumulator.ts'
@@ -114,8 +115,8 @@ export class ExtremeN implements Accumulator {
   readonly isOpen = true
   readonly #leading: LeadingValues
 
-  constructor(count: number, sign: 1 | -1) {
-    this.#leading = new LeadingValues(count, (left, right) => sign * compareValues(left, right))
+  constructor(count: number, sign: 1 | -1, collation: Collation | undefined) {
+    this.#leading = new LeadingValues(count, (left, right) => sign * compareValues(left, right, collation))
   }
 
   get bytes(): number {

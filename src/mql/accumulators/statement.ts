@@ -3,7 +3,8 @@
 import { bsonType } from '../../document/bson/types.ts'
 import { type BsonDocument, int32, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { namedArguments, refuse } from '../expressions/core/define-operator.ts'
+import type { Collation } from '../../document/collation/collation.ts'
+import { collationOf, namedArguments, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
 import type { Compiler, Context, Evaluate } from '../expressions/core/scope.ts'
 import { compileSort } from '../paths/sort-order.ts'
@@ -23,10 +24,11 @@ export interface AccumulatorStatement {
 type Parsed = Omit<AccumulatorStatement, 'field'>
 type ParseAccumulator = (argument: Value, compiler: Compiler, name: string) => Parsed
 
-function single(make: () => Accumulator): ParseAccumulator {
+function single(make: (collation: Collation | undefined) => Accumulator): ParseAccumulator {
   return (argument, compiler, name) => {
     if (argument.type === bsonType.array) refuse(40237, `The ${name} accumulator is a unary operator`)
-    return { argument: compiler.compile(argument), begin: make }
+    const collation = collationOf(compiler)
+    return { argument: compiler.compile(argument), begin: () => make(collation) }
   }
 }
 
@@ -47,19 +49,19 @@ export function keepNArguments(
   return { count: compiler.compile(count), input: compiler.compile(input) }
 }
 
-export type MakeKeepN = (count: number) => Accumulator
+export type MakeKeepN = (count: number, collation: Collation | undefined) => Accumulator
 
 export const keepNAccumulators: Readonly<Record<string, { readonly code: number; readonly make: MakeKeepN }>> = {
   $firstN: { code: 5787801, make: count => new FirstN(count) },
   $lastN: { code: 5787801, make: count => new LastN(count) },
-  $maxN: { code: 5787900, make: count => new ExtremeN(count, -1) },
-  $minN: { code: 5787900, make: count => new ExtremeN(count, 1) },
+  $maxN: { code: 5787900, make: (count, collation) => new ExtremeN(count, -1, collation) },
+  $minN: { code: 5787900, make: (count, collation) => new ExtremeN(count, 1, collation) },
 }
 
 const keepN: ParseAccumulator = (argument, compiler, name) => {
   const { code, make } = keepNAccumulators[name]!
   const { count, input } = keepNArguments(argument, compiler, code)
-  return { argument: input, begin: group => make(checkedCount(count(group))) }
+  return { argument: input, begin: group => make(checkedCount(count(group)), collationOf(compiler)) }
 }
 
 export interface TopArguments {
@@ -85,7 +87,7 @@ export function topArguments(argument: Value, compiler: Compiler, name: string):
   if (sortBy.type !== bsonType.document) {
     return refuse(10065, `invalid parameter: expected an object (sortBy)`)
   }
-  const sort = compileSort(sortBy)
+  const sort = compileSort(sortBy, collationOf(compiler))
   return { count: compiler.compile(countSpec), output, key: ({ root }) => sort.keyOf(bytesOf(root)) }
 }
 
@@ -120,7 +122,7 @@ const percentile: ParseAccumulator = (argument, compiler, name) => {
 
 /** All accumulators by name. */
 export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
-  $addToSet: single(() => new AddToSet()),
+  $addToSet: single(collation => new AddToSet(collation)),
   $avg: single(() => new Average()),
   $bottom: top(true, true),
   $bottomN: top(true, false),
@@ -129,11 +131,11 @@ export const accumulators: Readonly<Record<string, ParseAccumulator>> = {
   $firstN: keepN,
   $last: single(() => new Last()),
   $lastN: keepN,
-  $max: single(() => new Extreme(-1)),
+  $max: single(collation => new Extreme(-1, collation)),
   $maxN: keepN,
   $median: percentile,
   $mergeObjects: single(() => new MergeObjects()),
-  $min: single(() => new Extreme(1)),
+  $min: single(collation => new Extreme(1, collation)),
   $minN: keepN,
   $percentile: percentile,
   $push: single(() => new Push()),

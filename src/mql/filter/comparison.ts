@@ -8,10 +8,11 @@
 
 import { bytesOf, compareAt } from '../../document/bson/compare.ts'
 import { compareNumbers, isNaNValue, isNumeric, toDouble } from '../../document/bson/number.ts'
-import { encodeFullKey } from '../../document/bson/ordered-key.ts'
+import { encodeFullKey, type KeyPart } from '../../document/bson/ordered-key.ts'
 import { bsonType, rank, rankOf } from '../../document/bson/types.ts'
 import { type NumericValue, type StringValue, type Value, valueAt } from '../../document/bson/value.ts'
-import { doubleAt, int32At, textAt } from '../../document/bson/view.ts'
+import { doubleAt, int32At, stringAt } from '../../document/bson/view.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { Comparison } from './filter.ts'
 
@@ -24,7 +25,7 @@ const accepts: Readonly<Record<Comparison, (order: number) => boolean>> = {
   gte: order => order >= 0,
 }
 
-export function comparisonTest(operator: Comparison, constant: Value): ElementTest {
+export function comparisonTest(operator: Comparison, constant: Value, collation?: Collation | undefined): ElementTest {
   switch (rankOf(constant.type)) {
     case rank.null:
       return accepts[operator](0) ? isNullish : () => false
@@ -39,19 +40,26 @@ export function comparisonTest(operator: Comparison, constant: Value): ElementTe
     case rank.number:
       return numberTest(operator, constant as NumericValue)
     case rank.string:
+      if (collation !== undefined) return collatedTest(operator, constant as StringValue, collation)
       return operator === 'eq' ? equalString(constant as StringValue) : orderTest(operator, constant)
     case rank.objectId:
       return operator === 'eq' ? equalBytes(bytesOf(constant).bytes, bsonType.objectId) : orderTest(operator, constant)
     default:
-      return orderTest(operator, constant)
+      return orderTest(operator, constant, collation)
   }
+}
+
+function collatedTest(operator: Comparison, { value }: StringValue, { compare }: Collation): ElementTest {
+  const accept = accepts[operator]
+  return (bytes, type, start) =>
+    (type === bsonType.string || type === bsonType.symbol) && accept(compare(stringAt(bytes, start), value))
 }
 
 function isNullish(_: Uint8Array, type: number): boolean {
   return type === bsonType.null || type === bsonType.undefined || type === 0
 }
 
-function orderTest(operator: Comparison, constant: Value): ElementTest {
+function orderTest(operator: Comparison, constant: Value, collation?: Collation | undefined): ElementTest {
   const accept = accepts[operator]
   const { bytes: constantBytes, start: constantStart } = bytesOf(constant)
   const constantType = constant.type
@@ -59,7 +67,7 @@ function orderTest(operator: Comparison, constant: Value): ElementTest {
   return (bytes, type, start) =>
     type !== 0 &&
     rankOf(type) === constantRank &&
-    accept(compareAt(bytes, type, start, constantBytes, constantType, constantStart))
+    accept(compareAt(bytes, type, start, constantBytes, constantType, constantStart, collation))
 }
 
 function equalString({ value }: StringValue): ElementTest {
@@ -128,23 +136,24 @@ function simpleNumberAt(bytes: Uint8Array, type: number, start: number): number 
 }
 
 /** Whether a value equals one of many. Strings and simple numbers are the common case and need no key. */
-export function listTest(values: readonly Value[]): ElementTest {
-  if (values.length === 1) return comparisonTest('eq', values[0]!)
+export function listTest(values: readonly Value[], collation?: Collation | undefined): ElementTest {
+  if (values.length === 1) return comparisonTest('eq', values[0]!, collation)
   const texts = new Set<string>()
   const numbers = new Set<number>()
   const keys = new Set<string>()
   let hasNull = false
+  const textKey = collation === undefined ? (text: string) => text : (text: string) => collation.keyOf(text)
   for (const value of values) {
     if (value.type === bsonType.null) hasNull = true
-    if (value.type === bsonType.string || value.type === bsonType.symbol) texts.add(value.value)
+    if (value.type === bsonType.string || value.type === bsonType.symbol) texts.add(textKey(value.value))
     if (isNumeric(value) && isExact(value, toDouble(value))) numbers.add(toDouble(value))
-    keys.add(keyText({ type: value.type, ...bytesOf(value) }))
+    keys.add(keyText({ type: value.type, ...bytesOf(value) }, collation))
   }
   return (bytes, type, start) => {
     switch (type) {
       case bsonType.string:
       case bsonType.symbol:
-        return texts.size > 0 && texts.has(textAt(bytes, start + 4, start + 3 + int32At(bytes, start)))
+        return texts.size > 0 && texts.has(textKey(stringAt(bytes, start)))
       case bsonType.int32:
         return numbers.has(int32At(bytes, start))
       case bsonType.double:
@@ -154,12 +163,12 @@ export function listTest(values: readonly Value[]): ElementTest {
       case 0:
         return hasNull
       default:
-        return keys.has(keyText({ bytes, type, start }))
+        return keys.has(keyText({ bytes, type, start }, collation))
     }
   }
 }
 
-function keyText(part: { readonly bytes: Uint8Array; readonly type: number; readonly start: number }): string {
-  const key = encodeFullKey([part])
+function keyText(part: KeyPart, collation: Collation | undefined): string {
+  const key = encodeFullKey([part], collation)
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }

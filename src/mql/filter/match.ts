@@ -11,6 +11,7 @@ import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfName, endOfValue } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { IndexHint } from '../../query/demands.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import type { CommandVariables } from '../expressions/core/scope.ts'
@@ -31,6 +32,8 @@ import { parseFilter } from './parse-filter.ts'
 import { regexTest } from './regex.ts'
 
 export interface MatchOptions {
+  /** How strings compare. Patterns do not follow it. */
+  readonly collation?: Collation | undefined
   /** Compiles the operand of `$expr`. */
   readonly expression?: (spec: Value) => (document: Uint8Array) => boolean
 }
@@ -48,6 +51,7 @@ export interface Matcher {
   readonly order: Sort | undefined
   /** Which index the client wants to be read for it. */
   readonly hint?: IndexHint | undefined
+  readonly collation: Collation | undefined
   /** The filter as sent. Undefined if it can only run where it was compiled. */
   readonly spec?: FilterSpec | undefined
 }
@@ -74,6 +78,7 @@ export function compileParsed(filter: Filter, options: MatchOptions = {}): Match
       return trace.position === -1 ? undefined : trace.position
     },
     order: orderOf(filter),
+    collation: options.collation,
   }
 }
 
@@ -238,9 +243,9 @@ function joinedTest(paths: readonly PathTest[]): PathTest {
 function elementTest(condition: Condition, options: MatchOptions): ElementTest {
   switch (condition.kind) {
     case 'compare':
-      return comparisonTest(condition.operator, condition.value)
+      return comparisonTest(condition.operator, condition.value, options.collation)
     case 'in': {
-      const equal = listTest(condition.values)
+      const equal = listTest(condition.values, options.collation)
       const patterns = condition.patterns.map(regexTest)
       if (patterns.length === 0) return equal
       return (bytes, type, start) => equal(bytes, type, start) || patterns.some(test => test(bytes, type, start))

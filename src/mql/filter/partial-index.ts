@@ -1,18 +1,19 @@
 /** Partial indexes: which documents they contain, and whether a filter can be answered from one. */
 
-import { compareValues } from '../../document/bson/compare.ts'
+import { compareValues, isCollatable } from '../../document/bson/compare.ts'
 import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-keys.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import { type Collation, collationOf } from '../../document/collation/collation.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { Condition, Filter } from './filter.ts'
 import { compileFilter, compileParsed } from './match.ts'
 import { parseFilter } from './parse-filter.ts'
 
 /** Passed to the code that makes index keys (document/bson/index-keys.ts). */
-export const partialFilter: PartialFilter = filter => {
-  const { matches } = compileFilter(filterOf(filter))
+export const partialFilter: PartialFilter = (filter, collation) => {
+  const { matches } = compileFilter(filterOf(filter), { collation })
   return matches
 }
 
@@ -20,8 +21,18 @@ function filterOf(base64: string): BsonDocument {
   return BsonDocument.view(Buffer.from(base64, 'base64'))
 }
 
-export function mayUseIndex({ definition, hasSeveralKeys }: IndexRecord, filter: Filter): boolean {
+/** The name of the index's collation. Undefined: simple comparison of bytes. */
+export function collationOfIndex({ definition }: IndexRecord): string | undefined {
+  const { collation } = (definition.options ?? {}) as BsonIndexOptions
+  return collation && collationOf(collation).name
+}
+
+export function mayUseIndex(index: IndexRecord, filter: Filter, collation: Collation | undefined): boolean {
+  const { definition, hasSeveralKeys } = index
   const { isSparse, partialFilter } = (definition.options ?? {}) as BsonIndexOptions
+  // Other collations have other keys for strings. Where no string is asked for, all have the same.
+  const isCollated = collationOfIndex(index) !== collation?.name
+  if (isCollated && (partialFilter !== undefined || asksForStrings(filter))) return false
   const paths = definition.components.map(({ path }) => path.join('.'))
   // Each array element makes its own key, but two conditions may be met by two different elements.
   if (hasSeveralKeys && new Set(paths.map(path => path.split('.')[0])).size < paths.length) return false
@@ -29,7 +40,33 @@ export function mayUseIndex({ definition, hasSeveralKeys }: IndexRecord, filter:
   if (isSparse === true && !terms.some(({ path, condition }) => paths.includes(path) && excludesMissing(condition))) {
     return false
   }
-  return partialFilter === undefined || implies(terms, parseFilter(filterOf(partialFilter)))
+  return partialFilter === undefined || implies(terms, parseFilter(filterOf(partialFilter)), collation)
+}
+
+/** Whether a condition compares with a string, or with a value that can contain one. */
+function asksForStrings(filter: Filter): boolean {
+  if (filter.kind === 'field') return comparesStrings(filter.condition)
+  return (filter.kind === 'and' || filter.kind === 'or' || filter.kind === 'nor') && filter.of.some(asksForStrings)
+}
+
+function comparesStrings(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'compare':
+      return isCollatable(condition.value)
+    case 'in':
+      return condition.patterns.length > 0 || condition.values.some(isCollatable)
+    case 'regex':
+      return true
+    case 'elementValue':
+    case 'all':
+      return condition.of.some(comparesStrings)
+    case 'not':
+      return comparesStrings(condition.of)
+    case 'elementDocument':
+      return asksForStrings(condition.of)
+    default:
+      return false
+  }
 }
 
 type FieldTerm = Extract<Filter, { kind: 'field' }>
@@ -59,20 +96,20 @@ function excludesMissing(condition: Condition): boolean {
 }
 
 /** Whether the terms together imply the filter. Answers false when in doubt. */
-function implies(terms: readonly FieldTerm[], filter: Filter): boolean {
-  if (filter.kind === 'and') return filter.of.every(each => implies(terms, each))
-  if (filter.kind === 'or') return filter.of.some(each => implies(terms, each))
+function implies(terms: readonly FieldTerm[], filter: Filter, collation: Collation | undefined): boolean {
+  if (filter.kind === 'and') return filter.of.every(each => implies(terms, each, collation))
+  if (filter.kind === 'or') return filter.of.some(each => implies(terms, each, collation))
   if (filter.kind !== 'field') return false
-  return terms.some(({ path, condition }) => path === filter.path && impliesCondition(condition, filter))
+  return terms.some(({ path, condition }) => path === filter.path && impliesCondition(condition, filter, collation))
 }
 
-function impliesCondition(given: Condition, wanted: FieldTerm): boolean {
+function impliesCondition(given: Condition, wanted: FieldTerm, collation: Collation | undefined): boolean {
   const { condition } = wanted
   if (condition.kind === 'exists') return excludesMissing(given)
   if (given.kind === 'in' && given.patterns.length === 0) {
-    return given.values.every(value => impliesCondition({ kind: 'compare', operator: 'eq', value }, wanted))
+    return given.values.every(value => impliesCondition({ kind: 'compare', operator: 'eq', value }, wanted, collation))
   }
-  if (given.kind === 'all') return given.of.some(each => impliesCondition(each, wanted))
+  if (given.kind === 'all') return given.of.some(each => impliesCondition(each, wanted, collation))
   if (given.kind !== 'compare') return false
   const { value, operator } = given
   if (operator === 'eq') {
@@ -81,10 +118,10 @@ function impliesCondition(given: Condition, wanted: FieldTerm): boolean {
     if (condition.kind === 'not' || value.type === bsonType.null || value.type === bsonType.array) return false
     const path = wanted.path.split('.')
     const document = path.reduceRight<typeof value>((inner, name) => BsonDocument.of([[name, inner]]), value)
-    return compileParsed(wanted).matches(encodeDocument(document as BsonDocument))
+    return compileParsed(wanted, { collation }).matches(encodeDocument(document as BsonDocument))
   }
   if (condition.kind !== 'compare' || rankOf(condition.value.type) !== rankOf(value.type)) return false
-  const order = compareValues(value, condition.value)
+  const order = compareValues(value, condition.value, collation)
   const isAbove = operator === 'gt' || operator === 'gte'
   if (isAbove !== (condition.operator === 'gt' || condition.operator === 'gte') || condition.operator === 'eq')
     return false

@@ -9,6 +9,7 @@ import { keyTuples, ParallelArrays } from '../../document/bson/key-tuples.ts'
 import { isNumeric, toDouble } from '../../document/bson/number.ts'
 import { encodeFullKey } from '../../document/bson/ordered-key.ts'
 import type { BsonDocument } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { badValue, MongoError } from '../errors/mongo-error.ts'
 import { printElement } from '../errors/print.ts'
 
@@ -25,7 +26,7 @@ export interface Sort {
   keyOf(document: Uint8Array): Uint8Array
 }
 
-export function compileSort(spec: BsonDocument): Sort {
+export function compileSort(spec: BsonDocument, collation?: Collation | undefined): Sort {
   const natural = spec.get('$natural')
   if (natural !== undefined) {
     const direction = isNumeric(natural) ? toDouble(natural) : 0
@@ -50,6 +51,7 @@ export function compileSort(spec: BsonDocument): Sort {
     for (const tuple of tuplesOf(() => keyTuples(bytes, paths, options))) {
       const key = encodeFullKey(
         tuple.map(({ type, start }, index) => ({ bytes, type, start, isDescending: components[index]!.isDescending })),
+        collation,
       )
       if (least === undefined || Buffer.compare(key, least) < 0) least = key
     }

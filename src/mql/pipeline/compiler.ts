@@ -57,7 +57,9 @@ export class PipelineCompiler implements StageCompiler {
 
   compile(specs: readonly StageSpec[]): readonly Stage[] {
     return specs.map(({ name, spec }, index) => {
-      if (name === '$sort') return sortStage(spec, wantedBehind(specs.slice(index + 1)))
+      if (name === '$sort') {
+        return sortStage(spec, wantedBehind(specs.slice(index + 1)), this.scope.constants.collation)
+      }
       if (name === '$geoNear') return geoNearStage(spec, this, wantedBehind(specs.slice(index + 1)))
       const compileStage = stages[name] ?? unsupportedStages[name] ?? refuse(238, `${name} is not supported here`)
       return compileStage(spec, this, name)
@@ -101,7 +103,8 @@ export class PipelineCompiler implements StageCompiler {
         if (isPipelineSource) return runStages(behind, nothing(), run)
         if (from === undefined) return runStages(all, nothing(), run)
         const expression = expressionTest(scope, run.slots)
-        const request = { ...lead, filter: withEqualityHints(lead.filter, scope, run.slots), expression }
+        const hinted = withEqualityHints(lead.filter, scope, run.slots)
+        const request = { ...lead, filter: hinted, expression, collation: scope.constants.collation }
         return runStages(behind, run.collections.find(view?.on ?? from, request), run)
       },
     }

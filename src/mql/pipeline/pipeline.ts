@@ -127,6 +127,7 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
             filter: withEqualityHints(lead.filter, scope),
             expression: expressionTest(scope),
             variables: options,
+            collation: options.constants.collation,
           },
           stageCount: count,
         }

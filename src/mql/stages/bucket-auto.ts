@@ -7,8 +7,9 @@ import { onlyOrigin } from '../../document/bson/origin.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { AccumulatorStatement } from '../accumulators/statement.ts'
-import { int32Of, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { collationOf, int32Of, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
 import { Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { readOutput } from './bucket.ts'
@@ -22,6 +23,7 @@ interface Buckets {
   readonly key: Evaluate
   readonly statements: readonly AccumulatorStatement[]
   readonly granularity: Granularity | undefined
+  readonly collation: Collation | undefined
 }
 
 interface Bucket {
@@ -43,7 +45,7 @@ function* cut(documents: readonly BsonDocument[], keys: readonly Value[], bucket
   for (let number = 1; number <= buckets.count && start < length; number += 1) {
     let end = number === buckets.count ? length : Math.min(length, start + size)
     let boundary = granularity?.up(keys[end - 1]!)
-    while (end < length && belongs(keys[end]!, keys[end - 1]!, boundary)) end += 1
+    while (end < length && belongs(keys[end]!, keys[end - 1]!, boundary, buckets.collation)) end += 1
     const next = keys[end]
     if (boundary === undefined) boundary = next ?? keys[end - 1]!
     else if (next !== undefined && isZero(boundary)) boundary = granularity!.down(next)
@@ -54,8 +56,8 @@ function* cut(documents: readonly BsonDocument[], keys: readonly Value[], bucket
   }
 }
 
-function belongs(key: Value, last: Value, boundary: Value | undefined): boolean {
-  return (boundary !== undefined && compareValues(boundary, key) > 0) || compareValues(last, key) === 0
+function belongs(key: Value, last: Value, boundary: Value | undefined, collation: Collation | undefined): boolean {
+  return (boundary !== undefined && compareValues(boundary, key) > 0) || compareValues(last, key, collation) === 0
 }
 
 function isZero(value: Value): boolean {
@@ -111,7 +113,8 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
   }
   if (count <= 0) refuse(40243, `The $bucketAuto 'buckets' field must be greater than 0, but found: ${count}`)
   const key = expressions.compile(options.groupBy)
-  const buckets: Buckets = { count, key, statements, granularity }
+  const collation = collationOf(expressions)
+  const buckets: Buckets = { count, key, statements, granularity, collation }
   return {
     name,
     async *run(input, run) {
@@ -120,7 +123,7 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
       await forEachDocument(input, run.slice, document => {
         const value = key(context.at(document))
         if (granularity !== undefined) checkKey(value)
-        sorter.add(keyOfValue(value ?? nullValue), encoded(document))
+        sorter.add(keyOfValue(value ?? nullValue, collation), encoded(document))
       })
       yield* inBatches(documentsOf(sorter.documents(), buckets, run), run.slice)
     },

@@ -4,7 +4,7 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import type { Value } from '../../document/bson/value.ts'
 import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
-import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { collationOf, namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
 import type { Compiler, Evaluate } from '../expressions/core/scope.ts'
 import { bucketGroups, countStatement, isExpressionSpec } from './group.ts'
@@ -29,7 +29,7 @@ function readBoundaries(spec: Value, expressions: Compiler): readonly Value[] {
       const problem = "All values in the the 'boundaries' option to $bucket must have the same type."
       refuse(40193, `${problem} Found conflicting types ${nameOfType(lower)} and ${nameOfType(upper)}.`)
     }
-    if (compareValues(lower, upper) >= 0) {
+    if (compareValues(lower, upper, collationOf(expressions)) >= 0) {
       const problem = `elements ${at - 1} and ${at} are not in ascending order`
       const order = `(${printForMessage(lower)} is not less than ${printForMessage(upper)})`
       refuse(40194, `The 'boundaries' option to $bucket must be sorted, but ${problem} ${order}.`)
@@ -47,7 +47,8 @@ function readDefault(spec: Value, boundaries: readonly Value[], expressions: Com
     )
   }
   const [lowest, highest] = [boundaries[0]!, boundaries.at(-1)!]
-  if (compareValues(value, lowest) >= 0 && compareValues(value, highest) < 0) {
+  const collation = collationOf(expressions)
+  if (compareValues(value, lowest, collation) >= 0 && compareValues(value, highest, collation) < 0) {
     refuse(
       40199,
       "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the " +
@@ -88,12 +89,14 @@ export const bucketStage: CompileStage = (spec, { expressions }, name) => {
   const boundaries = readBoundaries(options.boundaries, expressions)
   const fallback = options.default === undefined ? undefined : readDefault(options.default, boundaries, expressions)
   const groupBy = expressions.compile(options.groupBy)
+  const collation = collationOf(expressions)
   const id: Evaluate = context => {
     const value = groupBy(context)
-    const above = boundaries.findIndex(boundary => compareValues(value, boundary) < 0)
+    const above = boundaries.findIndex(boundary => compareValues(value, boundary, collation) < 0)
     if (above > 0) return boundaries[above - 1]!
     if (fallback !== undefined) return fallback
     return refuse(40066, '$switch could not find a matching branch for an input, and no default was specified.')
   }
-  return bucketGroups(name, id, readOutput(options.output, expressions, '$bucket', 40196))
+  const statements = readOutput(options.output, expressions, '$bucket', 40196)
+  return bucketGroups({ name, id, statements, collation })
 }

@@ -12,6 +12,7 @@ import { type Origin, onlyOrigin } from '../../document/bson/origin.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, date, int32, type NumericValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { int64Of, isNullish, refuse } from '../expressions/core/define-operator.ts'
 import { addToDate, isUnit, type Unit } from '../expressions/dates/date-arithmetic.ts'
 import { utc } from '../expressions/dates/time-zone.ts'
@@ -38,6 +39,7 @@ interface Densifying {
   readonly step: NumericValue
   readonly unit: Unit | undefined
   readonly bounds: Bounds
+  readonly collation: Collation | undefined
 }
 
 interface Partition {
@@ -49,7 +51,8 @@ interface Partition {
   origin: Origin | undefined
 }
 
-export const densifyStage: CompileStage = (spec, _, name) => {
+export const densifyStage: CompileStage = (spec, { scope }, name) => {
+  const { collation } = scope.constants
   const given = stageArguments(stageDocument(spec, name, 'The'), name, {
     field: { type: 'string', isRequired: true },
     partitionByFields: { type: 'array' },
@@ -74,6 +77,7 @@ export const densifyStage: CompileStage = (spec, _, name) => {
     step,
     unit,
     bounds,
+    collation,
   }
   if (bounds === 'partition' && partitions.length === 0) {
     refuse(
@@ -86,7 +90,7 @@ export const densifyStage: CompileStage = (spec, _, name) => {
     refuse(8993000, `The field '${field}' or a part of it cannot be in partitionByFields of $densify`)
   }
   const order = [...(bounds === 'full' ? [] : new Set(partitions)), field]
-  const sort = compileSort(BsonDocument.of(order.map(path => [path, int32(1)])))
+  const sort = compileSort(BsonDocument.of(order.map(path => [path, int32(1)])), collation)
   return {
     name,
     run: (input, run) => densified(sorted(input, sort, Number.POSITIVE_INFINITY, run.slice), densifying, run),
@@ -231,10 +235,10 @@ class Densifier {
   }
 
   #partitionOf(document: BsonDocument, value: Value): Partition {
-    const { partitionPaths, bounds, path } = this.#of
+    const { partitionPaths, bounds, path, collation } = this.#of
     let fields = nothing
     for (const each of partitionPaths) fields = withPath(fields, each, atPath(document, each))
-    const identity = partitionPaths.length === 0 ? '' : valueIdentity(fields)
+    const identity = partitionPaths.length === 0 ? '' : valueIdentity(fields, collation)
     const known = this.#partitions.get(identity)
     if (known !== undefined) return known
     checkRoom(fields, path)

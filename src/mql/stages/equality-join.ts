@@ -5,6 +5,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, nullValue, type Value, valueAt } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { indexBoundsMax } from '../../query/demands.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { documentTest, type ElementTest, pathTest } from '../paths/stored-path.ts'
@@ -18,20 +19,25 @@ export interface EqualityJoin {
   /** Searches the foreign collection. */
   readonly find: (filter: BsonDocument, run: Run) => Stream
   readonly refuseSize: () => Error
+  readonly collation: Collation | undefined
 }
 
 const identityOfNull = 'null'
 
 /** Filters treat null, undefined and missing as equal. */
-function joinIdentity(value: Value): string {
-  return value.type === bsonType.null || value.type === bsonType.undefined ? identityOfNull : valueIdentity(value)
+function joinIdentity(value: Value, collation: Collation | undefined): string {
+  const isNull = value.type === bsonType.null || value.type === bsonType.undefined
+  return isNull ? identityOfNull : valueIdentity(value, collation)
 }
 
 /** The identities of all values that a filter on the path would compare with. */
-function identitiesFinder(path: string): (document: Uint8Array) => ReadonlySet<string> {
+function identitiesFinder(
+  path: string,
+  collation: Collation | undefined,
+): (document: Uint8Array) => ReadonlySet<string> {
   let found = new Set<string>()
   const look: ElementTest = (bytes, type, start) => {
-    found.add(type === 0 ? identityOfNull : joinIdentity(valueAt(bytes, type, start)))
+    found.add(type === 0 ? identityOfNull : joinIdentity(valueAt(bytes, type, start), collation))
     return false
   }
   const test = documentTest(pathTest(path, look, { entersLastArray: true }))
@@ -49,12 +55,14 @@ interface Local {
 }
 
 /** Splits the documents into chunks whose values are few enough for an index lookup. */
-function* chunks(documents: readonly BsonDocument[], local: readonly string[]): Generator<readonly Local[]> {
+function* chunks(documents: readonly BsonDocument[], { local, collation }: EqualityJoin): Generator<readonly Local[]> {
   let chunk: Local[] = []
   const wanted = new Set<string>()
   for (const document of documents) {
     const values = joinValues(document, local)
-    const byIdentity = new Map((values.length === 0 ? [nullValue] : values).map(value => [joinIdentity(value), value]))
+    const byIdentity = new Map(
+      (values.length === 0 ? [nullValue] : values).map(value => [joinIdentity(value, collation), value]),
+    )
     const added = [...byIdentity.keys()].filter(identity => !wanted.has(identity)).length
     if (chunk.length > 0 && wanted.size + added > indexBoundsMax) {
       yield chunk
@@ -72,7 +80,7 @@ export type Joined = readonly [document: BsonDocument, found: BsonArray]
 export function equalityJoiner(
   join: EqualityJoin,
 ): (batch: readonly BsonDocument[], run: Run) => AsyncGenerator<Joined> {
-  const identitiesOf = identitiesFinder(join.foreign)
+  const identitiesOf = identitiesFinder(join.foreign, join.collation)
 
   /** Undefined when all matches together would be too large. */
   async function findFor(chunk: readonly Local[], run: Run): Promise<readonly Joined[] | undefined> {
@@ -102,7 +110,7 @@ export function equalityJoiner(
   }
 
   return async function* joined(batch, run) {
-    for (const chunk of chunks(batch, join.local)) {
+    for (const chunk of chunks(batch, join)) {
       const together = await findFor(chunk, run)
       if (together !== undefined) {
         yield* together

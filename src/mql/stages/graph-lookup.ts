@@ -3,6 +3,7 @@
 import { exactInteger, isNumeric, truncatedInteger } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int64, nullValue, trueValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
@@ -32,6 +33,7 @@ const options = [
 ] as const
 
 interface Graph {
+  readonly collation: Collation | undefined
   readonly from: Namespace
   readonly as: readonly string[]
   readonly start: Evaluate
@@ -66,11 +68,16 @@ function readDepth(value: Value | undefined): number {
 /** Distinct values to search for. */
 class Frontier {
   readonly #values = new Map<string, Value>()
+  readonly #collation: Collation | undefined
+
+  constructor(collation: Collation | undefined) {
+    this.#collation = collation
+  }
 
   add(values: readonly Value[]): void {
     for (const value of values) {
       const kept = value.type === bsonType.undefined ? nullValue : keptValue(value).value
-      this.#values.set(valueIdentity(kept), kept)
+      this.#values.set(valueIdentity(kept, this.#collation), kept)
     }
   }
 
@@ -86,13 +93,14 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
   const memory = new Memory(() => new MongoError(40099, '$graphLookup reached maximum memory consumption'))
   const visited = new Map<string, BsonDocument>()
   const searched = new Set<string>()
-  const frontier = new Frontier()
+  const { collation } = graph
+  const frontier = new Frontier(collation)
   if (startValue?.type === bsonType.array) frontier.add(startValue.elements)
   else if (startValue !== undefined) frontier.add([startValue])
   for (let depth = 0; depth <= graph.depthMax; depth += 1) {
-    const wanted = frontier.take().filter(value => !searched.has(valueIdentity(value)))
+    const wanted = frontier.take().filter(value => !searched.has(valueIdentity(value, collation)))
     if (wanted.length === 0) break
-    for (const value of wanted) searched.add(valueIdentity(value))
+    for (const value of wanted) searched.add(valueIdentity(value, collation))
     for await (const batch of findNext(graph, wanted, run)) {
       for (const document of batch) {
         const id = document.get('_id')
@@ -101,7 +109,7 @@ async function search(graph: Graph, startValue: Value | undefined, run: Run): Pr
           const problem = 'namespace must contain an _id for de-duplication in $graphLookup'
           return refuse(40271, `Documents in the '${namespace}' ${problem}`)
         }
-        const identity = valueIdentity(id)
+        const identity = valueIdentity(id, collation)
         if (visited.has(identity)) continue
         frontier.add(joinValues(document, graph.connectFrom))
         const placed =
@@ -155,6 +163,7 @@ export const graphLookupStage: CompileStage = (spec, compiler, name) => {
   }
   const from: Namespace = { database: compiler.namespace.database, collection: specs.from.value }
   const graph: Graph = {
+    collation: compiler.scope.constants.collation,
     from,
     as: checkedPath(as),
     start: compiler.expressions.compile(specs.startWith),

@@ -5,10 +5,11 @@ import { type Origin, onlyOrigin } from '../../document/bson/origin.ts'
 import { withOrigin } from '../../document/bson/traced-values.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Field, int32, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import type { Accumulator } from '../accumulators/accumulator.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { type AccumulatorStatement, parseStatement } from '../accumulators/statement.ts'
-import { refuse } from '../expressions/core/define-operator.ts'
+import { collationOf, refuse } from '../expressions/core/define-operator.ts'
 import { type Compiler, Context, type Evaluate, tracedValue } from '../expressions/core/scope.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import { checkFieldName } from '../paths/expression-path.ts'
@@ -34,16 +35,18 @@ export class Groups {
   readonly #groups = new Map<string, Group>()
   readonly #memory: Memory
   readonly #context: Context
+  readonly #collation: Collation | undefined
 
-  constructor(statements: readonly AccumulatorStatement[], name: string, slots: Run['slots']) {
+  constructor({ statements, name, collation }: Omit<Grouping, 'id'>, slots: Run['slots']) {
     this.#statements = statements
+    this.#collation = collation
     this.#memory = new Memory(() => refuseGroupMemory(name))
     this.#context = new Context(slots)
   }
 
   /** The context is positioned at the document. */
   add(id: Value, context: Context): void {
-    const identity = valueIdentity(id)
+    const identity = valueIdentity(id, this.#collation)
     const { origin } = context.root
     const group = this.#groups.get(identity) ?? this.#begin(identity, id, origin)
     group.origin = onlyOrigin(group.origin, origin)
@@ -86,10 +89,12 @@ interface Grouping {
   readonly name: string
   readonly id: Evaluate
   readonly statements: readonly AccumulatorStatement[]
+  readonly collation: Collation | undefined
 }
 
-async function* grouped(input: Stream, { name, id, statements }: Grouping, { slots, slice }: Run) {
-  const groups = new Groups(statements, name, slots)
+async function* grouped(input: Stream, grouping: Grouping, { slots, slice }: Run) {
+  const { id } = grouping
+  const groups = new Groups(grouping, slots)
   const context = new Context(slots)
   await forEachDocument(input, slice, document => {
     context.at(document)
@@ -124,7 +129,7 @@ export const groupStage: CompileStage = (spec, { expressions }, name) => {
   }
   if (id === undefined) return refuse(15955, 'a group specification must include an _id')
   refuseRepetition(statements)
-  const grouping: Grouping = { name, id, statements }
+  const grouping: Grouping = { name, id, statements, collation: collationOf(expressions) }
   return { name, run: (input, run) => grouped(input, grouping, run) }
 }
 
@@ -153,7 +158,7 @@ export function countStatement(expressions: Compiler): AccumulatorStatement {
 }
 
 function groupedAndSorted(grouping: Grouping, order: readonly Field[]): Stage {
-  const sort = compileSort(BsonDocument.of(order))
+  const sort = compileSort(BsonDocument.of(order), grouping.collation)
   return {
     name: grouping.name,
     run: (input, run) => sorted(grouped(input, grouping, run), sort, Number.POSITIVE_INFINITY, run.slice),
@@ -168,10 +173,11 @@ export const sortByCountStage: CompileStage = (spec, { expressions }, name) => {
     refuse(40149, 'the sortByCount field must be specified as a string or as an object')
   }
   const statements = [countStatement(expressions)]
-  return groupedAndSorted({ name, id: expressions.compile(spec), statements }, [['count', int32(-1)]])
+  const grouping = { name, id: expressions.compile(spec), statements, collation: collationOf(expressions) }
+  return groupedAndSorted(grouping, [['count', int32(-1)]])
 }
 
 /** Groups by an `_id` that was computed before; the result is sorted by `_id`. */
-export function bucketGroups(name: string, id: Evaluate, statements: readonly AccumulatorStatement[]): Stage {
-  return groupedAndSorted({ name, id, statements }, [['_id', int32(1)]])
+export function bucketGroups(grouping: Grouping): Stage {
+  return groupedAndSorted(grouping, [['_id', int32(1)]])
 }

@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { keptValue } from '../accumulators/kept-value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { namedArguments, nameOfType, refuse } from '../expressions/core/define-operator.ts'
@@ -142,19 +143,26 @@ function oneByOne(join: Join): Search {
   }
 }
 
-function together(join: Join, from: Namespace, equality: NonNullable<Join['equality']>): Search {
+function together(
+  join: Join,
+  from: Namespace,
+  equality: NonNullable<Join['equality']>,
+  collation: Collation | undefined,
+): Search {
   return equalityJoiner({
     ...equality,
     find: (filter, run) => join.pipeline.runOn(from, run, filter),
     refuseSize: () => refuseSize(from),
+    collation,
   })
 }
 
 export const lookupStage: CompileStage = (spec, compiler, name) => {
   const join = readJoin(spec, compiler)
   const { from, equality, isPlain } = join
+  const { collation } = compiler.scope.constants
   const searchFor = (): Search =>
-    isPlain && from !== undefined && equality !== undefined ? together(join, from, equality) : oneByOne(join)
+    isPlain && from !== undefined && equality !== undefined ? together(join, from, equality, collation) : oneByOne(join)
   return {
     name,
     async *run(input, run) {

@@ -25,7 +25,7 @@ export function filterOf(spec: Value): BsonDocument {
 }
 
 export function matcherOf(filter: BsonDocument, scope: VariableScope, slots: Run['slots']): Matcher {
-  return compileFilter(filter, { expression: expressionTest(scope, slots) })
+  return compileFilter(filter, { expression: expressionTest(scope, slots), collation: scope.constants.collation })
 }
 
 export const matchStage: CompileStage = (spec, { scope }, name) => {

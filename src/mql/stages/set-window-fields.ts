@@ -8,6 +8,7 @@
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, string, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { refuse } from '../expressions/core/define-operator.ts'
 import { Context, type Evaluate } from '../expressions/core/scope.ts'
 import { checkedPath } from '../paths/expression-path.ts'
@@ -38,6 +39,7 @@ interface Windows {
   /** Puts the results, which are in the slots, into a document. */
   readonly addResults: (context: Context) => BsonDocument
   readonly slots: readonly number[]
+  readonly collation: Collation | undefined
 }
 
 export const setWindowFieldsStage: CompileStage = (spec, compiler, name) => {
@@ -47,11 +49,12 @@ export const setWindowFieldsStage: CompileStage = (spec, compiler, name) => {
     output: { type: 'object', isRequired: true },
   })
   const { expressions } = compiler
+  const { collation } = compiler.scope.constants
   const partitionBy = given.partitionBy === undefined ? undefined : expressions.compile(given.partitionBy)
   const constant = given.partitionBy === undefined ? undefined : expressions.constant(given.partitionBy)
   if (constant?.value?.type === bsonType.array) refuseArray()
   const sortBy = given.sortBy as BsonDocument | undefined
-  const sort = sortBy === undefined || sortBy.isEmpty ? undefined : compileSort(sortBy)
+  const sort = sortBy === undefined || sortBy.isEmpty ? undefined : compileSort(sortBy, collation)
   const outputs = (given.output as BsonDocument).fields
   refuseConflicts(outputs.map(([path]) => path))
   const functions = outputs.map(([path, each]) => parseWindowFunction(path, each, sort, expressions))
@@ -60,7 +63,7 @@ export const setWindowFieldsStage: CompileStage = (spec, compiler, name) => {
   const fields = outputs.map(([path], index): [string, Value] => [path, string(`$$${names[index]}`)])
   const adding = { ...compiler, expressions: expressions.within(scope) }
   const { change } = addFieldsStage(BsonDocument.of(fields), adding, name)
-  const windows: Windows = { partitionBy, sort, functions, addResults: change!, slots }
+  const windows: Windows = { partitionBy, sort, collation, functions, addResults: change!, slots }
   return {
     name,
     run: (input, run) => withWindows(input, windows, run),
@@ -84,7 +87,8 @@ async function* withWindows(input: Stream, windows: Windows, run: Run) {
   yield* inBatches(results(entries, windows, run), run.slice)
 }
 
-async function sortedEntries(input: Stream, { partitionBy, sort }: Windows, run: Run): Promise<readonly Entry[]> {
+async function sortedEntries(input: Stream, windows: Windows, run: Run): Promise<readonly Entry[]> {
+  const { partitionBy, sort, collation } = windows
   const entries: Entry[] = []
   const memory = new Memory(refuseSortMemory)
   const context = new Context(run.slots)
@@ -92,7 +96,7 @@ async function sortedEntries(input: Stream, { partitionBy, sort }: Windows, run:
     const bytes = documentBytes(document)
     const value = partitionBy?.(context.at(document))
     if (value?.type === bsonType.array) refuseArray()
-    const partition = partitionBy === undefined ? noKey : keyOfValue(value ?? nullValue)
+    const partition = partitionBy === undefined ? noKey : keyOfValue(value ?? nullValue, collation)
     const sortKey = sort === undefined ? noKey : sort.keyOf(bytes)
     memory.add(entryBytes + partition.length + sortKey.length + bytes.length)
     entries.push({ partition, sortKey, document })

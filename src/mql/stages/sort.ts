@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { refuse } from '../expressions/core/define-operator.ts'
 import { compileSort, type Sort } from '../paths/sort-order.ts'
 import { aggregationMemoryBytesMax, refuseSortMemory } from './memory.ts'
@@ -81,8 +82,8 @@ export async function* sorted(
   yield* inBatches(sorter.documents(), slice)
 }
 
-export function sortStage(spec: Value, limit: number | undefined): Stage {
-  const sort = compileSort(sortSpecOf(spec))
+export function sortStage(spec: Value, limit: number | undefined, collation: Collation | undefined): Stage {
+  const sort = compileSort(sortSpecOf(spec), collation)
   return {
     name: '$sort',
     run: (input, { slice }) => sorted(input, sort, limit ?? Number.POSITIVE_INFINITY, slice),

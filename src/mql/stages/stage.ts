@@ -11,6 +11,7 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { comingFrom } from '../../document/bson/traced-values.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { PageTooLong } from '../../query/execute.ts'
 import { type CommandVariables, type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
 import type { Namespace } from './namespace.ts'
@@ -35,6 +36,7 @@ export interface LeadingFind {
 export interface FindRequest extends LeadingFind {
   /** The `expression` option of the filter. It knows the variables that the filter may use. */
   readonly expression: (spec: Value) => (document: Uint8Array) => boolean
+  readonly collation: Collation | undefined
   /** The variables of the command. Undefined if the filter uses others. */
   readonly variables?: CommandVariables
 }

@@ -54,7 +54,7 @@ export const stages: Readonly<Record<string, CompileStage>> = {
   $set: addFieldsStage,
   $setWindowFields: setWindowFieldsStage,
   $skip: skipStage,
-  $sort: spec => sortStage(spec, undefined),
+  $sort: (spec, { scope }) => sortStage(spec, undefined, scope.constants.collation),
   $sortByCount: sortByCountStage,
   $unionWith: unionWithStage,
   $unset: unsetStage,

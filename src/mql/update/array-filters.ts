@@ -2,13 +2,17 @@
 
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import type { BsonArray } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import type { Filter } from '../filter/filter.ts'
 import { compileElementFilter } from '../filter/match.ts'
 import { parseFilter } from '../filter/parse-filter.ts'
 import type { ElementFilter } from './modifier-tree.ts'
 
-export function compileArrayFilters(filters: BsonArray): ReadonlyMap<string, ElementFilter> {
+export function compileArrayFilters(
+  filters: BsonArray,
+  collation: Collation | undefined,
+): ReadonlyMap<string, ElementFilter> {
   const compiled = new Map<string, ElementFilter>()
   for (const [index, filter] of filters.elements.entries()) {
     if (filter.type !== bsonType.document) {
@@ -25,7 +29,7 @@ export function compileArrayFilters(filters: BsonArray): ReadonlyMap<string, Ele
     if (compiled.has(name)) {
       throw new MongoError(9, `Found multiple array filters with the same top-level field name ${name}`)
     }
-    const test = explained(() => compileElementFilter(filter, name))
+    const test = explained(() => compileElementFilter(filter, name, { collation }))
     compiled.set(name, ({ bytes, type, start }) => test(bytes, type, start))
   }
   return compiled

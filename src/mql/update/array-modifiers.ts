@@ -1,15 +1,16 @@
 /** The update operators that add elements to arrays or remove them, except `$push`. */
 
-import { compareAt } from '../../document/bson/compare.ts'
 import { exactInteger, isNaNValue, isNumeric } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import { ElementCursor } from '../../document/bson/view.ts'
 import { BsonWriter } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { filterOperators } from '../filter/filter.ts'
 import { compileElementFilter, compileFilter } from '../filter/match.ts'
 import {
+  compareRaw,
   elementsOf,
   type Modifier,
   type ModifierFactory,
@@ -33,19 +34,17 @@ export function arrayOf(elements: readonly RawValue[]): RawValue {
   return { type: bsonType.array, bytes, start: 0, end: bytes.length }
 }
 
-function compare(left: RawValue, right: RawValue): number {
-  return compareAt(left.bytes, left.type, left.start, right.bytes, right.type, right.start)
-}
-
 /** Distinct values in sorted order, for fast lookup. */
 class SortedValues {
   readonly #sorted: readonly RawValue[]
+  readonly #collation: Collation | undefined
 
-  constructor(values: readonly RawValue[]) {
+  constructor(values: readonly RawValue[], collation: Collation | undefined) {
+    this.#collation = collation
     // Of equal values, the first is kept; the sort is stable.
     this.#sorted = values
-      .toSorted(compare)
-      .filter((value, index, sorted) => index === 0 || compare(sorted[index - 1]!, value) !== 0)
+      .toSorted((left, right) => compareRaw(left, right, collation))
+      .filter((value, index, sorted) => index === 0 || compareRaw(sorted[index - 1]!, value, collation) !== 0)
   }
 
   get size(): number {
@@ -59,7 +58,7 @@ class SortedValues {
     while (low <= high) {
       const middle = (low + high) >> 1
       const candidate = this.#sorted[middle]!
-      const difference = compare(candidate, value)
+      const difference = compareRaw(candidate, value, this.#collation)
       if (difference === 0) return candidate
       if (difference < 0) low = middle + 1
       else high = middle - 1
@@ -68,9 +67,9 @@ class SortedValues {
   }
 }
 
-export const addToSet: ModifierFactory = operand => {
+export const addToSet: ModifierFactory = (operand, _, collation) => {
   const given = valuesToAdd(operand)
-  const different = new SortedValues(given)
+  const different = new SortedValues(given, collation)
   const values = given.filter(value => different.find(value) === value)
   const whole = arrayOf(values)
   return {
@@ -164,30 +163,30 @@ function removingWhere(isUnwanted: (element: RawValue) => boolean): Modifier {
   }
 }
 
-export const pullAll: ModifierFactory = operand => {
+export const pullAll: ModifierFactory = (operand, _, collation) => {
   if (operand.type !== bsonType.array) {
     throw new MongoError(2, `$pullAll requires an array argument but was given a ${typeName(operand.type)}`)
   }
-  const unwanted = new SortedValues(elementsOf(rawValue(operand)))
+  const unwanted = new SortedValues(elementsOf(rawValue(operand)), collation)
   return removingWhere(element => unwanted.find(element) !== undefined)
 }
 
 /**
  * A document without operators filters elements that are documents. Operators and patterns test any element.
  */
-export const pull: ModifierFactory = operand => {
+export const pull: ModifierFactory = (operand, _, collation) => {
   if (operand.type === bsonType.document && !beginsWithCondition(operand)) {
-    const matcher = compileFilter(operand)
+    const matcher = compileFilter(operand, { collation })
     return removingWhere(
       ({ type, bytes, start, end }) => type === bsonType.document && matcher.matches(bytes.subarray(start, end)),
     )
   }
   if (operand.type === bsonType.document || operand.type === bsonType.regex) {
-    const test = compileElementFilter(BsonDocument.of([['element', operand]]), 'element')
+    const test = compileElementFilter(BsonDocument.of([['element', operand]]), 'element', { collation })
     return removingWhere(({ bytes, type, start }) => test(bytes, type, start))
   }
   const value = rawValue(operand)
-  return removingWhere(element => compare(element, value) === 0)
+  return removingWhere(element => compareRaw(element, value, collation) === 0)
 }
 
 function beginsWithCondition({ fields }: BsonDocument): boolean {

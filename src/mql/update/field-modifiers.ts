@@ -1,12 +1,12 @@
 /** The update operators that set, compute or remove one field. */
 
-import { compareAt } from '../../document/bson/compare.ts'
 import { addExactly, compareNumbers, isNaNValue, isNumeric, multiplyExactly } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { date, int32, int64, type NumericValue, nullValue, timestamp, type Value } from '../../document/bson/value.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { printValue } from '../errors/print.ts'
 import {
+  compareRaw,
   decoded,
   isSame,
   type ModifierFactory,
@@ -112,13 +112,12 @@ export const mul = arithmetic({
 })
 
 function extreme(isBetter: (difference: number) => boolean): ModifierFactory {
-  return operand => {
+  return (operand, _, collation) => {
     const value = rawValue(operand)
     return {
       whenMissing: 'create',
       create: () => value,
-      change: ({ bytes, type, start }) =>
-        isBetter(compareAt(value.bytes, value.type, value.start, bytes, type, start)) ? value : undefined,
+      change: current => (isBetter(compareRaw(value, current, collation)) ? value : undefined),
     }
   }
 }

@@ -5,10 +5,11 @@
  * made; the caller copies them. So the untouched parts of a document are never decoded.
  */
 
-import { bytesOf } from '../../document/bson/compare.ts'
+import { bytesOf, compareAt } from '../../document/bson/compare.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { type Value, valueAt } from '../../document/bson/value.ts'
 import { ElementCursor, endOfValue, findElement } from '../../document/bson/view.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { printValue } from '../errors/print.ts'
 
 /** An encoded value without its name. */
@@ -64,7 +65,12 @@ export interface Modifier {
 }
 
 /** Makes a modifier from the operand that an update gives for one path. */
-export type ModifierFactory = (operand: Value, path: string) => Modifier
+export type ModifierFactory = (operand: Value, path: string, collation: Collation | undefined) => Modifier
+
+/** In the order of all values. */
+export function compareRaw(left: RawValue, right: RawValue, collation: Collation | undefined): number {
+  return compareAt(left.bytes, left.type, left.start, right.bytes, right.type, right.start, collation)
+}
 
 export function rawValue(value: Value): RawValue {
   const { bytes, start } = bytesOf(value)

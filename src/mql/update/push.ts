@@ -1,12 +1,13 @@
 /** `$push`: inserts elements into an array, then sorts and truncates it. */
 
-import { compareAt } from '../../document/bson/compare.ts'
 import { exactInteger, isNumeric, toDouble } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { type BsonDocument, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { arrayOf } from './array-modifiers.ts'
 import {
+  compareRaw,
   elementsOf,
   fieldAt,
   isDocumentOrArray,
@@ -26,8 +27,8 @@ interface Push {
   readonly compare: Comparison | undefined
 }
 
-export const push: ModifierFactory = operand => {
-  const spec = parsePush(operand)
+export const push: ModifierFactory = (operand, _, collation) => {
+  const spec = parsePush(operand, collation)
   const whole = arrayOf(pushed(spec, []))
   return {
     whenMissing: 'create',
@@ -55,7 +56,7 @@ function pushed({ values, position, slice, compare }: Push, present: readonly Ra
   return slice >= 0 ? elements.slice(0, slice) : elements.slice(slice)
 }
 
-function parsePush(operand: Value): Push {
+function parsePush(operand: Value, collation: Collation | undefined): Push {
   const plain = { position: undefined, slice: undefined, compare: undefined }
   if (operand.type !== bsonType.document || operand.get('$each') === undefined) {
     return { ...plain, values: [rawValue(operand)] }
@@ -82,7 +83,7 @@ function parsePush(operand: Value): Push {
     position: wholeNumber(clauses.get('$position'), type => {
       return `The value for $position must be an integer value, not of type: ${type}`
     }),
-    compare: sort === undefined ? undefined : parseSort(sort),
+    compare: sort === undefined ? undefined : parseSort(sort, collation),
   }
 }
 
@@ -96,12 +97,8 @@ function wholeNumber(value: Value | undefined, refusal: (type: string) => string
   return Number(whole)
 }
 
-function compare(left: RawValue, right: RawValue): number {
-  return compareAt(left.bytes, left.type, left.start, right.bytes, right.type, right.start)
-}
-
-function parseSort(sort: Value): Comparison {
-  if (sort.type === bsonType.document) return parseSortPattern(sort)
+function parseSort(sort: Value, collation: Collation | undefined): Comparison {
+  if (sort.type === bsonType.document) return parseSortPattern(sort, collation)
   if (!isNumeric(sort)) {
     throw new MongoError(
       2,
@@ -110,7 +107,7 @@ function parseSort(sort: Value): Comparison {
   }
   const direction = directionOf(sort)
   if (direction === 0) throw new MongoError(2, 'The $sort element value must be either 1 or -1')
-  return (left, right) => direction * compare(left, right)
+  return (left, right) => direction * compareRaw(left, right, collation)
 }
 
 function directionOf(value: Value): number {
@@ -118,7 +115,7 @@ function directionOf(value: Value): number {
   return direction === 1 || direction === -1 ? direction : 0
 }
 
-function parseSortPattern(pattern: BsonDocument): Comparison {
+function parseSortPattern(pattern: BsonDocument, collation: Collation | undefined): Comparison {
   if (pattern.isEmpty) throw new MongoError(2, 'The sort pattern is empty when it should be a set of fields.')
   const keys = pattern.fields.map(([path, value]) => {
     const direction = directionOf(value)
@@ -132,7 +129,7 @@ function parseSortPattern(pattern: BsonDocument): Comparison {
   })
   return (left, right) => {
     for (const { direction, parts } of keys) {
-      const difference = compare(keyOf(left, parts), keyOf(right, parts))
+      const difference = compareRaw(keyOf(left, parts), keyOf(right, parts), collation)
       if (difference !== 0) return direction * difference
     }
     return 0

@@ -13,6 +13,7 @@ import { bsonType, typeName } from '../../document/bson/types.ts'
 import { bsonDepthMax } from '../../document/bson/validate.ts'
 import type { BsonArray, BsonDocument, Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { MongoError } from '../errors/mongo-error.ts'
 import { applyTree, type UpdateTree } from './apply.ts'
 import { compileArrayFilters } from './array-filters.ts'
@@ -42,6 +43,8 @@ export interface UpdateOptions {
   /** The update changes all matching documents. */
   readonly isMulti?: boolean
   readonly pipeline?: CompileUpdatePipeline
+  /** How strings compare in conditions and sorts, and for the least and the greatest value. */
+  readonly collation?: Collation | undefined
 }
 
 export interface Updated {
@@ -58,10 +61,11 @@ export interface CompiledUpdate {
 }
 
 export function compileUpdate(spec: BsonDocument | BsonArray, options: UpdateOptions = {}): CompiledUpdate {
+  const { arrayFilters, collation } = options
   const filters =
-    options.arrayFilters === undefined ? new Map<string, ElementFilter>() : compileArrayFilters(options.arrayFilters)
+    arrayFilters === undefined ? new Map<string, ElementFilter>() : compileArrayFilters(arrayFilters, collation)
   if (spec.type === bsonType.array) return compilePipeline(spec, filters, options)
-  if (spec.fields[0]?.[0].startsWith('$') === true) return compileOperators(spec, filters)
+  if (spec.fields[0]?.[0].startsWith('$') === true) return compileOperators(spec, filters, collation)
   return compileReplacement(spec, options)
 }
 
@@ -148,13 +152,19 @@ interface Growing extends UpdateTree {
   readonly root: FieldsNode
   readonly renames: Rename[]
   readonly usedFilters: Set<string>
+  readonly collation: Collation | undefined
   isPositional: boolean
   /** Whether the result could nest deeper than a document may. */
   mayBeTooDeep: boolean
 }
 
-function compileOperators(spec: BsonDocument, filters: ReadonlyMap<string, ElementFilter>): CompiledUpdate {
+function compileOperators(
+  spec: BsonDocument,
+  filters: ReadonlyMap<string, ElementFilter>,
+  collation: Collation | undefined,
+): CompiledUpdate {
   const tree: Growing = {
+    collation,
     root: new FieldsNode(),
     filters,
     renames: [],
@@ -213,7 +223,7 @@ function addOperator(tree: Growing, operator: string, operand: Value): void {
     }
     const parts = updatePathParts(path)
     for (const part of parts) useFilter(tree, part, path)
-    addModifier(tree.root, parts, factory(value, path))
+    addModifier(tree.root, parts, factory(value, path, tree.collation))
     tree.isPositional ||= parts.includes('$')
     // One more level for the array that `$push` and `$addToSet` create.
     tree.mayBeTooDeep ||= parts.length + 1 + levelsOfOperand(value) > bsonDepthMax

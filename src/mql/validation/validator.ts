@@ -90,7 +90,8 @@ export class Validator {
 
   #compile(constantsNow: ConstantsNow): Compiled {
     if (this.#compiled !== undefined && !this.#isTimed) return this.#compiled
-    const options = expressionsWith(constantsNow())
+    const constants = constantsNow()
+    const options = { ...expressionsWith(constants), collation: constants.collation }
     this.#compiled = { options, matches: compileFilter(this.#filter, options).matches }
     return this.#compiled
   }

@@ -5,9 +5,10 @@ import type { Decimal } from '../../document/bson/decimal128.ts'
 import { compareNumbers, isNumeric, toDecimal } from '../../document/bson/number.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, type BsonDocument, int32, int64, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { percentileArguments } from '../accumulators/percentile.ts'
 import { keepNAccumulators, keepNArguments, topArguments } from '../accumulators/statement.ts'
-import { int32Of, int64Of, nameOfType, refuse } from '../expressions/core/define-operator.ts'
+import { collationOf, int32Of, int64Of, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import { printForMessage } from '../expressions/core/print-for-message.ts'
 import type { Compiler, Evaluate } from '../expressions/core/scope.ts'
 import type { Unit } from '../expressions/dates/date-arithmetic.ts'
@@ -52,12 +53,16 @@ function boundsOf({ window, sort, compiler }: WindowSpec): WindowBounds {
 }
 
 /** A function of the values of one expression in a window. */
-function inWindow(make: (bounds: WindowBounds, input: Evaluate) => WindowFunction): ParseFunction {
-  return spec => make(boundsOf(spec), spec.compiler.compile(spec.argument))
+function inWindow(
+  make: (bounds: WindowBounds, input: Evaluate, collation: Collation | undefined) => WindowFunction,
+): ParseFunction {
+  return spec => make(boundsOf(spec), spec.compiler.compile(spec.argument), collationOf(spec.compiler))
 }
 
-function moving(makeState: (mayLeave: boolean) => MovingState): ParseFunction {
-  return inWindow((bounds, input) => movingFunction(bounds, input, makeState))
+function moving(makeState: (mayLeave: boolean, collation: Collation | undefined) => MovingState): ParseFunction {
+  return inWindow((bounds, input, collation) => {
+    return movingFunction(bounds, input, mayLeave => makeState(mayLeave, collation))
+  })
 }
 
 const count: ParseFunction = spec => {
@@ -72,10 +77,12 @@ const count: ParseFunction = spec => {
   )
 }
 
-function keepN(make: (bounds: WindowBounds, input: Evaluate, n: Evaluate) => WindowFunction): ParseFunction {
+function keepN(
+  make: (bounds: WindowBounds, input: Evaluate, n: Evaluate, collation: Collation | undefined) => WindowFunction,
+): ParseFunction {
   return spec => {
     const { count, input } = keepNArguments(spec.argument, spec.compiler, keepNAccumulators[spec.name]!.code)
-    return make(boundsOf(spec), input, count)
+    return make(boundsOf(spec), input, count, collationOf(spec.compiler))
   }
 }
 
@@ -233,7 +240,7 @@ export function sortField({ components }: Sort): Evaluate {
 }
 
 export const windowFunctions: Readonly<Record<string, ParseFunction>> = {
-  $addToSet: moving(() => new MovingSet()),
+  $addToSet: moving((_, collation) => new MovingSet(collation)),
   $avg: moving(() => new MovingAverage()),
   $bottom: top,
   $bottomN: top,
@@ -251,11 +258,11 @@ export const windowFunctions: Readonly<Record<string, ParseFunction>> = {
   $lastN: keepN((bounds, input, n) => endsFunction(bounds, input, n, true)),
   $linearFill: linearFill,
   $locf: carried,
-  $max: moving(() => new MovingExtreme(-1)),
-  $maxN: keepN((bounds, input, n) => extremesFunction(bounds, input, n, -1)),
+  $max: moving((_, collation) => new MovingExtreme(-1, collation)),
+  $maxN: keepN((bounds, input, n, collation) => extremesFunction(bounds, { input, n, sign: -1, collation })),
   $median: percentile,
-  $min: moving(() => new MovingExtreme(1)),
-  $minN: keepN((bounds, input, n) => extremesFunction(bounds, input, n, 1)),
+  $min: moving((_, collation) => new MovingExtreme(1, collation)),
+  $minN: keepN((bounds, input, n, collation) => extremesFunction(bounds, { input, n, sign: 1, collation })),
   $percentile: percentile,
   $push: inWindow(pushFunction),
   $rank: ranking(rankFunction({ isDense: false })),

@@ -4,6 +4,7 @@ import { compareValues } from '../../document/bson/compare.ts'
 import { eitherOf } from '../../document/bson/origin.ts'
 import { asExtreme, withOrigin } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import type { MovingState } from './moving-sum.ts'
@@ -15,17 +16,19 @@ import type { MovingState } from './moving-sum.ts'
 export class MovingExtreme implements MovingState {
   readonly holdsValues = true
   readonly #sign: 1 | -1
+  readonly #collation: Collation | undefined
   #candidates: { readonly value: Value; readonly index: number }[] = []
   #start = 0
 
-  constructor(sign: 1 | -1) {
+  constructor(sign: 1 | -1, collation: Collation | undefined) {
     this.#sign = sign
+    this.#collation = collation
   }
 
   enter(value: Value | undefined, index: number): void {
     if (isNullish(value)) return
     while (this.#candidates.length > this.#start) {
-      if (this.#sign * compareValues(this.#candidates.at(-1)!.value, value) <= 0) break
+      if (this.#sign * compareValues(this.#candidates.at(-1)!.value, value, this.#collation) <= 0) break
       this.#candidates.pop()
     }
     this.#candidates.push({ value, index })
@@ -48,10 +51,15 @@ export class MovingExtreme implements MovingState {
 export class MovingSet implements MovingState {
   readonly holdsValues = true
   readonly #values = new Map<string, { value: Value; count: number }>()
+  readonly #collation: Collation | undefined
+
+  constructor(collation: Collation | undefined) {
+    this.#collation = collation
+  }
 
   enter(value: Value | undefined): void {
     if (value === undefined) return
-    const identity = valueIdentity(value)
+    const identity = valueIdentity(value, this.#collation)
     const known = this.#values.get(identity)
     if (known === undefined) {
       this.#values.set(identity, { value, count: 1 })
@@ -64,7 +72,7 @@ export class MovingSet implements MovingState {
 
   leave(value: Value | undefined): void {
     if (value === undefined) return
-    const identity = valueIdentity(value)
+    const identity = valueIdentity(value, this.#collation)
     const known = this.#values.get(identity)!
     known.count -= 1
     if (known.count === 0) this.#values.delete(identity)

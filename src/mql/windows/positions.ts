@@ -3,6 +3,7 @@
 import { compareValues } from '../../document/bson/compare.ts'
 import { asExtreme } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
+import type { Collation } from '../../document/collation/collation.ts'
 import { checkedCount } from '../accumulators/keep-n.ts'
 import { countedNumber, type PercentileArguments, percentilesOf } from '../accumulators/percentile.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
@@ -123,15 +124,22 @@ export function indexesOf({ size }: WindowPartition): number[] {
   return Array.from({ length: size }, (_, index) => index)
 }
 
+interface ExtremesSpec {
+  readonly input: Evaluate
+  readonly n: Evaluate
+  readonly sign: 1 | -1
+  readonly collation: Collation | undefined
+}
+
 /** `$minN` and `$maxN`. Null and missing values do not count. */
-export function extremesFunction(bounds: WindowBounds, input: Evaluate, n: Evaluate, sign: 1 | -1): WindowFunction {
+export function extremesFunction(bounds: WindowBounds, { input, n, sign, collation }: ExtremesSpec): WindowFunction {
   return rankedFunction(
     bounds,
     {
       rank: (partition, inputs) =>
         indexesOf(partition)
           .filter(index => !isNullish(inputs.at(index)))
-          .sort((left, right) => sign * compareValues(inputs.at(left), inputs.at(right)) || left - right),
+          .sort((left, right) => sign * compareValues(inputs.at(left), inputs.at(right), collation) || left - right),
       makeShow: partition => {
         const count = checkedCount(partition.constant(n))
         return (ranked, inputs) => BsonArray.of(leading(ranked, count).map(index => asExtreme(inputs.at(index)!)))

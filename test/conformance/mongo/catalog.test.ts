@@ -64,11 +64,7 @@ test('Invalid names are refused', async () => {
 
 test('Options that Mayfly would have to ignore are refused', async () => {
   const database = newDatabase()
-  for (const option of [
-    { capped: true, size: 100 },
-    { timeseries: { timeField: 't' } },
-    { collation: { locale: 'de' } },
-  ]) {
+  for (const option of [{ capped: true, size: 100 }, { timeseries: { timeField: 't' } }]) {
     assert.equal((await failure(database.command({ create: 'c', ...option }))).code, 238, JSON.stringify(option))
   }
   assert.equal((await database.command({ create: 'c', capped: false, collation: { locale: 'simple' } })).ok, 1)
@@ -160,7 +156,7 @@ const badIndexes: readonly (readonly [spec: Document, code: number])[] = [
   [{ key: 'a', name: 'x' }, 14],
   [{ key: { a: 1 }, name: 5 }, 14],
   [{ key: { a: 1 }, name: 'x', nonsense: 1 }, 197],
-  [{ key: { a: 1 }, name: 'x', collation: { locale: 'de' } }, 238],
+  [{ key: { a: 1 }, name: 'x', collation: { locale: 'xx' } }, 2],
   [{ key: { a: 1 }, name: 'x', sparse: true, partialFilterExpression: { a: 1 } }, 67],
   [{ key: { a: 1 }, name: 'other' }, 85],
   [{ key: { b: 1 }, name: 'a_1' }, 86],

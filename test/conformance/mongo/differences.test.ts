@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, FindOptions } from 'mongodb'
+import type {
+  ChangeStream,
+  ChangeStreamOptions,
+  CollationOptions,
+  Collection,
+  Db,
+  Document,
+  FindOptions,
+} from 'mongodb'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
 
 const { db, client, connect, newCollection, newDatabase } = await startMongo()
@@ -58,14 +66,25 @@ difference('D4: $toHashedIndexKey and everything that runs JavaScript are refuse
   assert.equal(await refusalOf(collection.db.command({ mapReduce: 'items' })), 238)
 })
 
-difference('D5: Collations other than simple are refused', async () => {
+difference('D5: A collation can do what Intl.Collator can do', async () => {
   const collection = newCollection()
-  await collection.insertOne({})
-  const collation = { locale: 'de' }
-  assert.equal(await refusalOf(collection.find({}, { collation }).toArray()), 238)
-  assert.equal(await refusalOf(collection.updateMany({}, { $set: { a: 1 } }, { collation })), 238)
-  assert.equal(await refusalOf(collection.createIndex({ a: 1 }, { collation })), 238)
-  assert.equal((await collection.find({}, { collation: { locale: 'simple' } }).toArray()).length, 1)
+  await collection.insertOne({ a: 'x' })
+  const missing: readonly CollationOptions[] = [
+    { locale: 'en', backwards: true },
+    { locale: 'fr_CA', backwards: false },
+    { locale: 'en', alternate: 'shifted', maxVariable: 'space' },
+    { locale: 'en', alternate: 'shifted', strength: 4 },
+    { locale: 'ja', strength: 5 },
+  ]
+  for (const collation of missing) {
+    assert.equal(await refusalOf(collection.find({}, { collation }).toArray()), 238)
+    assert.equal(await refusalOf(collection.updateMany({}, { $set: { a: 1 } }, { collation })), 238)
+    assert.equal(await refusalOf(collection.createIndex({ a: 1 }, { collation })), 238)
+    assert.equal(await refusalOf(collection.db.createCollection('c', { collation })), 238)
+  }
+  assert.equal(await refusalOf(collection.find({}, { collation: { locale: 'de@collation=search' } }).toArray()), 2)
+  await collection.createIndex({ a: 1 }, { collation: { locale: 'en' } })
+  assert.equal(((await collection.indexes())[1] as Document).collation.version, process.versions.icu)
 })
 
 difference('D6: Capped, clustered and time series collections are refused', async () => {

@@ -11,6 +11,7 @@ import {
   string,
   type Value,
 } from '../../../document/bson/value.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import { MongoError } from '../../errors/mongo-error.ts'
 import { printForMessage } from './print-for-message.ts'
 import type { CompileOperator, Compiler, Context, Evaluate } from './scope.ts'
@@ -77,23 +78,25 @@ export function compileArguments(argument: Value, compiler: Compiler): readonly 
   return specs.map(spec => compiler.compile(spec))
 }
 
-export function exactly(
-  count: number,
-  make: (operands: readonly Evaluate[], name: string) => Evaluate,
-): CompileOperator {
+/** Makes an operator of its compiled operands. Strings compare by the collation. */
+type MakeOperator = (operands: readonly Evaluate[], name: string, collation: Collation | undefined) => Evaluate
+
+/** How the strings of an expression compare. */
+export function collationOf({ scope }: Compiler): Collation | undefined {
+  return scope.constants.collation
+}
+
+export function exactly(count: number, make: MakeOperator): CompileOperator {
   return (argument, compiler, name) => {
     const operands = compileArguments(argument, compiler)
     if (operands.length !== count) {
       refuse(16020, `Expression ${name} takes exactly ${count} arguments. ${operands.length} were passed in.`)
     }
-    return make(operands, name)
+    return make(operands, name, collationOf(compiler))
   }
 }
 
-export function between(
-  [least, most]: readonly [number, number],
-  make: (operands: readonly Evaluate[], name: string) => Evaluate,
-): CompileOperator {
+export function between([least, most]: readonly [number, number], make: MakeOperator): CompileOperator {
   return (argument, compiler, name) => {
     const operands = compileArguments(argument, compiler)
     if (operands.length < least || operands.length > most) {
@@ -103,12 +106,12 @@ export function between(
           'passed in.',
       )
     }
-    return make(operands, name)
+    return make(operands, name, collationOf(compiler))
   }
 }
 
-export function anyOperands(make: (operands: readonly Evaluate[], name: string) => Evaluate): CompileOperator {
-  return (argument, compiler, name) => make(compileArguments(argument, compiler), name)
+export function anyOperands(make: MakeOperator): CompileOperator {
+  return (argument, compiler, name) => make(compileArguments(argument, compiler), name, collationOf(compiler))
 }
 
 /** An operator with one argument. */
@@ -124,13 +127,19 @@ export function oneOperand(
 }
 
 export function twoOperands(
-  compute: (left: Value | undefined, right: Value | undefined, name: string, context: Context) => Value | undefined,
+  compute: (
+    left: Value | undefined,
+    right: Value | undefined,
+    name: string,
+    context: Context,
+    collation: Collation | undefined,
+  ) => Value | undefined,
 ): CompileOperator {
   return exactly(
     2,
-    ([left, right], name) =>
+    ([left, right], name, collation) =>
       context =>
-        compute(left!(context), right!(context), name, context),
+        compute(left!(context), right!(context), name, context, collation),
   )
 }
 

@@ -8,6 +8,7 @@
 import { isSameOrigin, type Origin } from '../../../document/bson/origin.ts'
 import { comingFrom } from '../../../document/bson/traced-values.ts'
 import { BsonDocument, type Value } from '../../../document/bson/value.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import { MongoError } from '../../errors/mongo-error.ts'
 
 /** Most elements that expressions may visit for one document: about a second of blocking. */
@@ -21,6 +22,8 @@ export interface Constants {
   readonly clusterTime?: bigint
   /** A number from 0 to 1, 1 excluded. */
   readonly random: () => number
+  /** How strings compare. */
+  readonly collation?: Collation | undefined
 }
 
 /** The variables that expressions of a command can use. */

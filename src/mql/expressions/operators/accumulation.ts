@@ -1,17 +1,18 @@
 /** Accumulators as expressions: over one array, or over all arguments. */
 
 import { bsonType } from '../../../document/bson/types.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import type { Accumulator } from '../../accumulators/accumulator.ts'
 import { Average, Extreme, StandardDeviation, Sum } from '../../accumulators/basic.ts'
 import { checkedCount } from '../../accumulators/keep-n.ts'
 import { Percentile, percentileArguments } from '../../accumulators/percentile.ts'
 import { keepNAccumulators, keepNArguments } from '../../accumulators/statement.ts'
-import { anyOperands, refuse } from '../core/define-operator.ts'
+import { anyOperands, collationOf, refuse } from '../core/define-operator.ts'
 import type { CompileOperator, OperatorFamily } from '../core/scope.ts'
 
-function overAll(make: () => Accumulator): CompileOperator {
-  return anyOperands(operands => context => {
-    const accumulator = make()
+function overAll(make: (collation: Collation | undefined) => Accumulator): CompileOperator {
+  return anyOperands((operands, _, collation) => context => {
+    const accumulator = make(collation)
     for (const operand of operands) {
       const value = operand(context)
       if (operands.length === 1 && value?.type === bsonType.array) {
@@ -29,7 +30,7 @@ const keepN: CompileOperator = (argument, compiler, name) => {
   const { code, make } = keepNAccumulators[name]!
   const { count, input } = keepNArguments(argument, compiler, code)
   return context => {
-    const accumulator = make(checkedCount(count(context)))
+    const accumulator = make(checkedCount(count(context)), collationOf(compiler))
     const list = input(context)
     if (list?.type !== bsonType.array) return refuse(5788200, 'Input must be an array')
     context.spend(list.elements.length)
@@ -58,10 +59,10 @@ export const accumulationOperators: OperatorFamily = {
   $avg: overAll(() => new Average()),
   $firstN: keepN,
   $lastN: keepN,
-  $max: overAll(() => new Extreme(-1)),
+  $max: overAll(collation => new Extreme(-1, collation)),
   $maxN: keepN,
   $median: percentile,
-  $min: overAll(() => new Extreme(1)),
+  $min: overAll(collation => new Extreme(1, collation)),
   $minN: keepN,
   $percentile: percentile,
   $stdDevPop: overAll(() => new StandardDeviation(false)),

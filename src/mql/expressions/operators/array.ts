@@ -4,9 +4,11 @@ import { compareValues, equalValues } from '../../../document/bson/compare.ts'
 import { isNumeric, printNumber } from '../../../document/bson/number.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, int32, nullValue, type Value } from '../../../document/bson/value.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import {
   anyOperands,
   between,
+  collationOf,
   exactly,
   expressionArrayElementsMax,
   int32Of,
@@ -58,15 +60,15 @@ const concatenation = anyOperands(operands => context => {
   return limitedArray(elements)
 })
 
-const membership = twoOperands((value, list, name, context) => {
+const membership = twoOperands((value, list, name, context, collation) => {
   if (list?.type !== bsonType.array) {
     return refuse(40081, `${name} requires an array as a second argument, found: ${nameOfType(list)}`)
   }
   context.spend(list.elements.length)
-  return bool(list.elements.some(element => equalValues(value, element)))
+  return bool(list.elements.some(element => equalValues(value, element, collation)))
 })
 
-const indexOf = between([2, 4], ([listOperand, valueOperand, startOperand, endOperand], name) => context => {
+const indexOf = between([2, 4], ([listOperand, valueOperand, startOperand, endOperand], name, collation) => context => {
   const list = listOperand!(context)
   if (isNullish(list)) return nullValue
   if (list.type !== bsonType.array) {
@@ -78,7 +80,7 @@ const indexOf = between([2, 4], ([listOperand, valueOperand, startOperand, endOp
   const wanted = valueOperand!(context)
   context.spend(elements.length)
   for (let index = start; index < Math.min(end, elements.length); index += 1) {
-    if (equalValues(elements[index], wanted)) return int32(index)
+    if (equalValues(elements[index], wanted, collation)) return int32(index)
   }
   return int32(-1)
 })
@@ -172,7 +174,8 @@ const sorting: CompileOperator = (argument, compiler) => {
     refuse(2942501, `$sortArray found an unknown argument: ${unknown}`),
   )
   const input = compiler.compile(specs.input ?? refuse(2942502, "$sortArray requires 'input' to be specified"))
-  const compare = orderOf(specs.sortBy ?? refuse(2942503, "$sortArray requires 'sortBy' to be specified"))
+  const sortBy = specs.sortBy ?? refuse(2942503, "$sortArray requires 'sortBy' to be specified")
+  const compare = orderOf(sortBy, collationOf(compiler))
   return context => {
     const value = input(context)
     if (isNullish(value)) return nullValue
@@ -187,10 +190,10 @@ const sorting: CompileOperator = (argument, compiler) => {
 }
 
 /** Compares elements themselves, or fields of them. */
-function orderOf(sortBy: Value): (left: Value, right: Value) => number {
+function orderOf(sortBy: Value, collation: Collation | undefined): (left: Value, right: Value) => number {
   if (sortBy.type === bsonType.document) {
     const pattern = sortPatternOf(sortBy, { code: 2942505 })
-    return (left, right) => compareByPattern(pattern, left, right)
+    return (left, right) => compareByPattern(pattern, left, right, collation)
   }
   if (!isNumeric(sortBy)) {
     return refuse(
@@ -200,7 +203,7 @@ function orderOf(sortBy: Value): (left: Value, right: Value) => number {
   }
   const direction = int32Of(sortBy)
   if (direction !== 1 && direction !== -1) refuse(2942506, 'The $sort element value must be either 1 or -1')
-  return (left, right) => direction * compareValues(left, right)
+  return (left, right) => direction * compareValues(left, right, collation)
 }
 
 export const arrayOperators: OperatorFamily = {

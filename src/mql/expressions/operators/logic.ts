@@ -19,7 +19,7 @@ import {
 import type { CompileOperator, Evaluate, OperatorFamily } from '../core/scope.ts'
 
 function comparison(isResult: (order: number) => boolean): CompileOperator {
-  return twoOperands((left, right) => bool(isResult(compareValues(left, right))))
+  return twoOperands((left, right, _name, _context, collation) => bool(isResult(compareValues(left, right, collation))))
 }
 
 const conditionOf: CompileOperator = (argument, compiler, name) => {
@@ -95,7 +95,9 @@ export const booleanOperators: OperatorFamily = {
 }
 
 export const comparisonOperators: OperatorFamily = {
-  $cmp: twoOperands((left, right) => int32(Math.sign(compareValues(left, right)))),
+  $cmp: twoOperands((left, right, _name, _context, collation) => {
+    return int32(Math.sign(compareValues(left, right, collation)))
+  }),
   $eq: comparison(order => order === 0),
   $ne: comparison(order => order !== 0),
   $gt: comparison(order => order > 0),

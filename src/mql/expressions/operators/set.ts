@@ -3,8 +3,10 @@
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { bool, nullValue, type Value } from '../../../document/bson/value.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import {
   anyOperands,
+  collationOf,
   compileArguments,
   isNullish,
   limitedArray,
@@ -18,31 +20,31 @@ import { valueIdentity } from '../values/value-identity.ts'
 type ValueSet = Map<string, Value>
 
 /** Of equal elements, the first stays. */
-function setOf(elements: readonly Value[], context: Context): ValueSet {
+function setOf(elements: readonly Value[], context: Context, collation: Collation | undefined): ValueSet {
   context.spend(elements.length)
   const set: ValueSet = new Map()
   for (const element of elements) {
-    const identity = valueIdentity(element)
+    const identity = valueIdentity(element, collation)
     if (!set.has(identity)) set.set(identity, element)
   }
   return set
 }
 
-function sorted(set: ValueSet): Value {
-  return limitedArray([...set.values()].sort(compareValues))
+function sorted(set: ValueSet, collation: Collation | undefined): Value {
+  return limitedArray([...set.values()].sort((left, right) => compareValues(left, right, collation)))
 }
 
-const difference = twoOperands((left, right, _, context) => {
+const difference = twoOperands((left, right, _, context, collation) => {
   if (isNullish(left) || isNullish(right)) return nullValue
   const problem = 'both operands of $setDifference must be arrays.'
   if (left.type !== bsonType.array) return refuse(17048, `${problem} First argument is of type: ${nameOfType(left)}`)
   if (right.type !== bsonType.array) return refuse(17049, `${problem} Second argument is of type: ${nameOfType(right)}`)
-  const without = setOf(right.elements, context)
-  const rest = [...setOf(left.elements, context)].filter(([identity]) => !without.has(identity))
+  const without = setOf(right.elements, context, collation)
+  const rest = [...setOf(left.elements, context, collation)].filter(([identity]) => !without.has(identity))
   return limitedArray(rest.map(([, value]) => value))
 })
 
-const intersection = anyOperands(operands => context => {
+const intersection = anyOperands((operands, _, collation) => context => {
   let common: ValueSet | undefined
   for (const operand of operands) {
     const value = operand(context)
@@ -51,13 +53,13 @@ const intersection = anyOperands(operands => context => {
       const problem = 'All operands of $setIntersection must be arrays.'
       return refuse(17047, `${problem} One argument is of type: ${nameOfType(value)}`)
     }
-    const next = setOf(value.elements, context)
+    const next = setOf(value.elements, context, collation)
     common = common === undefined ? next : new Map([...common].filter(([identity]) => next.has(identity)))
   }
-  return sorted(common ?? new Map())
+  return sorted(common ?? new Map(), collation)
 })
 
-const union = anyOperands(operands => context => {
+const union = anyOperands((operands, _, collation) => context => {
   const all: ValueSet = new Map()
   for (const operand of operands) {
     const value = operand(context)
@@ -65,26 +67,27 @@ const union = anyOperands(operands => context => {
     if (value.type !== bsonType.array) {
       return refuse(17043, `All operands of $setUnion must be arrays. One argument is of type: ${nameOfType(value)}`)
     }
-    for (const [identity, element] of setOf(value.elements, context)) {
+    for (const [identity, element] of setOf(value.elements, context, collation)) {
       if (!all.has(identity)) all.set(identity, element)
     }
   }
-  return sorted(all)
+  return sorted(all, collation)
 })
 
-const isSubset = twoOperands((left, right, _, context) => {
+const isSubset = twoOperands((left, right, _, context, collation) => {
   const problem = 'both operands of $setIsSubset must be arrays.'
   if (left?.type !== bsonType.array) return refuse(17046, `${problem} First argument is of type: ${nameOfType(left)}`)
   if (right?.type !== bsonType.array)
     return refuse(17042, `${problem} Second argument is of type: ${nameOfType(right)}`)
-  const whole = setOf(right.elements, context)
-  return bool([...setOf(left.elements, context).keys()].every(identity => whole.has(identity)))
+  const whole = setOf(right.elements, context, collation)
+  return bool([...setOf(left.elements, context, collation).keys()].every(identity => whole.has(identity)))
 })
 
 export const setOperators: OperatorFamily = {
   $setDifference: difference,
   $setEquals: (argument, compiler) => {
     const operands = compileArguments(argument, compiler)
+    const collation = collationOf(compiler)
     if (operands.length < 2) refuse(17045, `$setEquals needs at least two arguments had: ${operands.length}`)
     return context => {
       let first: ValueSet | undefined
@@ -94,7 +97,7 @@ export const setOperators: OperatorFamily = {
           const which = `${index + 1}-th argument is of type: ${nameOfType(value)}`
           return refuse(17044, `All operands of $setEquals must be arrays. ${which}`)
         }
-        const set = setOf(value.elements, context)
+        const set = setOf(value.elements, context, collation)
         first ??= set
         const { size } = first
         if (size !== set.size || ![...set.keys()].every(identity => first!.has(identity))) return bool(false)

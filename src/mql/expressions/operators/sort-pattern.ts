@@ -3,6 +3,7 @@
 import { compareValues } from '../../../document/bson/compare.ts'
 import { bsonType } from '../../../document/bson/types.ts'
 import { type BsonDocument, nullValue, type Value } from '../../../document/bson/value.ts'
+import type { Collation } from '../../../document/collation/collation.ts'
 import { int32Of, refuse } from '../core/define-operator.ts'
 
 export interface PatternPart {
@@ -36,9 +37,14 @@ function keyOf(value: Value, names: readonly string[]): Value {
   return inner ?? nullValue
 }
 
-export function compareByPattern(pattern: readonly PatternPart[], left: Value, right: Value): number {
+export function compareByPattern(
+  pattern: readonly PatternPart[],
+  left: Value,
+  right: Value,
+  collation: Collation | undefined,
+): number {
   for (const { names, direction } of pattern) {
-    const order = compareValues(keyOf(left, names), keyOf(right, names))
+    const order = compareValues(keyOf(left, names), keyOf(right, names), collation)
     if (order !== 0) return direction * order
   }
   return 0

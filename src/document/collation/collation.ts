@@ -1,0 +1,163 @@
+/**
+ * Collations: how texts of a language compare. Intl.Collator compares; sort keys are made in sort-key.ts.
+ *
+ * The same options give the same object, so collations can be compared by identity while they are in use.
+ */
+
+import { machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { querySliceMsMax } from '../../base/limits.ts'
+import { compareTexts } from '../key-writer.ts'
+import { assignedCharacters } from './code-points.ts'
+import { type KeyShape, SortKeys } from './sort-key.ts'
+import { type CompareText, type Levels, NoWeights, WeightTable } from './weights.ts'
+
+/** All options of a collation, as plain data. */
+export interface CollationOptions {
+  /** A BCP 47 tag, with `-u-co-` for a special order of the language. */
+  readonly language: string
+  readonly strength: 1 | 2 | 3 | 4 | 5
+  readonly caseLevel: boolean
+  readonly caseFirst: 'upper' | 'lower' | 'off'
+  readonly numericOrdering: boolean
+  /** Whether spaces and punctuation are ignored. */
+  readonly isShifted: boolean
+  /** Whether accents are compared from the end. Only the language decides (Canadian French). */
+  readonly isBackwards: boolean
+  /** The version of ICU that sort keys were made with. They differ between versions. */
+  readonly version: string
+}
+
+export const collationVersion = process.versions.icu ?? ''
+
+/** Most collations that are kept in memory. */
+const collationsMax = 64
+/** Most tables that are kept. Each takes about 3 MB; it is made anew when it is needed. */
+const tablesMax = 16
+const known = new Map<string, Collation>()
+const tables = new Map<string, WeightTable>()
+
+export function collationOf(options: CollationOptions): Collation {
+  const name = JSON.stringify(Object.entries(options).sort())
+  const found = known.get(name)
+  if (found !== undefined) return remembered(known, name, found, collationsMax)
+  return remembered(known, name, new Collation(options, name), collationsMax)
+}
+
+/** Maps keep the order in which entries were set: the first one was not used for the longest time. */
+function remembered<Entry>(entries: Map<string, Entry>, name: string, entry: Entry, entriesMax: number): Entry {
+  entries.delete(name)
+  entries.set(name, entry)
+  if (entries.size > entriesMax) entries.delete(entries.keys().next().value!)
+  return entry
+}
+
+export class Collation {
+  readonly options: CollationOptions
+  /** Equal for equal options. */
+  readonly name: string
+  readonly compare: CompareText
+  readonly #levels: Levels
+  #keys: SortKeys | undefined
+  #preparation: Promise<void> | undefined
+
+  constructor(options: CollationOptions, name: string) {
+    this.options = options
+    this.name = name
+    this.#levels = levelsOf(options)
+    this.compare = comparison(options, this.#levels)
+  }
+
+  /** Makes the table of weights in slices, so that other requests get their turns. */
+  prepare(): Promise<void> | undefined {
+    if (this.#keys !== undefined) return undefined
+    this.#preparation ??= this.#prepareInSlices()
+    return this.#preparation
+  }
+
+  async #prepareInSlices(): Promise<void> {
+    const making = this.#make()
+    let start = machine.monotonicMs()
+    while (making.next().done !== true) {
+      if (machine.monotonicMs() - start < querySliceMsMax) continue
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+      start = machine.monotonicMs()
+    }
+  }
+
+  /** The sort key of a text, in Latin-1. Makes the table if it is not prepared. */
+  keyOf(text: string): string {
+    if (this.#keys === undefined) for (const _ of this.#make());
+    try {
+      return this.#keys!.keyOf(text)
+    } catch (error) {
+      if (!(error instanceof NoWeights)) throw error
+      throw new RequestError('malformed', `A text cannot be ordered by the collation of ${this.options.language}.`)
+    }
+  }
+
+  *#make(): Generator<void, void> {
+    // Canadian French differs from French only in the direction of accents.
+    const levels = this.options.isBackwards ? levelsOf({ ...this.options, language: 'fr' }) : this.#levels
+    const table = yield* tableOf(this.options, levels)
+    this.#keys ??= new SortKeys(table, levels, keyShape(this.options))
+  }
+}
+
+/** Most languages differ little from English. So the characters in its order are nearly in theirs. */
+const english: CollationOptions = {
+  ...{ language: 'en', strength: 3, caseLevel: false, caseFirst: 'off', numericOrdering: false },
+  ...{ isShifted: false, isBackwards: false, version: collationVersion },
+}
+
+/** The table does not depend on the strength. */
+function* tableOf(options: CollationOptions, levels: Levels): Generator<void, WeightTable> {
+  const { language, caseFirst, numericOrdering, isShifted, isBackwards } = options
+  const name = JSON.stringify([isBackwards ? 'fr' : language, caseFirst, numericOrdering, isShifted])
+  const found = tables.get(name)
+  if (found !== undefined) return remembered(tables, name, found, tablesMax)
+  const isEnglish = language === english.language && caseFirst === 'off' && !numericOrdering && !isShifted
+  const characters = isEnglish ? yield* assignedCharacters() : (yield* tableOf(english, levelsOf(english))).characters
+  const table = yield* WeightTable.build(levels, characters)
+  return remembered(tables, name, table, tablesMax)
+}
+
+function levelsOf(options: CollationOptions): Levels {
+  return {
+    primary: collator(options, 'base'),
+    secondary: collator(options, 'accent'),
+    tertiary: collator(options, 'variant'),
+    caseLevel: collator(options, 'case'),
+  }
+}
+
+function collator(options: CollationOptions, sensitivity: Intl.CollatorOptions['sensitivity']): CompareText {
+  const { language, caseFirst, numericOrdering, isShifted } = options
+  return new Intl.Collator(language, {
+    sensitivity,
+    caseFirst: caseFirst === 'off' ? 'false' : caseFirst,
+    numeric: numericOrdering,
+    ignorePunctuation: isShifted,
+  } as Intl.CollatorOptions).compare
+}
+
+function comparison({ strength, caseLevel }: CollationOptions, levels: Levels): CompareText {
+  const { primary, secondary, tertiary, caseLevel: caseOf } = levels
+  if (strength === 1) return caseLevel ? caseOf : primary
+  if (strength === 2) return caseLevel ? (a, b) => secondary(a, b) || caseOf(a, b) : secondary
+  const whole: CompareText = caseLevel ? (a, b) => secondary(a, b) || caseOf(a, b) || tertiary(a, b) : tertiary
+  if (strength < 5) return whole
+  return (a, b) => whole(a, b) || compareTexts(a.normalize('NFD'), b.normalize('NFD'))
+}
+
+function keyShape(options: CollationOptions): KeyShape {
+  const { strength, caseLevel, numericOrdering, isShifted, isBackwards } = options
+  return {
+    levels: strength > 3 ? 3 : (strength as 1 | 2 | 3),
+    hasCaseLevel: caseLevel,
+    isNumeric: numericOrdering,
+    isBackwards,
+    plain: isShifted ? collator({ ...options, isShifted: false }, 'base') : undefined,
+    isIdentical: strength === 5,
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Sort keys of texts: bytes whose order is the order of the collation.
+ *
+ * A text is cut into units that do not change each other's weights: mostly single characters. Most units have
+ * been met before, so their weights are known. Levels follow one another, separated by a byte that is lower
+ * than any weight. At the end of a level the lowest weight is left out: texts that are equal up to there have
+ * equally many elements.
+ */
+
+import {
+  type CompareText,
+  joiner,
+  type Levels,
+  NoWeights,
+  primaryWeight,
+  type Weights,
+  type WeightTable,
+} from './weights.ts'
+
+export interface KeyShape {
+  /** How many of the three levels count. */
+  readonly levels: 1 | 2 | 3
+  readonly hasCaseLevel: boolean
+  readonly isNumeric: boolean
+  /** Compares secondary weights from the end. */
+  readonly isBackwards: boolean
+  /** Present if punctuation is ignored: compares it as if it were not. */
+  readonly plain: CompareText | undefined
+  /** Whether the text itself is the last level. */
+  readonly isIdentical: boolean
+}
+
+/** Most units whose weights are kept in memory. A text with new units is slower, not wrong. */
+const unitsMax = 50_000
+/** Units are checked together up to this number. */
+const groupMax = 64
+/** Longer numbers count as several (as ICU has it). */
+const digitsMax = 254
+
+interface Unit extends Weights {
+  /** Punctuation that is ignored, together with the marks behind it. */
+  readonly isIgnoredPunctuation: boolean
+}
+
+const separator = '\x02'
+const firstByte = 3
+const lowest = String.fromCharCode(firstByte)
+const ascii = /^[\x20-\x7e]*$/
+const decimalDigit = /^\p{Nd}$/u
+
+export class SortKeys {
+  readonly #table: WeightTable
+  readonly #levels: Levels
+  readonly #shape: KeyShape
+  readonly #units = new Map<string, Unit>()
+  readonly #isApart = new Map<string, boolean>()
+  readonly #asciiUnits: readonly Unit[] | undefined
+
+  constructor(table: WeightTable, levels: Levels, shape: KeyShape) {
+    this.#table = table
+    this.#levels = levels
+    this.#shape = shape
+    this.#asciiUnits = shape.isNumeric ? undefined : this.#plainAscii()
+  }
+
+  /** Latin-1. */
+  keyOf(text: string): string {
+    if (this.#asciiUnits !== undefined && ascii.test(text)) return this.#asciiKey(text, this.#asciiUnits)
+    const normal = text.normalize('NFD')
+    return this.#joined(this.#weightsOf(this.#cut(normal)), normal)
+  }
+
+  #asciiKey(text: string, units: readonly Unit[]): string {
+    const found: Unit[] = []
+    for (let at = 0; at < text.length; at += 1) found.push(units[text.charCodeAt(at)]!)
+    return this.#joined(found, text)
+  }
+
+  /** Weights of ASCII characters. Undefined if two of them make a unit, as in some languages. */
+  #plainAscii(): readonly Unit[] | undefined {
+    const characters = Array.from({ length: 0x7f - 0x20 }, (_, index) => String.fromCharCode(0x20 + index))
+    const { tertiary } = this.#levels
+    for (const first of characters) {
+      for (const second of characters) {
+        if (tertiary(first + second, first + joiner + second) !== 0) return undefined
+      }
+    }
+    const units: Unit[] = []
+    for (const character of characters) units[character.charCodeAt(0)] = this.#unit(character)
+    return units
+  }
+
+  #joined(units: readonly Unit[], normal: string): string {
+    const { levels, hasCaseLevel, isBackwards, isIdentical } = this.#shape
+    let key = ''
+    for (const unit of units) key += unit.primary
+    if (levels > 1) {
+      let weights = ''
+      if (isBackwards)
+        weights = units
+          .flatMap(({ secondary }) => secondary)
+          .reverse()
+          .join('')
+      else for (const { secondary } of units) weights += secondary.length === 1 ? secondary[0]! : secondary.join('')
+      key += separator + withoutLowest(weights)
+    }
+    if (hasCaseLevel) {
+      let weights = ''
+      for (const { caseLevel } of units) weights += caseLevel
+      key += separator + withoutLowest(weights)
+    }
+    if (levels > 2) {
+      let weights = ''
+      for (const { tertiary } of units) weights += tertiary
+      key += separator + withoutLowest(weights)
+    }
+    return isIdentical ? key + separator + Buffer.from(normal).toString('latin1') : key
+  }
+
+  /** Cuts a text where its parts do not change each other's weights. */
+  #cut(text: string): string[] {
+    const units: string[] = []
+    let unit = ''
+    for (const character of text) {
+      if (unit !== '' && this.#areApart(unit, character)) {
+        units.push(unit)
+        unit = ''
+      }
+      unit += character
+    }
+    if (unit !== '') units.push(unit)
+    return units
+  }
+
+  #areApart(unit: string, character: string): boolean {
+    if (this.#shape.isNumeric && isDigit(character)) return !isDigit([...unit].at(-1)!)
+    const pair = unit + separator + character
+    let isApart = this.#isApart.get(pair)
+    if (isApart === undefined) {
+      isApart = this.#levels.tertiary(unit + character, unit + joiner + character) === 0
+      if (this.#isApart.size >= unitsMax) this.#isApart.clear()
+      this.#isApart.set(pair, isApart)
+    }
+    return isApart
+  }
+
+  #weightsOf(texts: readonly string[]): readonly Unit[] {
+    const units: Unit[] = []
+    let isBehindPunctuation = false
+    for (let at = 0; at < texts.length; at += groupMax) {
+      for (const text of this.#checked(texts.slice(at, at + groupMax))) {
+        const unit = this.#unit(text)
+        if (unit.isIgnoredPunctuation) isBehindPunctuation = true
+        else if (unit.primary !== '') isBehindPunctuation = false
+        if (!isBehindPunctuation) units.push(unit)
+      }
+    }
+    return units
+  }
+
+  /** Joins units that make one only together with a third, such as `ccs` in Hungarian. */
+  #checked(texts: readonly string[]): readonly string[] {
+    const { tertiary } = this.#levels
+    let units = texts
+    while (units.length > 1 && tertiary(units.join(''), units.join(joiner)) !== 0) {
+      let low = 1
+      let high = units.length
+      while (low < high) {
+        const middle = (low + high) >> 1
+        const part = units.slice(0, middle)
+        if (tertiary(part.join(''), part.join(joiner)) === 0) low = middle + 1
+        else high = middle
+      }
+      const at = Math.max(0, low - 2)
+      units = [...units.slice(0, at), units.slice(at, at + 2).join(''), ...units.slice(at + 2)]
+    }
+    return units
+  }
+
+  #unit(text: string): Unit {
+    let unit = this.#units.get(text)
+    if (unit === undefined) {
+      unit = this.#makeUnit(text)
+      if (this.#units.size >= unitsMax) this.#units.clear()
+      this.#units.set(text, unit)
+    }
+    return unit
+  }
+
+  #makeUnit(text: string): Unit {
+    const { plain } = this.#shape
+    const isIgnored = plain !== undefined && this.#levels.primary(text, '') === 0
+    const isIgnoredPunctuation = isIgnored && plain(text, '') !== 0
+    if (this.#shape.isNumeric && isDigit([...text][0]!)) return { ...this.#weightsOfNumber(text), isIgnoredPunctuation }
+    return { ...this.#table.weightsOf(text), isIgnoredPunctuation }
+  }
+
+  /** A digit has its own weight. A longer number is above 9: by the number of its digits, then by them. */
+  #weightsOfNumber(text: string): Weights {
+    const digits = Array.from(text, digit => this.#valueOf(digit))
+    let primary = ''
+    let at = 0
+    while (at < digits.length) {
+      while (at < digits.length - 1 && digits[at] === 0) at += 1
+      const part = digits.slice(at, at + digitsMax)
+      at += part.length
+      if (part.length === 1) primary += primaryWeight(this.#table.classOf(String(part[0])), 'class')
+      else {
+        const above = primaryWeight(this.#table.classOf('9'), 'number')
+        primary += above + String.fromCharCode(part.length, ...part.map(digit => firstByte + digit))
+      }
+    }
+    return { primary, secondary: [], tertiary: '', caseLevel: '' }
+  }
+
+  #valueOf(digit: string): number {
+    for (let value = 0; value < 10; value += 1) if (this.#levels.primary(digit, String(value)) === 0) return value
+    throw new NoWeights()
+  }
+}
+
+function isDigit(character: string): boolean {
+  return decimalDigit.test(character)
+}
+
+function withoutLowest(weights: string): string {
+  let end = weights.length
+  while (end > 0 && weights[end - 1] === lowest) end -= 1
+  return end === weights.length ? weights : weights.slice(0, end)
+}
