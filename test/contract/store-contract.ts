@@ -449,6 +449,24 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await opener[Symbol.asyncDispose]()
     })
 
+    test('P5: an item is not removed in the second before its deadline, and is in the next one', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      await store.write(container, put('create', keyOf('inherits'), { text: 'inherits' }))
+      await store.write(container, put('create', keyOf('own'), { ttl: 20, text: 'own' }))
+      for (const [seconds, removed] of [
+        [9, 0],
+        [1, 1],
+        [9, 0],
+        [1, 1],
+      ] as const) {
+        clock.advance(seconds)
+        assert.deepEqual(await store.sweep(container, 100), { removed, done: true })
+      }
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
     test('P6 and P7: moments and versions continue after the store is opened again', async () => {
       const { opener, clock, store } = await fresh()
       const container = await makeContainer(store, null)

@@ -46,21 +46,25 @@ export function carryOut(
 ): void {
   const { method, headers } = head
   const isBodiless = method === 'GET' || method === 'DELETE' || method === 'HEAD'
-  if (isAuthorizedTwice(req.rawHeaders)) nosql.refuse(head, reply, authorizedTwice())
+  const repeated = findRepeated(req.rawHeaders)
+  if (repeated !== undefined) nosql.refuse(head, reply, new RequestError('malformed', repeated))
   else if (announcesTooMuch(headers['content-length'])) nosql.refuse(head, reply, tooLarge())
   else if (isBodiless) nosql.handle({ ...head, body: noBody }, reply)
   else nosql.receive(head, reply, () => collectBody(req, memory, requestMsMax))
 }
 
-function authorizedTwice(): RequestError {
-  return new RequestError('malformed', 'The request has several Authorization headers. Send one.')
-}
+/** Node keeps only the first of them, and a proxy may have looked at another. */
+const onlyOnce: readonly (readonly [name: string, message: string])[] = [
+  ['authorization', 'The request has several Authorization headers. Send one.'],
+  ['host', 'The request has several Host headers. Send one.'],
+]
 
-/** Node keeps only the first one, and a proxy may have looked at another. */
-function isAuthorizedTwice(rawHeaders: readonly string[]): boolean {
-  let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'authorization') count++
-  return count > 1
+function findRepeated(rawHeaders: readonly string[]): string | undefined {
+  return onlyOnce.find(([name]) => {
+    let count = 0
+    for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === name) count++
+    return count > 1
+  })?.[1]
 }
 
 /** The latest answer of each connection. */

@@ -1,0 +1,202 @@
+/** Small mistakes in the rules of time to live, durability and authorization; the tests that must notice. */
+
+export interface Mutant {
+  readonly file: string
+  /** Text that the file contains exactly once. */
+  readonly from: string
+  readonly to: string
+  readonly mistake: string
+  /** Each must pass without the mistake; one of them must fail with it. */
+  readonly tests: readonly string[]
+}
+
+const living = ['src/ttl/living.test.ts', 'src/ttl/lifespan.test.ts']
+const contract = ['test/contract/sqlite.test.ts']
+const purger = ['src/ttl/purger.test.ts']
+const sqliteContract = ['test/contract/sqlite.test.ts', 'test/contract/verdict.test.ts']
+const clock = ['src/base/clock.test.ts']
+const admin = ['test/conformance/nosql/admin-guard.test.ts', 'test/cli/keys.test.ts']
+const keys = ['test/cli/keys.test.ts']
+const hosts = ['test/conformance/nosql/host-names.test.ts']
+const requests = ['test/conformance/nosql/bad-requests.test.ts', 'test/conformance/nosql/permissions.test.ts']
+const tokens = ['src/nosql/access/resource-token.test.ts', 'test/conformance/nosql/permissions.test.ts']
+const mongoLogin = ['test/conformance/mongo/login.test.ts', 'test/conformance/mongo/users.test.ts']
+
+const inFile = (file: string, tests: readonly string[], list: readonly (readonly [string, string, string])[]) =>
+  list.map(([from, to, mistake]): Mutant => ({ file, from, to, mistake, tests }))
+
+export const mutants: readonly Mutant[] = [
+  ...inFile('src/ttl/living.ts', living, [
+    ['item.ts > living.inheritedAfter', 'item.ts >= living.inheritedAfter', 'alive at its deadline, inherited'],
+    ['item.deadline > living.ownAfter', 'item.deadline >= living.ownAfter', 'alive at its deadline, own'],
+    ['defaultTtl > 0 ? Math.max', 'defaultTtl !== 0 ? Math.max', 'a default of -1 counts as seconds'],
+    [
+      'Math.max(inheritedDeadAt, moment - defaultTtl)',
+      'moment - defaultTtl',
+      'the mark of inherited deaths is forgotten',
+    ],
+    [
+      'defaultTtl !== null ? Math.max(ownDeadAt, moment) : ownDeadAt',
+      'Math.max(ownDeadAt, moment)',
+      'own ttl counts while expiry is off',
+    ],
+  ]),
+  ...inFile('src/ttl/lifespan.ts', living, [
+    ['Math.max(inheritedDeadAt, moment - before)', 'inheritedDeadAt', 'a longer default revives the dead'],
+    ['before !== null ? Math.max(ownDeadAt, moment) : ownDeadAt', 'ownDeadAt', 'switching expiry off revives the dead'],
+    ['if (ttl === -1) return neverDeadline', 'if (ttl === -1) return null', 'ttl -1 inherits'],
+    ['(value as number) >= 1 &&', '(value as number) >= 0 &&', 'a ttl of 0 is accepted'],
+    ['(value as number) <= ttlSecondsMax', '(value as number) <= 2 * ttlSecondsMax', 'a ttl beyond int32 is accepted'],
+    ['(value === null && !options.strict)', 'value === null', 'strict accepts null'],
+  ]),
+  ...inFile(
+    'src/ttl/lifespan.ts',
+    ['test/conformance/mongo/ttl-dates.test.ts'],
+    [['Math.min(until, ownDeadline', 'Math.max(until, ownDeadline', 'a document outlives its date']],
+  ),
+  ...inFile(
+    'src/ttl/any-dead.ts',
+    ['src/ttl/any-dead.test.ts', ...purger],
+    [
+      [
+        'census.earliestInherited <= living.inheritedAfter',
+        'census.earliestInherited < living.inheritedAfter',
+        'the last second of a backlog is not seen',
+      ],
+      [
+        'census.earliestOwn <= living.ownAfter',
+        'census.earliestOwn < living.ownAfter',
+        'the last second of own deaths is not seen',
+      ],
+    ],
+  ),
+  ...inFile('src/ttl/purger.ts', purger, [
+    ['if (rows < 1) continue', 'if (rows < 0) continue', 'a sweep without budget'],
+    ['return !this.isPaused && !this.#isClosed', 'return !this.#isClosed', 'a paused purger goes on'],
+    ['this.#ledger.spend(container, removed * deleteRu)', '', 'purging is not paid for'],
+  ]),
+  ...inFile(
+    'src/units/budget.ts',
+    ['src/units/budget.test.ts'],
+    [
+      ['ruPerSecond - takenInLast', 'ruPerSecond', 'the purger takes what requests have used'],
+      [
+        'this.#takenRu + chargeRu > ruPerSecond',
+        'this.#takenRu > ruPerSecond',
+        'the last request of a second is never refused',
+      ],
+    ],
+  ),
+  ...inFile('src/base/clock.ts', clock, [
+    [
+      'this.#lastMs = Math.max(highWaterMark * 1000, source.epochMs())',
+      'this.#lastMs = source.epochMs()',
+      'after a restart the clock goes back',
+    ],
+    ['if (epochSeconds < this.#now)', 'if (epochSeconds < 0)', 'the manual clock goes back'],
+  ]),
+  ...inFile('src/adapters/verdict.ts', sqliteContract, [
+    ['isAlive(living, present) ? present', 'present !== undefined ? present', 'a dead item stands in the way'],
+    ['ifVersion !== alive.version', 'ifVersion > alive.version', 'an older version may replace'],
+    [
+      "if (kind === 'create') return 'exists'",
+      "if (kind === 'create' && ifVersion === undefined) return 'exists'",
+      'a conditional create replaces',
+    ],
+    ["kind === 'replace' || kind === 'delete' ? 'missing'", "kind === 'delete' ? 'missing'", 'a replace creates'],
+  ]),
+  ...inFile('src/adapters/sqlite/purge.ts', contract, [
+    [
+      "= { inherited: 'ts', own: 'deadline' } as const",
+      "= { inherited: 'ts - 1', own: 'deadline - 1' } as const",
+      'a sweep removes items a second too early',
+    ],
+    ["own: 'deadline IS NOT NULL'", "own: 'deadline IS NULL'", 'own deaths are never removed'],
+  ]),
+  ...inFile(
+    'src/adapters/sqlite/settings.ts',
+    ['src/adapters/sqlite/settings.test.ts'],
+    [['PRAGMA synchronous = FULL;', 'PRAGMA synchronous = OFF;', 'commits are not synced']],
+  ),
+  ...inFile(
+    'src/adapters/sqlite/turns.ts',
+    ['test/contract/sqlite.test.ts', 'test/simulation/moments.test.ts', 'test/simulation/failed-commit.test.ts'],
+    [
+      ['if (now > this.#highWaterMark) this.#storeHighWaterMark(now)', '', 'a second is shown before it is stored'],
+      ['if (isFatal(cause)) this.#fail(cause)', '', 'the store goes on after a failed fsync'],
+      [
+        'for (const { reject } of group) reject(error)',
+        'for (const { resolve } of group) resolve(undefined as never)',
+        'a failed commit is acknowledged',
+      ],
+    ],
+  ),
+  ...inFile(
+    'src/adapters/sqlite/errors.ts',
+    ['test/simulation/failed-commit.test.ts', 'test/contract/sqlite.test.ts'],
+    [['primary === code.ioerr ||', '', 'an input or output error is not fatal']],
+  ),
+  ...inFile('src/nosql/access/authorize.ts', requests, [
+    ['if (key !== undefined) return key', 'return key ?? this.#keys.all[0]!', 'every signature is accepted'],
+    ['    checkAge(ms)\n', '', 'old signatures are accepted'],
+    ['hmac.isDigest(payload, token, prefix.length)', 'token.length > prefix.length', 'the signature is not compared'],
+  ]),
+  ...inFile('src/nosql/access/resource-token.ts', tokens, [
+    ['!isReadOnly && given.length', 'given.length', 'a read-only key signs tokens that write'],
+    ["(use.isRead || mode === 'all')", 'true', 'a token that reads may write'],
+    ['machine.epochMs() >= expires * 1000', 'machine.epochMs() < 0', 'tokens never expire'],
+    [
+      'path.every((name, at) => use.path[at] === name)',
+      'path.some((name, at) => use.path[at] === name)',
+      'a token opens other containers',
+    ],
+    ['if (!isSame || !(await hasPermission(engine, permission)))', 'if (!isSame)', 'a token outlives its permission'],
+  ]),
+  ...inFile(
+    'src/nosql/server.ts',
+    [...keys, ...hosts],
+    [
+      ['if (key.isReadOnly) checkReadOnly(http, path)', '', 'a read-only key writes'],
+      ["|| path[4] === 'permissions'", '', 'a read-only key sees tokens'],
+      ['if (key.text === wellKnownKey) hostNames.check(headers.host, headers.origin)', '', 'DNS rebinding'],
+    ],
+  ),
+  ...inFile('src/base/host-names.ts', hosts, [
+    ["replace(/:\\d+$/, '')", "replace(/[:.].*$/, '')", 'a name that begins like ours is accepted'],
+    ['=== host?.toLowerCase()) return', '!== undefined) return', 'every origin is accepted'],
+  ]),
+  ...inFile('src/base/account-keys.ts', keys, [
+    ['this.#all = [...keys]', 'this.#all = [...keys, ...(this.#all ?? [])]', 'old keys stay valid'],
+  ]),
+  ...inFile('src/admin/guard.ts', admin, [
+    ['if (key.isReadOnly && req.method', 'if (!key.isReadOnly && req.method', 'a read-only key may use the admin API'],
+    ['keys.isWellKnown && isLoopback', 'isLoopback', 'loopback needs no key'],
+  ]),
+  ...inFile('src/mongo/session/scram.ts', mongoLogin, [
+    [
+      "if (this.#proven === undefined) throw new LoginError('a wrong proof')",
+      'this.#proven ??= this.#login.candidates[0]!',
+      'every proof is accepted',
+    ],
+  ]),
+  ...inFile(
+    'src/mongo/dispatch.ts',
+    [...mongoLogin, ...keys],
+    [
+      [
+        'if (!client.isLoggedIn && command.isPublic !== true) {',
+        'if (!client.isLoggedIn && command.isForAdmin === true) {',
+        'commands without login',
+      ],
+      [
+        '&& !logins.isValid(client.accountKey)) client.logOut()',
+        ') client.keysSeen = keys.all',
+        'a removed key stays logged in',
+      ],
+    ],
+  ),
+  ...inFile('src/mongo/access/authorize.ts', mongoLogin, [
+    ['|| !rights.allowsAll(needed)', '', 'roles are not asked'],
+    ['|| found.userId !== user.userId', '', 'a new user of an old name inherits its connections'],
+  ]),
+]
