@@ -60,6 +60,7 @@ export class ContainerItems implements Participant {
   readonly #insert: StatementSync
   readonly #insertIfFree: StatementSync
   readonly #update: StatementSync
+  readonly #updateBody: StatementSync
   readonly #delete: StatementSync
   readonly #ofRange: RowBatches
   readonly #ofPartition: RowBatches
@@ -89,6 +90,7 @@ export class ContainerItems implements Participant {
     this.#insert = db.prepare(insert)
     this.#insertIfFree = db.prepare(`${insert} ON CONFLICT DO NOTHING`)
     this.#update = db.prepare(`UPDATE ${table} SET ts = ?, deadline = ?, version = ?, body = ? WHERE sequence = ?`)
+    this.#updateBody = db.prepare(`UPDATE ${table} SET version = ?, body = ? WHERE sequence = ?`)
     this.#delete = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#storeCounters = db.prepare('UPDATE containers SET item_version = ?, item_rows = ? WHERE number = ?')
     // SQLite uses the index of the key for these comparisons of row values. Where it does not begin with epk,
@@ -185,6 +187,9 @@ export class ContainerItems implements Participant {
     if (alive === undefined) {
       this.#insert.run(sequence, key.epk, key.pk, key.id, moment, deadline, version, body)
       this.#counters.rows++
+    } else if (alive.ts === moment && alive.deadline === deadline) {
+      // SQLite rewrites the entries of every index whose columns a statement names.
+      this.#updateBody.run(version, body, sequence)
     } else {
       this.#update.run(moment, deadline, version, body, sequence)
     }
