@@ -42,6 +42,12 @@ export interface CollectorRun {
 const pieceBytes = MiB
 const pieceRowsMax = 1000
 
+/**
+ * Most bytes of rows that are held. A stage holds at most 100 MiB of documents, but some stages make more of
+ * them: windows may show each document many times.
+ */
+const collectedBytesMax = 128 * MiB
+
 export async function collectRows(
   reader: ContainerReader,
   collector: Collector,
@@ -73,7 +79,10 @@ export async function collectRows(
     marks = []
     bytes = 0
   }
+  let bytesInAll = 0
   for await (const batch of collector.run(found(), { container, signal })) {
+    for (const { row, marks: some = [] } of batch) bytesInAll += row.length + 8 * some.length
+    if (bytesInAll > collectedBytesMax) return { pieces: [], statistics, hasLostOrder, isTooLarge: true }
     for (const { row, marks: some = [] } of batch) {
       rows.push(row)
       marks.push(some.length)

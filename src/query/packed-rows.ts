@@ -23,6 +23,8 @@ export interface CollectedRows {
   readonly statistics: PageStatistics
   /** The rows are void (`Program.hasLostOrder`). */
   readonly hasLostOrder: boolean
+  /** There are more rows than can be held. Whoever asked makes them one by one. */
+  readonly isTooLarge?: true
 }
 
 /** Undefined when the rows are text. */

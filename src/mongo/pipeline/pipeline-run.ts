@@ -192,7 +192,7 @@ async function* collectedStream(
     }
     collected = await collect(true)
   }
-  if (collected === undefined) {
+  if (collected === undefined || collected.isTooLarge === true) {
     const again = documentStream(call, spec.options.namespace, find, { appetite, lives })
     yield* pipeline.runOwn(again, new PipelineSlice({ check: checkOf(appetite) }))
     return

@@ -22,7 +22,7 @@ import { compileSort } from '../paths/sort-order.ts'
 import { Memory, refuseDensifyMemory } from './memory.ts'
 import { atPath, withPath } from './nested-field.ts'
 import { sorted } from './sort.ts'
-import { type CompileStage, pipelineBatchDocumentsMax, type Run, type Stream } from './stage.ts'
+import { type CompileStage, largeBatchDocumentsMax, type Run, type Stream } from './stage.ts'
 import { stageArguments, stageDocument, stringsIn } from './stage-arguments.ts'
 
 /** MongoDB's limit for documents that one stage adds. */
@@ -147,7 +147,7 @@ async function* densified(input: Stream, densifying: Densifying, { slice }: Run)
       for (const made of densifier.take(document)) {
         batch.push(made)
         if (slice.isOver) await slice.turn()
-        if (batch.length < pipelineBatchDocumentsMax) continue
+        if (batch.length < largeBatchDocumentsMax) continue
         yield batch
         batch = []
       }
@@ -156,7 +156,7 @@ async function* densified(input: Stream, densifying: Densifying, { slice }: Run)
   for (const made of densifier.end()) {
     batch.push(made)
     if (slice.isOver) await slice.turn()
-    if (batch.length < pipelineBatchDocumentsMax) continue
+    if (batch.length < largeBatchDocumentsMax) continue
     yield batch
     batch = []
   }

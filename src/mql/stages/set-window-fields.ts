@@ -18,7 +18,15 @@ import { WindowPartition } from '../windows/partition.ts'
 import type { WindowFunction } from '../windows/window-function.ts'
 import { Memory, refuseSortMemory, refuseWindowMemory } from './memory.ts'
 import { addFieldsStage } from './projection.ts'
-import { type CompileStage, documentBytes, forEachDocument, inBatches, type Run, type Stream } from './stage.ts'
+import {
+  type CompileStage,
+  documentBytes,
+  forEachDocument,
+  inBatches,
+  largeBatchDocumentsMax,
+  type Run,
+  type Stream,
+} from './stage.ts'
 import { stageArguments, stageDocument } from './stage-arguments.ts'
 
 interface Entry {
@@ -84,7 +92,7 @@ function refuseConflicts(paths: readonly string[]): void {
 
 async function* withWindows(input: Stream, windows: Windows, run: Run) {
   const entries = await sortedEntries(input, windows, run)
-  yield* inBatches(results(entries, windows, run), run.slice)
+  yield* inBatches(results(entries, windows, run), run.slice, largeBatchDocumentsMax)
 }
 
 async function sortedEntries(input: Stream, windows: Windows, run: Run): Promise<readonly Entry[]> {

@@ -200,16 +200,20 @@ export function change(name: string, make: (context: Context) => BsonDocument): 
   return { ...eachToOne(name, make), change: make }
 }
 
-/** Splits documents into batches of the usual size. */
+/** The same for stages that may make large documents of small ones: a batch is encoded at once. */
+export const largeBatchDocumentsMax = 16
+
+/** Splits documents into batches. */
 export async function* inBatches(
   documents: Iterable<BsonDocument>,
   slice: PipelineSlice,
+  documentsMax = pipelineBatchDocumentsMax,
 ): AsyncGenerator<DocumentBatch> {
   let batch: BsonDocument[] = []
   for (const document of documents) {
     batch.push(document)
     if (slice.isOver) await slice.turn()
-    if (batch.length < pipelineBatchDocumentsMax) continue
+    if (batch.length < documentsMax) continue
     yield batch
     batch = []
   }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Collection, type Document, Long } from 'mongodb'
+import { temporaryDirectory } from '../../support/start-server.ts'
 import { failure, idsOf, startMongo } from './support/fixture.ts'
 
 const { db, client, newCollection, newDatabase } = await startMongo()
@@ -350,4 +351,19 @@ test('Window stages run over collections of any size, and their results come pag
     ])
     .toArray()
   assert.equal(filled!.m, 1)
+})
+
+test('Results that are too large to be held elsewhere come document by document', async () => {
+  const { newCollection: onDisk } = await startMongo({ data: temporaryDirectory() })
+  const collection = onDisk()
+  const text = 'x'.repeat(200)
+  await collection.insertMany(Array.from({ length: 2500 }, (_, _id) => ({ _id: _id as never, text })))
+  const window = { documents: ['unbounded', 'current'] }
+  const output = { all: { $push: '$text', window }, n: { $count: {}, window } }
+  const cursor = collection.aggregate([{ $setWindowFields: { sortBy: { _id: 1 }, output } }], { batchSize: 10 })
+  for (let n = 1; n <= 40; n++) {
+    const document = await cursor.next()
+    assert.deepEqual([document!.n, document!.all.length], [n, n])
+  }
+  await cursor.close()
 })
