@@ -50,6 +50,7 @@ const mongoSteps = {
   insert: 'insert documents',
   find: 'find with filter, sort and projection',
   cursor: 'read by batches',
+  collation: 'collation: letters without their case',
   update: 'update with operators',
   upsert: 'upsert',
   replace: 'replace a document',

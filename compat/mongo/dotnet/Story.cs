@@ -61,6 +61,12 @@ await Report.Step("cursor", async () =>
     Report.Equal(seen.Select(cart => cart.Total).ToArray(), Enumerable.Range(0, 40).ToArray());
 });
 
+await Report.Step("collation", async () =>
+{
+    var options = new FindOptions { Collation = new Collation("en", strength: CollationStrength.Secondary) };
+    Report.Equal((await carts.Find(cart => cart.Customer == "ANN", options).FirstAsync()).Id, "cart0");
+});
+
 await Report.Step("update", async () =>
 {
     var change = Builders<Cart>.Update.Inc(cart => cart.Total, 100).Push(cart => cart.Items, "book");

@@ -106,6 +106,13 @@ func main() {
 		}
 	})
 
+	step("collation", func() {
+		var found cart
+		english := options.FindOne().SetCollation(&options.Collation{Locale: "en", Strength: 2})
+		check(carts.FindOne(ctx, bson.M{"customer": "ANN"}, english).Decode(&found))
+		equal(found.ID, "cart0")
+	})
+
 	step("update", func() {
 		change := bson.M{"$inc": bson.M{"total": 100}, "$push": bson.M{"items": "book"}}
 		equal(must(carts.UpdateByID(ctx, "cart1", change)).ModifiedCount, int64(1))

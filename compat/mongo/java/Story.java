@@ -99,6 +99,12 @@ public final class Story {
             Report.equal(seen, IntStream.range(0, 40).boxed().toList());
         });
 
+        Report.step("collation", () -> {
+            Collation english = Collation.builder().locale("en").collationStrength(CollationStrength.SECONDARY).build();
+            Document found = carts.find(eq("customer", "ANN")).collation(english).first();
+            Report.equal(found.getString("_id"), "cart0");
+        });
+
         Report.step("update", () -> {
             carts.updateOne(eq("cart1"), Updates.combine(Updates.inc("total", 100), Updates.push("items", "book")));
             Report.equal(find(carts, "cart1"), cart("cart1", "c0", 101).append("items", List.of("book")));

@@ -49,6 +49,11 @@ await step('cursor', async () => {
   assert.deepEqual(seen, [...Array(40).keys()])
 })
 
+await step('collation', async () => {
+  const found = await Cart.findOne({ customer: 'ANN' }).collation({ locale: 'en', strength: 2 })
+  assert.equal(found?.id, 'cart0')
+})
+
 await step('update', async () => {
   const cart = await Cart.findById('cart1').orFail()
   cart.total = 101

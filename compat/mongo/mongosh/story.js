@@ -73,6 +73,11 @@ step('cursor', () => {
   )
 })
 
+step('collation', () => {
+  const found = shop.carts.find({ customer: 'ANN' }).collation({ locale: 'en', strength: 2 })
+  equal(found.toArray()[0]._id, 'cart0')
+})
+
 step('update', () => {
   equal(shop.carts.updateOne({ _id: 'cart1' }, { $inc: { total: 100 }, $push: { items: 'book' } }).modifiedCount, 1)
   equal(shop.carts.findOne({ _id: 'cart1' }), { _id: 'cart1', customer: 'c0', total: 101, items: ['book'] })

@@ -48,6 +48,11 @@ await step('cursor', async () => {
   assert.deepEqual(seen, [...Array(40).keys()])
 })
 
+await step('collation', async () => {
+  const found = await carts.findOne({ customer: 'ANN' }, { collation: { locale: 'en', strength: 2 } })
+  assert.equal(found?._id, 'cart0')
+})
+
 await step('update', async () => {
   const change = { $inc: { total: 100 }, $push: { items: 'book' } }
   assert.equal((await carts.updateOne({ _id: 'cart1' }, change)).modifiedCount, 1)

@@ -6,6 +6,7 @@ import urllib.request
 
 from gridfs import GridFSBucket
 from pymongo import DeleteOne, InsertOne, MongoClient, ReturnDocument, UpdateOne
+from pymongo.collation import Collation
 from report import refusal, step
 
 uri = os.environ["MONGODB_URI"]
@@ -51,6 +52,12 @@ def _():
 @step("cursor")
 def _():
     equal([cart["total"] for cart in carts.find().sort("total").batch_size(7)], list(range(40)))
+
+
+@step("collation")
+def _():
+    found = carts.find_one({"customer": "ANN"}, collation=Collation("en", strength=2))
+    equal(found["_id"], "cart0")
 
 
 @step("update")

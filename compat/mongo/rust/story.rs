@@ -6,7 +6,8 @@ use futures::{AsyncReadExt, AsyncWriteExt, FutureExt, TryStreamExt};
 use mongodb::bson::{doc, Document};
 use mongodb::change_stream::event::OperationType;
 use mongodb::options::{
-    ClientOptions, Credential, GridFsBucketOptions, IndexOptions, ReturnDocument, Tls, TlsOptions,
+    ClientOptions, Collation, CollationStrength, Credential, GridFsBucketOptions, IndexOptions,
+    ReturnDocument, Tls, TlsOptions,
 };
 use mongodb::{Client, Collection, IndexModel};
 use report::{absent, equal, refusal, step, Outcome};
@@ -76,6 +77,13 @@ async fn main() -> Outcome {
         let cursor = carts.find(doc! {}).sort(doc! { "total": 1 }).batch_size(7).await?;
         let seen: Vec<i32> = cursor.map_ok(|cart| cart.total).try_collect().await?;
         equal(seen, (0..40).collect())
+    })
+    .await;
+
+    step("collation", async {
+        let english = Collation::builder().locale("en").strength(CollationStrength::Secondary).build();
+        let found = carts.find_one(doc! { "customer": "ANN" }).collation(english).await?;
+        equal(found.map(|cart| cart.id), Some("cart0".into()))
     })
     .await;
 

@@ -73,6 +73,15 @@ const cases: readonly Case[] = [
     run: (db, comment) => db.collection('items').updateMany(slowFilter, { $set: { found: true } }, { comment }),
   },
   {
+    name: 'a change stream that waits',
+    op: 'getmore',
+    run: async (db, comment) => {
+      const pipeline = [{ $changeStream: {} }]
+      const { cursor } = await db.command({ aggregate: 'items', pipeline, cursor: {} })
+      return db.command({ getMore: cursor.id, collection: 'items', maxTimeMS: 60_000, comment })
+    },
+  },
+  {
     name: 'a getMore',
     op: 'getmore',
     run: async (db, comment) => {
