@@ -130,6 +130,9 @@ export interface LogEntry {
 export type JournalEntry = JournalPlace & {
   /** The milliseconds within the second, as far as the store knows them. They decide nothing. */
   readonly ms: number
+  /** The number of the container; of a note about a database its number, negated. */
+  readonly number: number
+  /** undefined: it is deleted. */
   readonly container: ContainerRecord | undefined
   /**
    * The note that ended the container's name after this entry: it was renamed or deleted. undefined: it has

@@ -259,7 +259,7 @@ export class SqliteChangeLog implements Participant {
 
 function journalEntry(row: JournalRow, container: ContainerRecord | undefined): JournalEntry {
   const { number: tick, kind, ts, ms, ending } = row
-  const place = { tick, ts, ms, container, ending: ending ?? undefined }
+  const place = { tick, ts, ms, number: row.container, container, ending: ending ?? undefined }
   return kind === 'note' || kind === 'end'
     ? { ...place, kind: 'note', note: row.body! }
     : { ...place, kind: 'item', change: entryOf({ ...row, kind }) }

@@ -271,7 +271,7 @@ class ChangeStream implements CursorSource {
   }
 
   async #change(entry: JournalEntry & { kind: 'item' }, by: BatchRequest['by']): Promise<Uint8Array | undefined> {
-    const { change, container } = entry
+    const { change, container, number } = entry
     const { service } = this.#call
     const collection = collectionAt(entry)
     if (collection === undefined || !this.#isInScope(collection.namespace)) return undefined
@@ -281,7 +281,7 @@ class ChangeStream implements CursorSource {
     return changeEvent(change, entry, this.#token(), {
       collection,
       options: this.#request.options,
-      origin: container && service.origins.find(container.number, change),
+      origin: service.origins.find(number, change),
       lookUp: async () => {
         if (container === undefined) return undefined
         const { item } = await this.#engine.uncharged.read(container, change.key)

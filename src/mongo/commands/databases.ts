@@ -51,12 +51,15 @@ async function dropDatabase({ service, database }: CommandCall): Promise<Fields>
   const record = await engine.catalog.findDatabase(database)
   if (record === undefined) return {}
   const containers = await engine.catalog.containers(record)
-  for (const collection of await entriesOf(engine, record)) {
+  const dropped = await entriesOf(engine, record)
+  for (const collection of dropped) {
     cursors.closeOfContainer(collection.container.number)
     await deleteCollection(engine, collection)
   }
   const isOnlyMongo = containers.every(({ encoding }) => encoding === 'bson')
-  const note = (await isWatched(engine, { database, collection: '' })) ? dropDatabaseNote(database) : undefined
+  // A database without collections does not exist for Mongo.
+  const isTold = dropped.length > 0 && (await isWatched(engine, { database, collection: '' }))
+  const note = isTold ? dropDatabaseNote(database) : undefined
   if (isOnlyMongo && !(await engine.catalog.deleteDatabase(record, note))) throw databaseNotFound(database)
   if (!isOnlyMongo && note !== undefined) await engine.catalog.noteDatabase(record, note)
   return { dropped: database }

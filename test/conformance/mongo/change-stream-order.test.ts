@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, MongoClient } from 'mongodb'
 import { failure, startMongo } from './support/fixture.ts'
 
-const { db, client, newCollection, newDatabase } = await startMongo()
+const { db, client, newCollection, newDatabase } = await startMongo({ enableTestCommands: true })
 
 const streams: ChangeStream<Document, Document>[] = []
 after(async () => {
@@ -313,4 +313,26 @@ test('There is no oplog, and the tools that ask for it are told so', async () =>
   assert.equal(code, 238)
   assert.match(message, /no oplog/)
   assert.equal((await failure(client.db('admin').command({ applyOps: [] }))).code, 238)
+})
+
+test('An error after which a stream can be resumed says so, and the driver resumes it', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: id(0) })
+  const stream = await opened(collection)
+  const fail = (failCommands: string[], errorCode: number, times: number) =>
+    client
+      .db('admin')
+      .command({ configureFailPoint: 'failCommand', mode: { times }, data: { failCommands, errorCode } })
+  await fail(['getMore'], 91, 1)
+  await collection.insertOne({ _id: id(1) })
+  assert.equal((await take(stream, 1))[0]!.documentKey._id, 1)
+  const command = { aggregate: 'items', pipeline: [{ $changeStream: {} }], cursor: {} }
+  await fail(['aggregate'], 262, 1)
+  assert.deepEqual((await failure(collection.db.command(command))).labels, ['ResumableChangeStreamError'])
+  // Other cursors have nothing to resume.
+  await fail(['aggregate'], 262, 1)
+  assert.deepEqual((await failure(collection.db.command({ ...command, pipeline: [] }))).labels, [])
+  await fail(['getMore'], 280, 1)
+  const error = await failure(stream.next())
+  assert.deepEqual([error.code, error.labels], [280, ['NonResumableChangeStreamError']])
 })

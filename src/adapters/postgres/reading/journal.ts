@@ -172,7 +172,7 @@ export class PostgresJournal {
     const entries = rows.map((row): JournalEntry => {
       const { tick, ts, kind, container: number } = row
       const ending = endings.find(each => each.container === number && each.tick > tick)?.bytes
-      const place = { tick, ts, ms: msWithin(row), container: records.get(number), ending }
+      const place = { tick, ts, ms: msWithin(row), number, container: records.get(number), ending }
       return kind === 'note' || kind === 'end'
         ? { ...place, kind: 'note', note: row.bytes! }
         : { ...place, kind: 'item', change: storedEntry({ ...row, kind }) }
