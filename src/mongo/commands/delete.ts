@@ -65,6 +65,9 @@ async function removeMatching(
   number: number,
 ): Promise<number> {
   const { filter, limit, args } = readStatement(bytes)
+  if (limit === 0 && record !== undefined) {
+    throw new CommandError('InvalidOptions', 'Cannot use (or request) retryable writes with limit=0')
+  }
   const collection = await findCollection(catalogOf(call), namespace)
   const matcher = compileCallFilter(call, filter, await collationOfCall(args, collection))
   const mutation: Mutation = withHint(args, collection, { matcher, change: () => deletion })

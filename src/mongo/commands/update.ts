@@ -119,6 +119,9 @@ class Updates {
     }
     const collection = await findCollection(catalogOf(this.#call), this.#namespace)
     const statement = await parseStatement(this.#call, bytes, collection)
+    if (statement.isMulti && this.#record !== undefined) {
+      throw new CommandError('InvalidOptions', 'Cannot use (or request) retryable writes with multi=true')
+    }
     const result = statement.isMulti
       ? await this.#updateAll(statement)
       : await this.#updateOne(statement, result => new Map([[number, result]]))

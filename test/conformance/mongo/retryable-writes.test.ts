@@ -105,6 +105,21 @@ test('Transaction numbers need a session, and only writes may have one', async (
   raw.close()
 })
 
+test('A write of many documents cannot be retried, so it may have no number', async () => {
+  const { raw, collection, say } = await mortal()
+  await collection.insertMany([{ n: 1 }, { n: 1 }])
+  const session = { lsid: lsid(), txnNumber: Long.fromNumber(1) }
+  for (const command of [
+    { update: 'c', updates: [{ q: {}, u: { $inc: { n: 1 } }, multi: true }] },
+    { delete: 'c', deletes: [{ q: {}, limit: 0 }] },
+  ]) {
+    const { writeErrors } = await say({ ...command, ...session })
+    assert.equal(writeErrors[0].code, 72)
+  }
+  assert.equal(await collection.countDocuments({ n: 1 }), 2)
+  raw.close()
+})
+
 test('The same write sent twice at the same time happens once', async () => {
   const [first, second] = [await RawClient.loggedIn(uri), await RawClient.loggedIn(uri)]
   const $db = newDatabase().databaseName
