@@ -19,7 +19,7 @@ import { CommandError } from '../answers/command-error.ts'
 import { emptyDocument } from '../answers/fields.ts'
 import { type IndexSpec, modifiedField, storedIndexSpec } from '../index-specs/index-spec.ts'
 import { shownCollation, storedCollation } from '../requests/collation.ts'
-import { isSystemCollection, nameOf } from '../requests/namespace.ts'
+import { isSystemCollection, nameOf, systemViews } from '../requests/namespace.ts'
 import { collectionNote, epitaphOf, mongoChangeLogSeconds } from './catalog-notes.ts'
 import { fromBase64, newDefinition, type StoredDefinition, storedDefinition } from './collection-definition.ts'
 import { shardedDefinition, shardOf, unshardedDefinition, unshardedPartition } from './document-key.ts'
@@ -141,8 +141,14 @@ export function findEntry(
 export function findCollection(engine: CatalogReader, namespace: Namespace): MaybePromise<Collection | undefined> {
   return andThen(findEntry(engine, namespace), found => {
     if (found?.isView === true) throw notOnView(`Namespace ${found.name} is a view, not a collection`)
+    if (found === undefined && namespace.collection === systemViews) throw systemNamespace(namespace)
     return found
   })
+}
+
+/** Nobody may create or write such a collection. */
+export function systemNamespace(namespace: Namespace): CommandError {
+  return new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
 }
 
 export function notOnView(message: string): CommandError {
@@ -196,9 +202,6 @@ export function findOrCreateCollection(engine: Engine, namespace: Namespace): Ma
 }
 
 async function createForWrite(engine: Engine, namespace: Namespace): Promise<Collection> {
-  if (isSystemCollection(namespace.collection)) {
-    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
-  }
   try {
     return await createCollection(engine, namespace, noOptions)
   } catch (error) {
@@ -214,6 +217,7 @@ export async function createCollection(
   namespace: Namespace,
   { options, shardKey, throughput = null }: CollectionDraft,
 ): Promise<Collection> {
+  if (isSystemCollection(namespace.collection)) throw systemNamespace(namespace)
   const database = await findOrCreateDatabase(engine, namespace.database)
   const collation = collationIn(options)
   await collation?.prepare()

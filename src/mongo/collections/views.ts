@@ -13,16 +13,13 @@ import type { Engine } from '../../engine/engine.ts'
 import { foreignCollections, type ViewPipeline, type ViewPipelines } from '../../mql/pipeline/foreign-collections.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { CommandError } from '../answers/command-error.ts'
-import { nameOf } from '../requests/namespace.ts'
+import { nameOf, systemViews } from '../requests/namespace.ts'
 import { fromBase64 } from './collection-definition.ts'
 import { type CatalogReader, type Collection, entriesOf, findEntry } from './collections.ts'
 
 /** MongoDB's limits for views on views, and for the pipelines of all of them together. */
 const viewDepthMax = 20
 const viewPipelineBytesMax = 16 * 1024 * 1024
-
-/** The collection in which MongoDB keeps views. Here it is made from the catalog when somebody reads it. */
-export const systemViews = 'system.views'
 
 /** A view down to its collection. */
 export class ResolvedView implements ViewPipeline {

@@ -21,11 +21,18 @@ import {
   requireEntry,
 } from '../collections/collections.ts'
 import { readValidationOptions } from '../collections/validation.ts'
-import { systemViews, viewsOf } from '../collections/views.ts'
+import { viewsOf } from '../collections/views.ts'
 import { isIdIndex } from '../indexes/create-index.ts'
 import type { Arguments } from '../requests/arguments.ts'
 import { parseCollation } from '../requests/collation.ts'
-import { checkDatabaseName, isSystemCollection, nameOf, namespaceOf, parseNamespace } from '../requests/namespace.ts'
+import {
+  checkDatabaseName,
+  isSystemCollection,
+  nameOf,
+  namespaceOf,
+  parseNamespace,
+  systemViews,
+} from '../requests/namespace.ts'
 import { catalogOf, planCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import { listSource, openCursor } from '../service/cursors.ts'
@@ -128,6 +135,12 @@ async function renameCollection({ service, args }: CommandCall): Promise<Fields>
   const to = parseNamespace(args.requiredString('to'))
   if (isSystemCollection(to.collection)) {
     throw new CommandError('IllegalOperation', `Invalid system namespace: ${nameOf(to)}`)
+  }
+  if (from.collection === systemViews) {
+    throw new CommandError(
+      'IllegalOperation',
+      'renaming system.views collection or renaming to system.views is not allowed',
+    )
   }
   const collection = await findEntry(engine, from)
   if (collection?.isView === true) throw notOnView(`cannot rename view: ${nameOf(from)}`)

@@ -26,10 +26,10 @@ import {
   nameTaken,
 } from '../collections/collections.ts'
 import { unshardedDefinition } from '../collections/document-key.ts'
-import { checkViewGraph, stagesOf, systemViews, type ViewDraft } from '../collections/views.ts'
+import { checkViewGraph, stagesOf, type ViewDraft } from '../collections/views.ts'
 import { callPipeline } from '../pipeline/pipeline-run.ts'
 import { parseCollation, simpleCollation } from '../requests/collation.ts'
-import { checkedNamespace, nameOf } from '../requests/namespace.ts'
+import { checkedNamespace, nameOf, systemViews } from '../requests/namespace.ts'
 import type { CommandCall } from '../service/command.ts'
 
 /** The options of `create` that a view has. */

@@ -22,6 +22,7 @@ import {
   findCollection,
   findOrCreateCollection,
   moveCollection,
+  systemNamespace,
 } from '../collections/collections.ts'
 import { duplicateKeyError, takenIdError } from '../collections/duplicate-key.ts'
 import { newDocument } from '../collections/new-document.ts'
@@ -52,9 +53,7 @@ export function pipelineCollections(
 
 function checkedTarget({ database, collection }: Namespace): Namespace {
   const namespace = checkedNamespace(database, collection)
-  if (isSystemCollection(collection)) {
-    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
-  }
+  if (isSystemCollection(collection)) throw systemNamespace(namespace)
   return namespace
 }
 

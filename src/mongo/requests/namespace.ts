@@ -68,3 +68,6 @@ export function refuseOplog({ database, collection }: Namespace): void {
     'There is no oplog. Follow changes with a change stream, and use mongodump without --oplog.',
   )
 }
+
+/** The collection in which MongoDB keeps views. Here it is made from the catalog when somebody reads it. */
+export const systemViews = 'system.views'

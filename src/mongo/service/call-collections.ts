@@ -14,6 +14,7 @@ import {
   collectionOf,
   findCollection,
   findOrCreateCollection,
+  systemNamespace,
 } from '../collections/collections.ts'
 import { planned } from '../collections/planned-collection.ts'
 import { isSystemCollection, nameOf } from '../requests/namespace.ts'
@@ -64,9 +65,7 @@ export function findOrCreateCallCollection(call: CommandCall, namespace: Namespa
 }
 
 export function planCollection(call: CommandCall, namespace: Namespace, draft: CollectionDraft): Collection {
-  if (isSystemCollection(namespace.collection)) {
-    throw new CommandError('InvalidNamespace', `Invalid system namespace: ${nameOf(namespace)}`)
-  }
+  if (isSystemCollection(namespace.collection)) throw systemNamespace(namespace)
   const transaction = call.session!.transaction!
   const name = nameOf(namespace)
   // Another open transaction may be about to create it.

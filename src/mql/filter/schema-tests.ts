@@ -1,9 +1,9 @@
 /** The tests behind the keywords of JSON Schema. Each takes a value in place; a missing value has type 0. */
 
-import { decimal128, isNumeric, isZeroValue, mod, toDecimal } from '../../document/bson/number.ts'
+import { decimal128, isNumeric, isZeroValue, mod, toDecimal, toDouble } from '../../document/bson/number.ts'
 import { bsonType, isNumberType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, type NumericValue, type Value, valueAt } from '../../document/bson/value.ts'
-import { ElementCursor, findElement, int32At } from '../../document/bson/view.ts'
+import { ElementCursor, endOfValue, findElement, int32At } from '../../document/bson/view.ts'
 import { valueIdentity } from '../expressions/values/value-identity.ts'
 import type { ElementTest } from '../paths/stored-path.ts'
 import type { DependencyRule, PatternRule, PropertyRule, Schema } from './schema.ts'
@@ -63,17 +63,54 @@ function ordered(value: Value): Value {
   return BsonDocument.of(fields.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The first element that equals one before it. */
+/**
+ * The first element that equals one before it. Identities are costly, so they are made only of elements that
+ * have the same fingerprint.
+ */
 export function duplicateIn(bytes: Uint8Array, start: number): Value | undefined {
-  const seen = new Set<string>()
+  const seen = new Map<number, Value | Set<string>>()
   const cursor = new ElementCursor(bytes, start)
   while (cursor.next()) {
     const value = valueAt(bytes, cursor.type, cursor.valueStart)
+    const print = fingerprint(bytes, cursor.type, cursor.valueStart)
+    const same = seen.get(print)
+    if (same === undefined) {
+      seen.set(print, value)
+      continue
+    }
+    const identities = same instanceof Set ? same : new Set([unorderedIdentity(same)])
     const identity = unorderedIdentity(value)
-    if (seen.has(identity)) return value
-    seen.add(identity)
+    if (identities.has(identity)) return value
+    seen.set(print, identities.add(identity))
   }
   return undefined
+}
+
+/** Equal values have equal fingerprints. Most others have not. */
+function fingerprint(bytes: Uint8Array, type: number, start: number): number {
+  if (isNumberType(type)) {
+    const number = toDouble(valueAt(bytes, type, start) as NumericValue)
+    return Number.isInteger(number) ? number | 0 : Math.trunc((number % 1) * 0x7fffffff) | 0
+  }
+  if (type !== bsonType.document && type !== bsonType.array) {
+    const end = endOfValue(bytes, type, start)
+    return hashOf(bytes, start, end)
+  }
+  const cursor = new ElementCursor(bytes, start)
+  let print = 0
+  for (let index = 0; cursor.next(); index += 1) {
+    // The sum does not depend on the order. The names in an array do not count, only the places.
+    const name = type === bsonType.array ? index : hashOf(bytes, cursor.nameStart, cursor.nameEnd)
+    print = (print + Math.imul(name ^ fingerprint(bytes, cursor.type, cursor.valueStart), 0x9e3779b1)) | 0
+  }
+  return print
+}
+
+/** FNV-1a. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
+  return hash
 }
 
 /** The index of the first element, from an index on, that does not match. */

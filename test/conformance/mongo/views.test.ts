@@ -197,6 +197,27 @@ test('listCollections shows views and system.views, and system.views can be read
   assert.equal((await failure(stored.insertOne({ _id: 1 }))).code, 73)
 })
 
+test('Nobody creates or writes a system collection', async () => {
+  const database = await withFruits()
+  const { databaseName } = database
+  const index = { key: { a: 1 }, name: 'a_1' }
+  for (const name of ['system.views', 'system.other']) {
+    assert.equal((await failure(database.command({ createIndexes: name, indexes: [index] }))).code, 73)
+    assert.equal((await failure(database.command({ customAction: 'CreateCollection', collection: name }))).code, 73)
+    assert.equal((await failure(database.collection(name).insertOne({}))).code, 73)
+  }
+  const views = database.collection<Item>('system.views')
+  assert.equal((await failure(views.deleteMany({}))).code, 73)
+  assert.equal((await failure(views.updateOne({}, { $set: { viewOn: 'x' } }))).code, 73)
+  assert.equal((await failure(views.findOneAndDelete({}))).code, 73)
+  const admin = database.client.db('admin')
+  const shard = { shardCollection: `${databaseName}.system.views`, key: { a: 'hashed' } }
+  assert.equal((await failure(admin.command(shard))).code, 73)
+  const rename = { renameCollection: `${databaseName}.system.views`, to: `${databaseName}.x` }
+  assert.equal((await failure(admin.command(rename))).code, 20)
+  assert.equal(await views.countDocuments(), 2)
+})
+
 test("What needs a collection is refused on a view, with MongoDB's words", async () => {
   const database = await withFruits()
   const { databaseName } = database
