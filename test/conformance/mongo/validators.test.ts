@@ -410,3 +410,14 @@ test('A validator may speak of the present time', async () => {
   await server.clock.advance('10s')
   await items.insertOne({ _id: 1, at: later })
 })
+
+test('A filter compares with the collation of the collection, a schema without', async () => {
+  const collation = { locale: 'en', strength: 2 }
+  const plain = await validated({ validator: { a: 'xyz' }, collation })
+  await plain.insertOne({ _id: 1, a: 'XYZ' })
+  await refusal(plain.insertOne({ _id: 2, a: 'xy' }))
+  const schema = { $jsonSchema: { properties: { a: { enum: ['xyz'] } } } }
+  const strict = await validated({ validator: schema, collation })
+  await strict.insertOne({ _id: 1, a: 'xyz' })
+  await refusal(strict.insertOne({ _id: 2, a: 'XYZ' }))
+})
