@@ -170,7 +170,7 @@ function checkKey({ keys, logins }: MongoService, client: Client): void {
 /** A user who was removed meanwhile is logged out. */
 function checkAccess(service: MongoService, client: Client, admitted: Admitted): MaybePromise<Access | undefined> {
   const { command, args } = admitted
-  if (command.isPublic === true) return undefined
+  if (command.isPublic === true || command.isRefused === true) return undefined
   return andThen(authorize(service.users, client.named!, { ...admitted, command: command.name }), access => {
     if (access === undefined) {
       client.logOut()

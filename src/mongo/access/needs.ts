@@ -1,6 +1,6 @@
 /**
  * The table of what each command needs: the privileges that a user must have to run it. Commands that are
- * allowed before login are not asked.
+ * allowed before login are not asked, nor are those that refuse everybody.
  *
  * A command without an entry is refused to everybody but the account. A test compares this table with the
  * table of commands.
@@ -248,28 +248,7 @@ function rolesInfoNeeds({ args, database, roles }: AccessRequest): readonly Priv
     .map(({ db }) => ({ resource: databaseResource(db), actions: ['viewRole'] as const }))
 }
 
-/** Commands that answer everybody with a refusal. */
-const refused = [
-  'cloneCollectionAsCapped',
-  'convertToCapped',
-  'createRole',
-  'createSearchIndexes',
-  'dropAllRolesFromDatabase',
-  'dropRole',
-  'dropSearchIndex',
-  'grantPrivilegesToRole',
-  'grantRolesToRole',
-  'mapReduce',
-  'mapreduce',
-  'profile',
-  'revokePrivilegesFromRole',
-  'revokeRolesFromRole',
-  'updateRole',
-  'updateSearchIndex',
-] as const
-
 export const needs: Readonly<Record<string, Need>> = {
-  ...Object.fromEntries(refused.map(name => [name, nothing])),
   abortTransaction: nothing,
   aggregate: aggregateNeeds,
   collMod: collModNeeds,
@@ -316,6 +295,7 @@ export const needs: Readonly<Record<string, Need>> = {
   listCommands: nothing,
   listDatabases: listDatabasesNeeds,
   listIndexes: onCollection('listIndexes'),
+  profile: nothing,
   refreshSessions: nothing,
   renameCollection: renameNeeds,
   replSetGetConfig: onCluster('replSetGetConfig'),

@@ -8,6 +8,7 @@ import type { Command, CommandCall } from '../service/command.ts'
 function refused(name: string, message: string): Command {
   return {
     name,
+    isRefused: true,
     run: () => {
       throw new CommandError('NotImplemented', message)
     },
@@ -18,6 +19,7 @@ function refused(name: string, message: string): Command {
 function searchCommand(name: string): Command {
   return {
     name,
+    isRefused: true,
     run: () => {
       throw new CommandError(
         'SearchNotEnabled',

@@ -40,6 +40,8 @@ export interface Command {
   readonly name: string
   /** Allowed before login. */
   readonly isPublic?: boolean
+  /** Answers everybody with a refusal, so it needs no privilege. */
+  readonly isRefused?: boolean
   /** Only allowed on the database `admin`. */
   readonly isForAdmin?: boolean
   /** Its fields beside the generic ones. Without a list any field is accepted. */
