@@ -21,6 +21,7 @@ import { changeStreams } from './workloads/change-streams.ts'
 import { create } from './workloads/create.ts'
 import { defaultChange } from './workloads/default-change.ts'
 import { mongoBesideQueries } from './workloads/mongo-beside-queries.ts'
+import { mongoCollation } from './workloads/mongo-collation.ts'
 import { mongoFindIndexed } from './workloads/mongo-find-indexed.ts'
 import { mongoFindOne } from './workloads/mongo-find-one.ts'
 import { mongoInsertMany } from './workloads/mongo-insert-many.ts'
@@ -51,6 +52,7 @@ const WORKLOADS: readonly Workload[] = [
   mongoInsertMany,
   mongoScan,
   mongoFindIndexed,
+  mongoCollation,
   mongoBesideQueries,
   changeStreams,
 ]

@@ -1,9 +1,11 @@
 /** Collations as clients ask for them: checked, completed, and refused where Intl.Collator cannot do them. */
 
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { bytesOf } from '../../document/bson/compare.ts'
 import { exactInteger, isNumeric } from '../../document/bson/number.ts'
 import { bsonType, typeName } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
+import { endOfValue } from '../../document/bson/view.ts'
 import {
   type Collation,
   type CollationOptions,
@@ -27,7 +29,26 @@ const mongoCollationVersion = '57.1'
 
 export const simpleCollation: ParsedCollation = { collation: undefined, document: undefined }
 
+/** Clients send the same few collations again and again. Making a collator takes 20 us. */
+const parsed = new Map<string, ParsedCollation>()
+const parsedMax = 256
+
 export function parseCollation(given: BsonDocument): ParsedCollation {
+  const { bytes, start } = bytesOf(given)
+  const text = textOfBytes(bytes, start, endOfValue(bytes, bsonType.document, start))
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  const made = readCollation(given)
+  if (parsed.size >= parsedMax) parsed.clear()
+  parsed.set(text, made)
+  return made
+}
+
+function textOfBytes(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
+}
+
+function readCollation(given: BsonDocument): ParsedCollation {
   const locale = text(given, 'locale')
   if (locale === undefined) {
     throw new CommandError(40414, "BSON field 'collation.locale' is missing but a required field")

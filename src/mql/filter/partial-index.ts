@@ -5,7 +5,7 @@ import type { BsonIndexOptions, PartialFilter } from '../../document/bson/index-
 import { bsonType, rankOf } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
-import { type Collation, collationOf } from '../../document/collation/collation.ts'
+import { type Collation, type CollationOptions, collationOf } from '../../document/collation/collation.ts'
 import type { IndexRecord } from '../../store/catalog.ts'
 import type { Condition, Filter } from './filter.ts'
 import { compileFilter, compileParsed } from './match.ts'
@@ -24,8 +24,16 @@ function filterOf(base64: string): BsonDocument {
 /** The name of the index's collation. Undefined: simple comparison of bytes. */
 export function collationOfIndex({ definition }: IndexRecord): string | undefined {
   const { collation } = (definition.options ?? {}) as BsonIndexOptions
-  return collation && collationOf(collation).name
+  if (collation === undefined) return undefined
+  const known = names.get(collation)
+  if (known !== undefined) return known
+  const { name } = collationOf(collation)
+  names.set(collation, name)
+  return name
 }
+
+/** Definitions are few and live long. */
+const names = new WeakMap<CollationOptions, string>()
 
 export function mayUseIndex(index: IndexRecord, filter: Filter, collation: Collation | undefined): boolean {
   const { definition, hasSeveralKeys } = index
