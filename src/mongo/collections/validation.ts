@@ -7,8 +7,7 @@
  */
 
 import { bsonType } from '../../document/bson/types.ts'
-import type { BsonDocument, Field } from '../../document/bson/value.ts'
-import { string, type Value } from '../../document/bson/value.ts'
+import { type BsonDocument, type Field, string, type Value } from '../../document/bson/value.ts'
 import { MongoError } from '../../mql/errors/mongo-error.ts'
 import { type ConstantsNow, Validator } from '../../mql/validation/validator.ts'
 import { CommandError } from '../answers/command-error.ts'
@@ -16,8 +15,6 @@ import type { Arguments } from '../requests/arguments.ts'
 
 const levels = ['off', 'strict', 'moderate'] as const
 const actions = ['error', 'warn'] as const
-
-export const validationOptions = ['validator', 'validationLevel', 'validationAction'] as const
 
 export class Validation {
   readonly #validator: Validator

@@ -333,6 +333,11 @@ test('The rules hold in transactions, after a rename, for $out and after a resta
     await session.abortTransaction()
   })
   await items.insertOne({ _id: 1, a: 1 })
+  await client.withSession(async session => {
+    session.startTransaction()
+    await refusal(items.updateOne({ _id: 1 }, { $unset: { a: 1 } }, { session }))
+    await session.abortTransaction()
+  })
   await items.aggregate([{ $set: { b: 1 } }, { $out: 'items' }]).toArray()
   await refusal(items.insertOne({ _id: 2 }))
   await items.rename('others')
