@@ -125,7 +125,7 @@ export const bucketAutoStage: CompileStage = (spec, { expressions }, name) => {
         if (granularity !== undefined) checkKey(value)
         sorter.add(keyOfValue(value ?? nullValue, collation), encoded(document))
       })
-      yield* inBatches(documentsOf(sorter.documents(), buckets, run), run.slice)
+      yield* inBatches(documentsOf(await sorter.documents(run.slice), buckets, run), run.slice)
     },
   }
 }

@@ -147,7 +147,7 @@ export function geoNearStage(spec: Value, compiler: StageCompiler, limit: number
         const output = locationPath === undefined ? measured : withPath(measured, locationPath, found.location)
         sorter.add(keyOfValue(double(found.distance)), output)
       })
-      yield* inBatches(sorter.documents(), slice)
+      yield* inBatches(await sorter.documents(slice), slice)
     },
   }
 }

@@ -5,6 +5,7 @@
  * once; every function keeps up with the current document.
  */
 
+import { sortInSteps } from '../../base/steps.ts'
 import { keyOfValue } from '../../document/bson/ordered-key.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, nullValue, string, type Value } from '../../document/bson/value.ts'
@@ -15,7 +16,7 @@ import { checkedPath } from '../paths/expression-path.ts'
 import { compileSort, type Sort } from '../paths/sort-order.ts'
 import { parseWindowFunction, sortField } from '../windows/functions.ts'
 import { WindowPartition } from '../windows/partition.ts'
-import type { WindowFunction } from '../windows/window-function.ts'
+import type { WindowFunction, WindowRun } from '../windows/window-function.ts'
 import { Memory, refuseSortMemory, refuseWindowMemory } from './memory.ts'
 import { addFieldsStage } from './projection.ts'
 import {
@@ -23,6 +24,7 @@ import {
   documentBytes,
   forEachDocument,
   inBatches,
+  inSlices,
   largeBatchDocumentsMax,
   type Run,
   type Stream,
@@ -110,12 +112,14 @@ async function sortedEntries(input: Stream, windows: Windows, run: Run): Promise
     entries.push({ partition, sortKey, document })
   })
   if (partitionBy === undefined && sort === undefined) return entries
-  return entries.sort(
-    (left, right) => Buffer.compare(left.partition, right.partition) || Buffer.compare(left.sortKey, right.sortKey),
-  )
+  const compare = (left: Entry, right: Entry) =>
+    Buffer.compare(left.partition, right.partition) || Buffer.compare(left.sortKey, right.sortKey)
+  return inSlices(sortInSteps(entries, compare), run.slice)
 }
 
-function* results(entries: readonly Entry[], windows: Windows, { slots }: Run): Generator<BsonDocument> {
+type Results = Generator<BsonDocument | undefined>
+
+function* results(entries: readonly Entry[], windows: Windows, { slots }: Run): Results {
   for (let start = 0; start < entries.length; ) {
     let end = start + 1
     const { partition } = entries[start]!
@@ -125,7 +129,7 @@ function* results(entries: readonly Entry[], windows: Windows, { slots }: Run): 
   }
 }
 
-function* partitionResults(entries: readonly Entry[], windows: Windows, slots: Run['slots']): Generator<BsonDocument> {
+function* partitionResults(entries: readonly Entry[], windows: Windows, slots: Run['slots']): Results {
   const { sort, functions, addResults } = windows
   const partition = new WindowPartition(
     entries.map(({ document }) => document),
@@ -136,7 +140,8 @@ function* partitionResults(entries: readonly Entry[], windows: Windows, slots: R
       memory: new Memory(refuseWindowMemory),
     },
   )
-  const runs = functions.map(each => each.begin(partition))
+  const runs: WindowRun[] = []
+  for (const each of functions) runs.push(yield* each.begin(partition))
   const context = new Context(slots)
   for (const [index, { document }] of entries.entries()) {
     for (const [at, run] of runs.entries()) context.slots[windows.slots[at]!] = run(index)

@@ -1,5 +1,6 @@
 /** `$sort`, with a limit if it is known how many documents are needed. */
 
+import { sortInSteps } from '../../base/steps.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
@@ -12,6 +13,7 @@ import {
   encoded,
   forEachDocument,
   inBatches,
+  inSlices,
   type PipelineSlice,
   type Stage,
   type Stream,
@@ -60,12 +62,17 @@ export class Sorter {
   }
 
   #sorted(): SortEntry[] {
-    return this.#entries.toSorted((left, right) => Buffer.compare(left.key, right.key)).slice(0, this.#limit)
+    return this.#entries.toSorted(compareEntries).slice(0, this.#limit)
   }
 
-  documents(): readonly BsonDocument[] {
-    return this.#sorted().map(({ document }) => document)
+  async documents(slice: PipelineSlice): Promise<readonly BsonDocument[]> {
+    const sorted = await inSlices(sortInSteps(this.#entries, compareEntries), slice)
+    return sorted.slice(0, this.#limit).map(({ document }) => document)
   }
+}
+
+function compareEntries(left: SortEntry, right: SortEntry): number {
+  return Buffer.compare(left.key, right.key)
 }
 
 export async function* sorted(
@@ -79,7 +86,7 @@ export async function* sorted(
     const own = encoded(document)
     sorter.add(sort.keyOf(documentBytes(own)), own)
   })
-  yield* inBatches(sorter.documents(), slice)
+  yield* inBatches(await sorter.documents(slice), slice)
 }
 
 export function sortStage(spec: Value, limit: number | undefined, collation: Collation | undefined): Stage {

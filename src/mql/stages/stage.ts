@@ -8,6 +8,7 @@
 import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Steps } from '../../base/steps.ts'
 import { comingFrom } from '../../document/bson/traced-values.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
@@ -200,18 +201,27 @@ export function change(name: string, make: (context: Context) => BsonDocument): 
   return { ...eachToOne(name, make), change: make }
 }
 
+/** Does work in time slices. */
+export async function inSlices<T>(steps: Steps<T>, slice: PipelineSlice): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (slice.isOver) await slice.turn()
+  }
+}
+
 /** The same for stages that may make large documents of small ones: a batch is encoded at once. */
 export const largeBatchDocumentsMax = 16
 
-/** Splits documents into batches. */
+/** Splits documents into batches. In place of a document there may be a pause. */
 export async function* inBatches(
-  documents: Iterable<BsonDocument>,
+  documents: Iterable<BsonDocument | undefined>,
   slice: PipelineSlice,
   documentsMax = pipelineBatchDocumentsMax,
 ): AsyncGenerator<DocumentBatch> {
   let batch: BsonDocument[] = []
   for (const document of documents) {
-    batch.push(document)
+    if (document !== undefined) batch.push(document)
     if (slice.isOver) await slice.turn()
     if (batch.length < documentsMax) continue
     yield batch

@@ -8,6 +8,7 @@
  * forward, so finding all windows of a partition costs as much as reading it twice.
  */
 
+import type { Steps } from '../../base/steps.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { addDecimals } from '../../document/bson/decimal-arithmetic.ts'
 import { add, compareNumbers, decimal128, isNumeric, toDecimal } from '../../document/bson/number.ts'
@@ -151,8 +152,16 @@ export function parseUnit(spec: Value): Unit {
 }
 
 /** Finds the window of each document. The documents must be asked for in their order. */
-export function windowsOf(bounds: WindowBounds, partition: WindowPartition): (index: number) => Readonly<Window> {
-  return bounds.kind === 'documents' ? documentWindows(bounds, partition.size) : rangeWindows(bounds, partition)
+export function* windowsInSteps(
+  bounds: WindowBounds,
+  partition: WindowPartition,
+): Steps<(index: number) => Readonly<Window>> {
+  if (bounds.kind === 'documents') return documentWindows(bounds, partition.size)
+  for (let index = 0; index < partition.size; index += 1) {
+    partition.sortValue(index)
+    if (index % 100 === 99) yield
+  }
+  return rangeWindows(bounds, partition)
 }
 
 function documentWindows({ lower, upper }: Extract<WindowBounds, { kind: 'documents' }>, size: number) {

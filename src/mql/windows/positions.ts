@@ -1,5 +1,6 @@
 /** Window functions that show values of documents at certain places: the first, the last, the smallest. */
 
+import { type Steps, sortInSteps } from '../../base/steps.ts'
 import { compareValues } from '../../document/bson/compare.ts'
 import { asExtreme } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
@@ -8,7 +9,7 @@ import { checkedCount } from '../accumulators/keep-n.ts'
 import { countedNumber, type PercentileArguments, percentilesOf } from '../accumulators/percentile.ts'
 import { isNullish } from '../expressions/core/define-operator.ts'
 import type { Context, Evaluate } from '../expressions/core/scope.ts'
-import { type Window, type WindowBounds, windowsOf } from './bounds.ts'
+import { type Window, type WindowBounds, windowsInSteps } from './bounds.ts'
 import { Inputs, type WindowPartition } from './partition.ts'
 import { RankedWindow } from './ranked-window.ts'
 import type { WindowFunction } from './window-function.ts'
@@ -20,8 +21,8 @@ function placesFunction(
   makeShow: (partition: WindowPartition) => (window: Readonly<Window>, inputs: Inputs) => Value,
 ): WindowFunction {
   return {
-    begin: partition => {
-      const windowOf = windowsOf(bounds, partition)
+    *begin(partition) {
+      const windowOf = yield* windowsInSteps(bounds, partition)
       const show = makeShow(partition)
       const inputs = new Inputs(partition, input)
       let released = 0
@@ -96,17 +97,17 @@ export function rankedFunction(
     makeShow,
   }: {
     /** The documents that count, in the order of their values. */
-    readonly rank: (partition: WindowPartition, inputs: Inputs) => readonly number[]
+    readonly rank: (partition: WindowPartition, inputs: Inputs) => Steps<readonly number[]>
     readonly makeShow: (partition: WindowPartition) => (ranked: RankedWindow, inputs: Inputs) => Value
   },
   input: Evaluate,
 ): WindowFunction {
   return {
-    begin: partition => {
-      const windowOf = windowsOf(bounds, partition)
+    *begin(partition) {
+      const windowOf = yield* windowsInSteps(bounds, partition)
       const inputs = new Inputs(partition, input)
       const show = makeShow(partition)
-      const ranked = new RankedWindow(partition.size, rank(partition, inputs))
+      const ranked = new RankedWindow(partition.size, yield* rank(partition, inputs))
       partition.memory.add(ranked.bytes)
       let entered = 0
       let left = 0
@@ -120,8 +121,20 @@ export function rankedFunction(
   }
 }
 
-export function indexesOf({ size }: WindowPartition): number[] {
-  return Array.from({ length: size }, (_, index) => index)
+/** The documents that have a value, in the order of their values. */
+function* rankInSteps<T>(
+  { size }: WindowPartition,
+  valueAt: (index: number) => T | undefined,
+  compare: (left: T, right: T) => number,
+): Steps<readonly number[]> {
+  const found: { readonly index: number; readonly value: T }[] = []
+  for (let index = 0; index < size; index += 1) {
+    const value = valueAt(index)
+    if (value !== undefined) found.push({ index, value })
+    if (index % 100 === 99) yield
+  }
+  const ranked = yield* sortInSteps(found, (left, right) => compare(left.value, right.value))
+  return ranked.map(({ index }) => index)
 }
 
 interface ExtremesSpec {
@@ -137,9 +150,11 @@ export function extremesFunction(bounds: WindowBounds, { input, n, sign, collati
     bounds,
     {
       rank: (partition, inputs) =>
-        indexesOf(partition)
-          .filter(index => !isNullish(inputs.at(index)))
-          .sort((left, right) => sign * compareValues(inputs.at(left), inputs.at(right), collation) || left - right),
+        rankInSteps(
+          partition,
+          index => (isNullish(inputs.at(index)) ? undefined : inputs.at(index)),
+          (left, right) => sign * compareValues(left, right, collation),
+        ),
       makeShow: partition => {
         const count = checkedCount(partition.constant(n))
         return (ranked, inputs) => BsonArray.of(leading(ranked, count).map(index => asExtreme(inputs.at(index)!)))
@@ -159,12 +174,12 @@ export function percentileFunction(bounds: WindowBounds, asked: PercentileArgume
   return rankedFunction(
     bounds,
     {
-      rank: (partition, inputs) => {
-        const numbers = indexesOf(partition).map(index => countedNumber(inputs.at(index)))
-        return indexesOf(partition)
-          .filter(index => numbers[index] !== undefined)
-          .sort((left, right) => numbers[left]! - numbers[right]! || left - right)
-      },
+      rank: (partition, inputs) =>
+        rankInSteps(
+          partition,
+          index => countedNumber(inputs.at(index)),
+          (left, right) => left - right || 0,
+        ),
       makeShow: () => (ranked, inputs) =>
         percentilesOf(asked, ranked.count, place => countedNumber(inputs.at(ranked.at(place)))!),
     },
@@ -193,12 +208,12 @@ export function topFunction(
   return rankedFunction(
     bounds,
     {
-      rank: partition => {
-        const keys = indexesOf(partition).map(index => partition.evaluate(key, index))
-        return indexesOf(partition).sort(
-          (left, right) => sign * Buffer.compare(keys[left]!, keys[right]!) || left - right,
-        )
-      },
+      rank: partition =>
+        rankInSteps(
+          partition,
+          index => partition.evaluate(key, index),
+          (left, right) => sign * Buffer.compare(left, right),
+        ),
       makeShow: partition => {
         const count = checkedCount(partition.constant(n))
         return (ranked, inputs) => {

@@ -18,14 +18,18 @@ import { bsonType } from '../../document/bson/types.ts'
 import { double, int32, int64, type NumericValue, nullValue, type Value } from '../../document/bson/value.ts'
 import { isNullish, nameOfType, refuse } from '../expressions/core/define-operator.ts'
 import type { Evaluate } from '../expressions/core/scope.ts'
-import { type WindowBounds, windowsOf } from './bounds.ts'
+import { type WindowBounds, windowsInSteps } from './bounds.ts'
 import { differenceOf } from './moving-sum.ts'
 import { Inputs, type WindowPartition } from './partition.ts'
 import type { WindowFunction } from './window-function.ts'
 
 const typeMismatch = 14
 
-export const documentNumber: WindowFunction = { begin: () => index => int64(BigInt(index + 1)) }
+export const documentNumber: WindowFunction = {
+  *begin() {
+    return index => int64(BigInt(index + 1))
+  },
+}
 
 function isTie({ sortKeys }: WindowPartition, index: number): boolean {
   return index > 0 && Buffer.compare(sortKeys[index - 1]!, sortKeys[index]!) === 0
@@ -34,7 +38,7 @@ function isTie({ sortKeys }: WindowPartition, index: number): boolean {
 /** Equal documents have the same rank. The next rank counts them all, or is one higher if it is dense. */
 export function rankFunction({ isDense }: { readonly isDense: boolean }): WindowFunction {
   return {
-    begin: partition => {
+    *begin(partition) {
       let rank = 0
       return index => {
         if (!isTie(partition, index)) rank = isDense ? rank + 1 : index + 1
@@ -47,10 +51,12 @@ export function rankFunction({ isDense }: { readonly isDense: boolean }): Window
 /** The value of the document that many places ahead. */
 export function shiftFunction(input: Evaluate, by: number, otherwise: Value): WindowFunction {
   return {
-    begin: partition => index => {
-      const other = index + by
-      if (other < 0 || other >= partition.size) return otherwise
-      return partition.value(input, other) ?? nullValue
+    *begin(partition) {
+      return index => {
+        const other = index + by
+        if (other < 0 || other >= partition.size) return otherwise
+        return partition.value(input, other) ?? nullValue
+      }
     },
   }
 }
@@ -58,7 +64,7 @@ export function shiftFunction(input: Evaluate, by: number, otherwise: Value): Wi
 /** `$locf`: the last value that was not null. */
 export function carriedFunction(input: Evaluate): WindowFunction {
   return {
-    begin: partition => {
+    *begin(partition) {
       let last: Value = nullValue
       return index => {
         const value = partition.value(input, index)
@@ -73,7 +79,7 @@ export function carriedFunction(input: Evaluate): WindowFunction {
 export function movingAverageFunction(input: Evaluate, alpha: Decimal): WindowFunction {
   const rest = subtractDecimals(toDecimal(int32(1)), alpha)
   return {
-    begin: partition => {
+    *begin(partition) {
       let average: Decimal | undefined
       let isDecimal = false
       return index => {
@@ -96,8 +102,8 @@ export function movingAverageFunction(input: Evaluate, alpha: Decimal): WindowFu
 /** The slope between the first and the last document of the window. */
 export function derivativeFunction(bounds: WindowBounds, input: Evaluate, unitMs: number | undefined): WindowFunction {
   return {
-    begin: partition => {
-      const windowOf = windowsOf(bounds, partition)
+    *begin(partition) {
+      const windowOf = yield* windowsInSteps(bounds, partition)
       return index => {
         const { first, last } = windowOf(index)
         if (first > last) return nullValue
@@ -145,7 +151,7 @@ interface Point {
 /** Fills nulls between two known values with the values of the line between them. */
 export function linearFillFunction(input: Evaluate): WindowFunction {
   return {
-    begin: partition => {
+    *begin(partition) {
       const inputs = new Inputs(partition, input)
       let before: Point | undefined
       /** The next document with a value. */

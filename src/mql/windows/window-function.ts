@@ -1,9 +1,10 @@
 /** How a window function is written, and how it runs over a partition. */
 
+import type { Steps } from '../../base/steps.ts'
 import type { Value } from '../../document/bson/value.ts'
 import type { Compiler, Evaluate } from '../expressions/core/scope.ts'
 import type { Sort } from '../paths/sort-order.ts'
-import { type WindowBounds, windowsOf } from './bounds.ts'
+import { type WindowBounds, windowsInSteps } from './bounds.ts'
 import type { MovingState } from './moving-sum.ts'
 import { Inputs, type WindowPartition } from './partition.ts'
 
@@ -22,7 +23,8 @@ export interface WindowSpec {
 export type WindowRun = (index: number) => Value
 
 export interface WindowFunction {
-  begin(partition: WindowPartition): WindowRun
+  /** What takes long is done here, in steps. */
+  begin(partition: WindowPartition): Steps<WindowRun>
 }
 
 /** A function whose state changes with the values that enter and leave its window. */
@@ -33,18 +35,25 @@ export function movingFunction(
 ): WindowFunction {
   const mayLeave = bounds.lower !== 'unbounded'
   return {
-    begin: partition => {
-      const windowOf = windowsOf(bounds, partition)
+    *begin(partition) {
+      const windowOf = yield* windowsInSteps(bounds, partition)
       const inputs = new Inputs(partition, input)
       const state = makeState(mayLeave)
       let entered = 0
       let left = 0
+      const enter = () => {
+        state.enter(inputs.at(entered), entered)
+        if (!mayLeave && state.holdsValues !== true) inputs.release(entered)
+        entered += 1
+      }
+      // The first window may be wide. Each later one has few documents more.
+      for (const { last } = windowOf(0); entered <= last; ) {
+        enter()
+        if (entered % 100 === 0) yield
+      }
       return index => {
         const { first, last } = windowOf(index)
-        for (; entered <= last; entered += 1) {
-          state.enter(inputs.at(entered), entered)
-          if (!mayLeave && state.holdsValues !== true) inputs.release(entered)
-        }
+        while (entered <= last) enter()
         for (; left < first && left < entered; left += 1) {
           state.leave(inputs.at(left), left)
           inputs.release(left)
