@@ -3,13 +3,14 @@
  * next request on, wherever it arrives.
  */
 
+import { randomBytes } from 'node:crypto'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { documentOf } from '../../document/body.ts'
 import { compareTexts } from '../../document/key-writer.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { itemKey } from '../../engine/item-key.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
-import type { StoredItem } from '../../store/item.ts'
+import type { ItemKey, StoredItem } from '../../store/item.ts'
 import type { ItemChange } from '../../store/writing.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { isDatabaseName } from '../requests/namespace.ts'
@@ -56,6 +57,7 @@ export const readOnlyAccount: KnownUser = (() => {
 const containerName = 'mongo-users'
 /** One owner for all: there are few users, and lists are rarely asked for. */
 const owner = 'users'
+const secretId = 'secret'
 
 /** Parsed users that are kept. They are read with each request, and parsed when they have changed. */
 const parsedUsersMax = 1000
@@ -82,6 +84,7 @@ export class Users {
   readonly #parsed = new Map<string, { readonly version: number; readonly known: KnownUser }>()
   /** Once found it stays: nobody can delete it. */
   #container: ContainerRecord | undefined
+  #secret: string | undefined
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -114,7 +117,23 @@ export class Users {
     return items.map(parse).sort((a, b) => compareTexts(a.user, b.user) || compareTexts(a.db, b.db))
   }
 
+  /**
+   * What the salts of names that nobody has are made of. It is stored with the first user: from then on these
+   * salts stay the same, as those of users do, whatever keys the account has.
+   */
+  secret(): MaybePromise<string | undefined> {
+    if (this.#secret !== undefined) return this.#secret
+    return andThen(this.#findContainer(), container => {
+      if (container === undefined) return undefined
+      return andThen(this.#engine.systemItems.find(container, secretKey(container)), item => {
+        this.#secret = item === undefined ? undefined : (documentOf(item.body) as { secret: string }).secret
+        return this.#secret
+      })
+    })
+  }
+
   async create(record: UserRecord): Promise<void> {
+    await this.#storeSecret()
     await this.#transact(record, found => {
       if (found !== undefined) throw userExists(record)
       return write(record)
@@ -144,6 +163,18 @@ export class Users {
     throw refusal.error ?? new CommandError('WriteConflict', `User ${printUser(name)} was changed meanwhile`)
   }
 
+  async #storeSecret(): Promise<void> {
+    if (this.#secret !== undefined) return
+    const container = await this.#engine.systemItems.container(containerName, null)
+    const text = JSON.stringify({ id: secretId, owner: secretId, secret: randomBytes(32).toString('base64') })
+    await this.#engine.systemItems.write(container, {
+      kind: 'create',
+      key: secretKey(container),
+      draft: { texts: [text], stamps: [] },
+      ttl: undefined,
+    })
+  }
+
   /** Does not create it: strangers, who try names, must not write anything. */
   #findContainer(): MaybePromise<ContainerRecord | undefined> {
     if (this.#container !== undefined) return this.#container
@@ -163,6 +194,10 @@ export class Users {
     if (this.#parsed.size > parsedUsersMax) this.#parsed.delete(this.#parsed.keys().next().value!)
     return known
   }
+}
+
+function secretKey(container: ContainerRecord): ItemKey {
+  return itemKey(container, [secretId], secretId)
 }
 
 export function userExists(name: UserName): CommandError {

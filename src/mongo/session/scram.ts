@@ -66,16 +66,26 @@ export class Logins {
   }
 
   find(mechanism: Mechanism, name: UserName): MaybePromise<Login> {
-    const { keyBytes } = scram[mechanism]
-    const salt = this.#salt(mechanism, name)
     if (isAccountName(name.user)) {
       const user = { user: name.user, db: 'admin' }
       return this.#ofAccount(mechanism, user).then(candidates => {
         return { user, salt: candidates[0]!.credentials.salt, candidates }
       })
     }
-    // Made for everybody, so that the time does not tell either.
-    const decoy = { salt, storedKey: randomBytes(keyBytes), serverKey: randomBytes(keyBytes) }
+    return andThen(this.#decoy(mechanism, name), decoy => this.#ofUser(mechanism, name, decoy))
+  }
+
+  /** Made for everybody, so that the time does not tell who exists. */
+  #decoy(mechanism: Mechanism, name: UserName): MaybePromise<Credentials> {
+    const { keyBytes } = scram[mechanism]
+    return andThen(this.#users.secret(), secret => ({
+      salt: saltOf(secret ?? this.#keys.primary, mechanism, name),
+      storedKey: randomBytes(keyBytes),
+      serverKey: randomBytes(keyBytes),
+    }))
+  }
+
+  #ofUser(mechanism: Mechanism, name: UserName, decoy: Credentials): MaybePromise<Login> {
     return andThen(this.#users.find(name), found => {
       const stored = found?.credentials[mechanism]
       const named = { ...name, userId: found?.userId ?? '' }
@@ -111,7 +121,7 @@ export class Logins {
     const name = `${mechanism} ${user.user}`
     const known = this.#derived.get(name)
     if (known !== undefined) return known
-    const salt = this.#salt(mechanism, user)
+    const salt = saltOf(this.#keys.primary, mechanism, user)
     const derived = Promise.all(
       keys.map(async accountKey => ({
         credentials: await deriveCredentials(mechanism, { user: user.user, password: accountKey.text }, salt),
@@ -122,12 +132,12 @@ export class Logins {
     this.#derived.set(name, derived)
     return derived
   }
+}
 
-  /** The same on every gateway and after every start, as that of a stored user is. */
-  #salt(mechanism: Mechanism, { user, db }: UserName): Buffer<ArrayBuffer> {
-    const mixed = createHmac('sha256', this.#keys.primary).update(`salt ${mechanism} ${db} ${user}`).digest()
-    return Buffer.from(mixed.subarray(0, scram[mechanism].saltBytes))
-  }
+/** The same on every gateway and after every start, as that of a stored user is. */
+function saltOf(secret: string, mechanism: Mechanism, { user, db }: UserName): Buffer<ArrayBuffer> {
+  const mixed = createHmac('sha256', secret).update(`salt ${mechanism} ${db} ${user}`).digest()
+  return Buffer.from(mixed.subarray(0, scram[mechanism].saltBytes))
 }
 
 interface FirstMessage {
