@@ -129,8 +129,26 @@ for (let format = firstFormat; format < postgresMigrations.length; format++) {
       )
     }
 
+    // Formats with a log: entries of two buckets, which the journal shows in the order of time.
+    const hasLog = format >= 2 && format < 9
+    const entry = (number: number, at: number) =>
+      `(2, ${number % bucketCount}, ${number}, 'delete', '', '', '', ${number}, ${number}, ${start}, ${at})`
+    if (hasLog) {
+      const columns = 'container, bucket, number, kind, epk, pk, id, version, sequence, ts, at'
+      await server.query(
+        url,
+        `INSERT INTO mayfly.log (${columns}) VALUES ${entry(64, 30)}, ${entry(65, 10)}, ${entry(129, 20)}`,
+      )
+    }
+
     const clock = new ManualClock(start)
     const store = await openGateway(url, clock)
+    if (hasLog) {
+      const { entries } = await store.journal(0, { itemsMax: 10, bytesMax: 1 << 20 })
+      const versions = entries.map(each => (each.kind === 'item' ? each.change.version : undefined))
+      assert.deepEqual(versions, [65, 129, 64])
+      assert.ok((await store.journalNow()).tick >= entries.at(-1)!.tick)
+    }
     await check(store, clock)
     await store[Symbol.asyncDispose]()
     await server.dropDatabase(url)

@@ -8,7 +8,7 @@ import type { ContainerRecord } from '../../src/store/catalog.ts'
 import type { ItemKey } from '../../src/store/item.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Step, WriteAnswer } from '../../src/store/writing.ts'
-import { changeDefault } from '../../src/ttl/lifespan.ts'
+import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 import { put } from '../support/item-write.ts'
 import { openGateway, startPostgres } from '../support/postgres.ts'
 import { keyOf, makeContainer } from './store-contract.ts'
@@ -50,6 +50,64 @@ async function idsOf(store: Store, container: ContainerRecord): Promise<string[]
 }
 
 describe('two gateways to one PostgreSQL', () => {
+  test('P14: both read the same journal while both write and rename, and each is woken by the other', async () => {
+    await using world = await gateways()
+    const [one, other] = world.stores
+    const database = (await one.createDatabase({ id: 'd', rid: 7, throughput: null }))!
+    const container = (await one.createContainer(database, {
+      ...{ id: 'c0', rid: 8, throughput: null, partitionCount: 1, encoding: 'bson', definition: {} },
+      partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+      policy: newPolicy(null),
+      logSeconds: 100,
+    }))!
+    let isWriting = true
+    const write = async (store: Store, pk: string) => {
+      for (let n = 0; n < 60; n++) {
+        const draft = Buffer.from(`${pk}${n}`)
+        await store.write(container, { kind: 'create', key: keyOf(`${pk}${n}`, pk), draft, ttl: undefined })
+      }
+    }
+    const rename = async (store: Store) => {
+      for (let n = 1; n <= 5; n++) {
+        const notes = [{ body: Buffer.from(`c${n - 1}`), endsName: true }]
+        await store.updateContainer(container, () => ({ id: `c${n}`, notes }))
+      }
+    }
+    const read = async (store: Store) => {
+      const seen: string[] = []
+      let after = 0
+      for (;;) {
+        const wasWriting = isWriting
+        const page = await store.journal(after, { itemsMax: 7, bytesMax: 1 << 20 })
+        for (const entry of page.entries) {
+          const { ending, container: record } = entry
+          const name = ending === undefined ? record?.id : Buffer.from(ending as Uint8Array).toString()
+          seen.push(entry.kind === 'note' ? 'note' : `${entry.change.key.id} in ${name}`)
+        }
+        after = page.reached.tick
+        if (!page.isEnd) continue
+        if (!wasWriting) return seen
+        await store.awaitJournal(after, { ms: 20 })
+      }
+    }
+    const all = Promise.all([write(one, 'p'), write(other, 'q'), write(one, 'r'), write(other, 's'), rename(one)])
+    const writing = all.finally(() => {
+      isWriting = false
+    })
+    const [first, second] = await Promise.all([read(one), read(other), writing])
+    assert.deepEqual(first, second)
+    assert.equal(first.length, 4 * 60 + 5)
+    let names = 0
+    for (const entry of first) {
+      if (entry === 'note') names++
+      else assert.equal(entry.split(' in ')[1], `c${names}`)
+    }
+    const { tick } = await one.journalNow()
+    const woken = other.awaitJournal(tick, { ms: 60_000 })
+    await write(one, 't')
+    assert.equal(await woken, true)
+  })
+
   test('a default that one gateway changed is in force for the next read and scan of the other', async () => {
     await using world = await gateways()
     const [one, other] = world.stores

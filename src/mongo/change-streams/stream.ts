@@ -130,7 +130,10 @@ class ChangeStream implements CursorSource {
     return { tick: tick - 1, ts }
   }
 
-  /** A token of an earlier version: the tick before the first entry behind its positions. */
+  /**
+   * The tick of a token of an earlier version. In SQLite positions are ticks, and the highest one is where the
+   * stream was. In PostgreSQL it continues before the first entry behind one of the positions.
+   */
   async #tickOfOld(positions: OldPositions, collections: readonly Collection[], now: JournalPlace): Promise<number> {
     let first = now.tick + 1
     for (const { container } of collections) {
@@ -141,7 +144,8 @@ class ChangeStream implements CursorSource {
       if (isForgotten && positions.has(container.number)) throw historyLost()
       if (entries[0] !== undefined) first = Math.min(first, entries[0].tick)
     }
-    return first - 1
+    const ticks = [...positions.values()].map(Number)
+    return ticks.every(Number.isSafeInteger) ? Math.min(Math.max(0, ...ticks), now.tick) : first - 1
   }
 
   async #collections(): Promise<Collection[]> {

@@ -1,6 +1,8 @@
 /** Change streams on a collection, a database and everything: events, images, tokens and deaths. */
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, MongoClient } from 'mongodb'
 import { mayfly } from '../../../src/index.ts'
@@ -330,4 +332,49 @@ test('A token from Cosmos’s GetChangeStreamTokens resumes where the collection
   streams.push(stream as never)
   assert.deepEqual((await take(stream, 1)).map(shown), [['insert', 2, { _id: 2 }]])
   assert.equal((await failure(database.command({ ...action, collection: 'none' }))).code, 26)
+})
+
+test('A token of an earlier version, with a position for each collection, resumes where it was', async () => {
+  const data = temporaryDirectory()
+  const { MongoClient } = await import('mongodb')
+  const tickOf = (token: Document) => JSON.parse(Buffer.from(token._data, 'hex').toString()).t as number
+  const oldToken = (stored: unknown) => ({
+    _data: Buffer.from(JSON.stringify(stored)).toString('hex').toUpperCase(),
+  })
+  let ticks: number[]
+  {
+    await using first = await mayfly({ clock: 'manual', data })
+    await using connected = new MongoClient(first.mongoUri!)
+    const database = connected.db('d')
+    const stream = database.watch([], { maxAwaitTimeMS: 50 })
+    await stream.tryNext()
+    for (let n = 0; n < 6; n++) await database.collection(n % 2 === 0 ? 'a' : 'b').insertOne({ _id: n as never })
+    ticks = (await take(stream as never, 6)).map(({ _id }) => tickOf(_id))
+    await stream.close()
+  }
+  const file = new DatabaseSync(join(data, 'mayfly.db'))
+  const rows = file.prepare("SELECT id, number FROM containers WHERE id IN ('a', 'b')").all()
+  file.close()
+  const numbers = Object.fromEntries(rows.map(({ id, number }) => [id, number]))
+  await using second = await mayfly({ clock: 'manual', data })
+  await using connected = new MongoClient(second.mongoUri!)
+  for (const [at, tick] of ticks.entries()) {
+    // The collection of the event is at its number, the other one at its own last event before that.
+    const [own, other] = at % 2 === 0 ? ['a', 'b'] : ['b', 'a']
+    // What was not there yet has no position.
+    const before = at === 0 ? {} : { [numbers[other!]]: String(ticks[at - 1]) }
+    const positions = { [numbers[own!]]: String(tick), ...before }
+    const resumeAfter = oldToken({ p: positions })
+    const stream = connected.db('d').watch([], { resumeAfter, maxAwaitTimeMS: 50 })
+    const rest = await take(stream as never, 5 - at)
+    assert.deepEqual(
+      rest.map(({ documentKey }) => documentKey._id),
+      [0, 1, 2, 3, 4, 5].slice(at + 1),
+    )
+    assert.equal(await stream.tryNext(), null)
+    await stream.close()
+  }
+  const over = connected.db('d').watch([], { resumeAfter: oldToken({ p: {}, i: true }) })
+  assert.equal((await failure(over.tryNext())).code, 260)
+  await over.close()
 })
