@@ -131,8 +131,8 @@ class ChangeStream implements CursorSource {
   }
 
   /**
-   * The tick of a token of an earlier version. In SQLite positions are ticks, and the highest one is where the
-   * stream was. In PostgreSQL it continues before the first entry behind one of the positions.
+   * The tick of a token of an earlier version. In SQLite positions are ticks, and the highest one is where
+   * the stream was. In PostgreSQL it continues before the first entry behind one of the positions.
    */
   async #tickOfOld(positions: OldPositions, collections: readonly Collection[], now: JournalPlace): Promise<number> {
     let first = now.tick + 1
