@@ -155,15 +155,24 @@ export function prepareCollector({ query, variables }: MqlStatement): Collector 
         documents,
         new PipelineSlice({ check: () => signal.throwIfAborted() }),
       )) {
-        yield batch.map(document => ({ row: documentBytes(document), marks: marksOf(document) }))
+        yield batch.map(document => ({
+          row: documentBytes(document),
+          marks: container === undefined ? undefined : marksOf(document),
+        }))
       }
     },
   }
 }
 
-async function* documentsOf(found: AsyncIterable<FoundRows>, container: number): AsyncGenerator<DocumentBatch> {
+/** Documents have origins if the number of their container is given. */
+async function* documentsOf(
+  found: AsyncIterable<FoundRows>,
+  container: number | undefined,
+): AsyncGenerator<DocumentBatch> {
   for await (const { rows, origins } of found) {
-    yield rows.map((row, at) => BsonDocument.view(row, 0, documentOrigin(container, origins, at)))
+    yield rows.map((row, at) =>
+      BsonDocument.view(row, 0, container === undefined ? undefined : documentOrigin(container, origins, at)),
+    )
   }
 }
 

@@ -5,12 +5,13 @@
 
 import { MiB } from '../base/limits.ts'
 import type { Body } from '../document/body.ts'
+import { isExpiryOn } from '../store/policy.ts'
 import type { ContainerReader } from '../store/reading.ts'
 import type { PageStatistics } from './execute.ts'
 import { type CollectedRows, type PackedRows, packRows } from './packed-rows.ts'
 import { makePage, type PageTask } from './page-task.ts'
 import type { Program } from './program.ts'
-import type { RowOrigins } from './row-origins.ts'
+import { earlierOf, earliestIn, noLives, type RowOrigins } from './row-origins.ts'
 
 /** Documents that were found, and the items that they are. */
 export interface FoundRows {
@@ -33,8 +34,8 @@ export interface Collector {
 }
 
 export interface CollectorRun {
-  /** The number of the container. */
-  readonly container: number
+  /** The number of the container, if the rows are to have marks. */
+  readonly container: number | undefined
   readonly signal: AbortSignal
 }
 
@@ -54,6 +55,8 @@ export async function collectRows(
   { container, ...task }: PageTask & { readonly container: number },
   signal: AbortSignal,
 ): Promise<CollectedRows> {
+  const isTraced = isExpiryOn(task.at.policy)
+  let earliest = noLives
   const statistics = { itemsRead: 0, bytesRead: 0, rowsOut: 0, bytesOut: 0, elapsedMs: 0 }
   let hasLostOrder = false
   async function* found(): AsyncGenerator<FoundRows> {
@@ -62,6 +65,7 @@ export async function collectRows(
       const wanted = { ...task, position, keepsOrigins: true }
       const page = await makePage(reader, collector.program(), wanted, { signal: () => signal })
       const { rows, origins = [] } = page
+      if (!isTraced) earliest = earlierOf(earliest, earliestIn(origins))
       for (const [name, value] of Object.entries(page.statistics)) statistics[name as keyof PageStatistics] += value
       hasLostOrder = page.hasLostOrder === true
       signal.throwIfAborted()
@@ -74,23 +78,25 @@ export async function collectRows(
   let marks: number[] = []
   let bytes = 0
   const finishPiece = () => {
-    if (rows.length > 0) pieces.push(packRows(rows, marks)!)
+    if (rows.length > 0) pieces.push(packRows(rows, isTraced ? marks : undefined)!)
     rows = []
     marks = []
     bytes = 0
   }
   let bytesInAll = 0
-  for await (const batch of collector.run(found(), { container, signal })) {
+  for await (const batch of collector.run(found(), { container: isTraced ? container : undefined, signal })) {
     for (const { row, marks: some = [] } of batch) bytesInAll += row.length + 8 * some.length
-    if (bytesInAll > collectedBytesMax) return { pieces: [], statistics, hasLostOrder, isTooLarge: true }
+    if (bytesInAll > collectedBytesMax) {
+      return { pieces: [], statistics, hasLostOrder, untraced: noLives, isTooLarge: true }
+    }
     for (const { row, marks: some = [] } of batch) {
       rows.push(row)
-      marks.push(some.length)
+      if (isTraced) marks.push(some.length)
       for (const mark of some) marks.push(mark)
       bytes += row.length + 8 * some.length
       if (bytes >= pieceBytes || rows.length >= pieceRowsMax) finishPiece()
     }
   }
   finishPiece()
-  return { pieces, statistics, hasLostOrder }
+  return { pieces, statistics, hasLostOrder, untraced: isTraced ? undefined : earliest }
 }

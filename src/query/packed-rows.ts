@@ -5,6 +5,7 @@
 
 import type { Body } from '../document/body.ts'
 import type { PageStatistics } from './execute.ts'
+import type { EarliestLives } from './row-origins.ts'
 
 export interface PackedRows {
   readonly bytes: Uint8Array
@@ -25,6 +26,8 @@ export interface CollectedRows {
   readonly hasLostOrder: boolean
   /** There are more rows than can be held. Whoever asked makes them one by one. */
   readonly isTooLarge?: true
+  /** Undefined: the rows have marks. Otherwise the earliest lives of all items that were found. */
+  readonly untraced: EarliestLives | undefined
 }
 
 /** Undefined when the rows are text. */

@@ -42,3 +42,32 @@ export function documentOrigin(container: number, origins: RowOrigins, row: numb
 export function isOriginAlive({ writtenAt, deadline }: Origin, { inheritedAfter, ownAfter }: Living): boolean {
   return writtenAt > inheritedAfter || deadline > ownAfter
 }
+
+/** The earliest times among some items: while even these are alive, all are. */
+export interface EarliestLives {
+  readonly writtenAt: number
+  readonly deadline: number
+}
+
+export const noLives: EarliestLives = { writtenAt: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }
+
+export function earlierOf(left: EarliestLives, right: EarliestLives): EarliestLives {
+  return {
+    writtenAt: Math.min(left.writtenAt, right.writtenAt),
+    deadline: Math.min(left.deadline, right.deadline),
+  }
+}
+
+export function earliestIn(origins: RowOrigins): EarliestLives {
+  let { writtenAt, deadline } = noLives
+  for (let at = 0; at < origins.length; at += 2) {
+    const life = origins[at]!
+    if (life >= 0) writtenAt = Math.min(writtenAt, life)
+    else deadline = Math.min(deadline, -life)
+  }
+  return { writtenAt, deadline }
+}
+
+export function areAllAlive({ writtenAt, deadline }: EarliestLives, { inheritedAfter, ownAfter }: Living): boolean {
+  return writtenAt > inheritedAfter && deadline > ownAfter
+}

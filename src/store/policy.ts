@@ -12,6 +12,11 @@ export interface TtlPolicy {
   readonly ownDeadAt: number
 }
 
+/** Whether items can die at all. */
+export function isExpiryOn({ defaultTtl }: TtlPolicy): boolean {
+  return defaultTtl !== null
+}
+
 /** A policy and a moment, reduced to two thresholds. Made only by `ttl/living.ts`. */
 export interface Living {
   /** An item that inherits is alive when it was written after this. */

@@ -7,7 +7,7 @@ import { BsonDocument } from '../../document/bson/value.ts'
 import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import type { DocumentBatch } from '../../mql/stages/stage.ts'
-import { documentOrigin } from '../../query/row-origins.ts'
+import { documentOrigin, earliestIn } from '../../query/row-origins.ts'
 import { findCollection } from '../collections/collections.ts'
 import { catalogOf } from '../service/call-collections.ts'
 import type { CommandCall } from '../service/command.ts'
@@ -24,7 +24,7 @@ export interface Appetite {
   documents: number
 }
 
-/** Of a collection that does not exist: nothing. The documents have origins. */
+/** Of a collection that does not exist: nothing. Documents that may die have origins. */
 export async function* documentStream(
   call: CommandCall,
   namespace: Namespace,
@@ -34,7 +34,7 @@ export async function* documentStream(
   const collection = await findCollection(catalogOf(call), namespace)
   if (collection === undefined) return
   const { number } = collection.container
-  lives.watch(collection)
+  const watched = lives.watch(collection)
   const source = documentSource(call, collection, query, { keepsOrigins: true })
   let isEnd = false
   while (!isEnd) {
@@ -44,7 +44,10 @@ export async function* documentStream(
     appetite.documents *= 2
     const origins = batch.origins ?? []
     if (batch.documents.length === 0) continue
-    yield batch.documents.map((bytes, at) => BsonDocument.view(bytes, 0, documentOrigin(number, origins, at)))
+    if (!watched.isTraced) watched.addUntraced(earliestIn(origins))
+    yield batch.documents.map((bytes, at) =>
+      BsonDocument.view(bytes, 0, watched.isTraced ? documentOrigin(number, origins, at) : undefined),
+    )
   }
 }
 

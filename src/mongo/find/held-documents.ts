@@ -12,7 +12,7 @@ export class HeldDocuments {
   #at = 0
 
   constructor(engine: Engine, collection: Collection) {
-    this.#lives = new WatchedLives(engine, collection)
+    this.#lives = new WatchedLives(engine, collection, true)
   }
 
   get count(): number {

@@ -7,21 +7,32 @@ import type { IsAlive, Origin } from '../../document/bson/origin.ts'
 import { livingPart, originsIn } from '../../document/bson/traced-values.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { DocumentBatch } from '../../mql/stages/stage.ts'
+import { isExpiryOn } from '../../store/policy.ts'
 import type { Collection } from '../collections/collections.ts'
 import { WatchedLives } from './watched-lives.ts'
 
 export class LivesOfCursor {
   readonly #engine: Engine
+  /** The pipeline reads everything before it gives a result. */
+  readonly #collects: boolean
   readonly #watched = new Map<number, WatchedLives>()
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, { collects }: { readonly collects: boolean }) {
     this.#engine = engine
+    this.#collects = collects
   }
 
-  /** Documents of this collection will be held. */
-  watch(collection: Collection): void {
-    const { number } = collection.container
-    if (!this.#watched.has(number)) this.#watched.set(number, new WatchedLives(this.#engine, collection))
+  /**
+   * Documents of this collection will be held. Origins cost something, and where expiry is off nobody dies.
+   * If it is switched on meanwhile, it is enough to know that all are alive, or that not all are. Only a
+   * pipeline that gives results while it reads would be refused for documents that it has given long ago.
+   */
+  watch(collection: Collection): WatchedLives {
+    const { number, policy } = collection.container
+    const isTraced = isExpiryOn(policy) || !this.#collects
+    const watched = this.#watched.get(number) ?? new WatchedLives(this.#engine, collection, isTraced)
+    this.#watched.set(number, watched)
+    return watched
   }
 
   /** What may be shown of documents now. The same batch, if all of it may. */

@@ -9,9 +9,10 @@
 import { RequestError } from '../../base/error.ts'
 import type { IsAlive, Origin } from '../../document/bson/origin.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { isOriginAlive } from '../../query/row-origins.ts'
+import { areAllAlive, type EarliestLives, earlierOf, isOriginAlive, noLives } from '../../query/row-origins.ts'
 import type { View } from '../../store/policy.ts'
 import { livingAt } from '../../ttl/living.ts'
+import { CommandError } from '../answers/command-error.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { encodeSpec } from '../index-specs/index-spec.ts'
 
@@ -19,11 +20,20 @@ export class WatchedLives {
   readonly collection: Collection
   readonly #engine: Engine
   readonly #rules: string
+  /** Whether documents are held with their origins. */
+  readonly isTraced: boolean
+  #untraced = noLives
 
-  constructor(engine: Engine, collection: Collection) {
+  constructor(engine: Engine, collection: Collection, isTraced: boolean) {
     this.#engine = engine
     this.collection = collection
     this.#rules = deadlineRules(collection)
+    this.isTraced = isTraced
+  }
+
+  /** Documents are held without their origins. */
+  addUntraced(lives: EarliestLives): void {
+    this.#untraced = earlierOf(this.#untraced, lives)
   }
 
   /**
@@ -35,7 +45,10 @@ export class WatchedLives {
     if (view === undefined) return undefined
     const living = livingAt(view.policy, view.moment)
     if (living.inheritedAfter < 0 && living.ownAfter < 0) return undefined
-    if (!(await this.#haveRulesChanged())) return origin => isOriginAlive(origin, living)
+    const haveRulesChanged = await this.#haveRulesChanged()
+    const isUntraced = Math.min(this.#untraced.writtenAt, this.#untraced.deadline) < Number.POSITIVE_INFINITY
+    if (isUntraced && (haveRulesChanged || !areAllAlive(this.#untraced, living))) throw switchedOn(this.collection)
+    if (!haveRulesChanged) return origin => isOriginAlive(origin, living)
     const alive = new Set<number>()
     for (const { container, sequence } of held()) {
       if (container !== this.collection.container.number || alive.has(sequence)) continue
@@ -58,6 +71,14 @@ export class WatchedLives {
     const current = await findCollection(this.#engine, { database: database.id, collection: id })
     return current?.container.number === number && deadlineRules(current) !== this.#rules
   }
+}
+
+/** Some of the documents that are held have died, and nobody knows which of them. */
+function switchedOn({ name }: Collection): CommandError {
+  return new CommandError(
+    'QueryPlanKilled',
+    `Expiry was switched on for ${name} while the cursor was open. Run the command again.`,
+  )
 }
 
 /** What the stored deadlines of documents follow from. */

@@ -116,7 +116,7 @@ export async function pipelineSource(call: CommandCall, target: PipelineTarget):
   const counted = await countedSource(call, target, pipeline)
   if (counted !== undefined) return counted
   const appetite: Appetite = { by: call, documents: 0 }
-  const lives = new LivesOfCursor(call.service.engine)
+  const lives = new LivesOfCursor(call.service.engine, pipeline)
   const { input, passed } = inputOf(call, { pipeline, spec, collection, appetite, lives })
   const options = { passed, check: checkOf(appetite) }
   const collections = pipelineCollections(call, lives, collation)
@@ -197,12 +197,14 @@ async function* collectedStream(
     yield* pipeline.runOwn(again, new PipelineSlice({ check: checkOf(appetite) }))
     return
   }
-  lives.watch(collection)
+  const watched = lives.watch(collection)
+  if (collected.untraced !== undefined) watched.addUntraced(collected.untraced)
   for (const piece of collected.pieces) yield markedDocuments(piece, collection.container.number)
 }
 
 function markedDocuments(piece: PackedRows, container: number): BsonDocument[] {
-  const marks = piece.marks!
+  const { marks } = piece
+  if (marks === undefined) return unpackRows(piece).map(row => BsonDocument.view(row))
   let at = 0
   return unpackRows(piece).map(row => {
     const start = at + 1

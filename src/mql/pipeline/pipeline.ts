@@ -29,7 +29,7 @@ import {
   PipelineSlice,
   type Stream,
 } from '../stages/stage.ts'
-import { sourceStages } from '../stages/table.ts'
+import { collectingStages, sourceStages } from '../stages/table.ts'
 import type { WritingStage } from '../stages/write.ts'
 import { PipelineCompiler, runStages } from './compiler.ts'
 import { withEqualityHints } from './equality-hints.ts'
@@ -76,6 +76,8 @@ export interface Pipeline {
   readonly target: Namespace | undefined
   /** The part that can run wherever the collection is read. */
   readonly own: OwnPart | undefined
+  /** Whether a stage reads everything before it gives a result. */
+  readonly collects: boolean
   /**
    * Processes the documents of `source`. May be called once.
    */
@@ -136,6 +138,7 @@ export function compilePipeline(stages: BsonArray, options: PipelineOptions): Pi
     source,
     target: (rest.at(-1) as Partial<WritingStage> | undefined)?.target,
     own,
+    collects: inner.slice(count).some(({ name }) => collectingStages.has(name)),
     run: (input, collections, { passed = 0, ...limits } = {}) => {
       const run = { collections, slots: [], slice: new PipelineSlice(limits) }
       return answered(runStages(rest.slice(passed), input, run))
