@@ -111,6 +111,24 @@ test('the target of a pipeline is known before it runs', async () => {
   assert.deepEqual(collections.finds, ['replaced by 2'])
 })
 
+test('$out and $merge write what is alive when it is written', async () => {
+  const written: number[] = []
+  const note = async (documents: ByteStream) => {
+    for await (const batch of documents) written.push(batch.length)
+  }
+  const collections: Collections = {
+    find: () => assert.fail('no other collection is read'),
+    replace: (_, documents) => note(documents),
+    merge: (_, documents) => note(documents),
+    living: batch => batch.slice(1),
+  }
+  const documents = [{ _id: 1 }, { _id: 2 }, { _id: 3 }]
+  for (const last of [{ $out: 'target' }, { $merge: 'target' }]) {
+    await drained(compiled([{ $group: { _id: '$_id' } }, last]), documents, collections)
+  }
+  assert.deepEqual(written, [2, 2])
+})
+
 test('$lookup by equality searches once for many documents', async () => {
   const collections = new CountingCollections(100)
   const pipeline = compiled([{ $lookup: { from: 'others', localField: 'k', foreignField: 'n', as: 'found' } }])

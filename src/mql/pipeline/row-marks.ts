@@ -23,19 +23,23 @@ export function marksOf(document: BsonDocument): readonly number[] | undefined {
   return marks
 }
 
-/** Recurses as deep as values nest. */
-function addInner(marks: number[], value: Value, path: readonly number[]): void {
-  if ((value.type !== bsonType.document && value.type !== bsonType.array) || !value.hasInnerOrigins()) return
-  const parts = value.type === bsonType.array ? value.elements : value.fields.map(([, inner]) => inner)
-  for (const [at, part] of parts.entries()) {
+/** Recurses as deep as values nest. `path` leads to the value. */
+function addInner(marks: number[], value: BsonDocument | BsonArray, path: number[]): void {
+  const isArray = value.type === bsonType.array
+  const { length } = isArray ? value.elements : value.fields
+  for (let at = 0; at < length; at += 1) {
+    const part = isArray ? value.elements[at]! : value.fields[at]![1]
     const isComposite = part.type === bsonType.document || part.type === bsonType.array
-    if (part.origin === undefined && !isComposite) continue
-    const inner = [...path, at]
+    const isInner = isComposite && part.hasInnerOrigins()
+    if (part.origin === undefined && !isInner) continue
+    path.push(at)
     if (part.origin !== undefined) {
-      marks.push(inner.length, ...inner)
+      marks.push(path.length)
+      for (const position of path) marks.push(position)
       addOrigin(marks, part.origin)
     }
-    addInner(marks, part, inner)
+    if (isInner) addInner(marks, part, path)
+    path.pop()
   }
 }
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Long } from 'mongodb'
 import { startMongo } from './support/fixture.ts'
 
 const manual = await startMongo()
@@ -9,6 +10,8 @@ const real = await startMongo({ clock: 'system' })
 
 async function timesIn({ newCollection }: typeof manual): Promise<readonly Date[]> {
   const collection = newCollection()
+  const { db } = collection
+  const stream = await db.command({ aggregate: 'items', pipeline: [{ $changeStream: {} }], cursor: {} })
   await collection.insertOne({ _id: 1 as never })
   await collection.updateOne({ _id: 1 as never }, { $currentDate: { set: true } })
   await collection.updateOne({ _id: 1 as never }, [{ $set: { computed: '$$NOW' } }])
@@ -16,19 +19,24 @@ async function timesIn({ newCollection }: typeof manual): Promise<readonly Date[
   await collection.findOneAndUpdate({ _id: 3 as never }, { $currentDate: { set: { $type: 'date' } } }, { upsert: true })
   const [found] = await collection.aggregate([{ $match: { _id: 1 } }, { $project: { now: '$$NOW' } }]).toArray()
   const stored = await collection.find().sort({ _id: 1 }).toArray()
-  return [found!.now, ...stored.flatMap(({ set, computed }) => [set, ...(computed === undefined ? [] : [computed])])]
+  const { cursor } = await db.command({ getMore: Long.fromValue(stream.cursor.id), collection: 'items', batchSize: 1 })
+  return [
+    found!.now,
+    cursor.nextBatch[0].wallTime,
+    ...stored.flatMap(({ set, computed }) => [set, ...(computed === undefined ? [] : [computed])]),
+  ]
 }
 
-test('$$NOW and $currentDate have milliseconds', async () => {
+test('$$NOW, $currentDate and wallTime have milliseconds', async () => {
   const before = Date.now()
   let fractions: number[] = []
-  // One of a hundred tries is enough: all five on a full second are one in 10^15.
-  for (let tries = 0; tries < 100 && !(fractions.length === 5 && fractions.every(each => each > 0)); tries++) {
+  // One of a hundred tries is enough: each time is on a full second once in a thousand.
+  for (let tries = 0; tries < 100 && !(fractions.length === 6 && fractions.every(each => each > 0)); tries++) {
     const times = await timesIn(real)
     fractions = times.map(time => time.getTime() % 1000)
     for (const time of times) assert.ok(time.getTime() >= before && time.getTime() <= Date.now(), time.toISOString())
   }
-  assert.equal(fractions.length, 5)
+  assert.equal(fractions.length, 6)
   assert.ok(
     fractions.every(each => each > 0),
     fractions.join(' '),
@@ -39,6 +47,6 @@ test('With a manual clock they are whole seconds', async () => {
   const now = manual.db.clock.now() * 1000
   assert.deepEqual(
     (await timesIn(manual)).map(time => time.getTime()),
-    [now, now, now, now, now],
+    [now, now, now, now, now, now],
   )
 })
