@@ -5,7 +5,7 @@ import { notAuthorized } from '../access/authorize.ts'
 import { cluster } from '../access/privilege.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { Documents, type Fields } from '../answers/fields.ts'
-import { apiParameters } from '../requests/stable-api.ts'
+import { requireSameApi } from '../requests/stable-api.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import type { Cursor } from '../service/cursors.ts'
 import { mongoBatchBytesMax } from '../service/cursors.ts'
@@ -76,14 +76,7 @@ function requireCursor({ service, args, database, session, access, txnNumber }: 
       `Cannot run getMore on cursor ${id.value}, which was not created in the session that asks for it`,
     )
   }
-  const api = apiParameters(args)
-  if (api !== cursor.api) {
-    throw new CommandError(
-      'APIMismatchError',
-      `API parameter mismatch: getMore used params { ${api ?? ''} }, the cursor-creating command used ` +
-        `{ ${cursor.api ?? ''} }`,
-    )
-  }
+  requireSameApi(args, cursor.api, 'cursor-creating command')
   checkTransaction(cursor, txnNumber)
   return cursor
 }

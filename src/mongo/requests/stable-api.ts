@@ -132,3 +132,13 @@ export function apiParameters(args: Arguments): string | undefined {
   }
   return shown
 }
+
+/** Commands that belong together must have the same parameters. `first` is the command that began. */
+export function requireSameApi(args: Arguments, api: string | undefined, first: string): void {
+  const own = apiParameters(args)
+  if (own === api) return
+  throw new CommandError(
+    'APIMismatchError',
+    `API parameter mismatch: ${args.name} used params { ${own ?? ''} }, the ${first} used { ${api ?? ''} }`,
+  )
+}

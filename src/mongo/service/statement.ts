@@ -4,6 +4,7 @@ import { CommandError } from '../answers/command-error.ts'
 import type { Collection } from '../collections/collections.ts'
 import { isPlanned } from '../collections/planned-collection.ts'
 import type { Arguments } from '../requests/arguments.ts'
+import { apiParameters, requireSameApi } from '../requests/stable-api.ts'
 import type { TransactionOverlay } from '../session/overlay.ts'
 import type { ClientSession } from '../session/sessions.ts'
 import { Transaction } from '../session/transaction.ts'
@@ -87,8 +88,14 @@ export function endsTransaction({ command }: Pick<CommandCall, 'command'>): bool
 /** Begins a transaction, or finds the one that the command continues. */
 export function enterTransaction({ command, args, session, txnNumber, service, database }: CommandCall): void {
   if (!endsTransaction({ command })) checkStatement({ command, args, database })
-  if (args.boolean('startTransaction') === true) startTransaction(service, session!, txnNumber!)
-  else if (!endsTransaction({ command })) goOn(session!, txnNumber!)
+  if (args.boolean('startTransaction') === true) {
+    startTransaction(service, session!, txnNumber!)
+    session!.transaction!.api = apiParameters(args)
+    return
+  }
+  if (!endsTransaction({ command })) goOn(session!, txnNumber!)
+  const { transaction } = session!
+  if (transaction?.number === txnNumber) requireSameApi(args, transaction!.api, "transaction's first command")
 }
 
 const otherDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])

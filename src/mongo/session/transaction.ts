@@ -24,6 +24,8 @@ export class Transaction implements IntentHolder {
   readonly ended: Promise<void>
   /** Collections that the commit will create, by name. */
   readonly planned = new Map<string, PlannedCollection>()
+  /** The API parameters of its first command. */
+  api: string | undefined
   readonly #intents: WriteIntents<Transaction>
   readonly #overlays = new Map<number, TransactionOverlay>()
   readonly #timer: NodeJS.Timeout

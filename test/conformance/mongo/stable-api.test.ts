@@ -67,3 +67,17 @@ test('A getMore must have the API parameters of the command that opened the curs
   assert.deepEqual([code, codeName], [331, 'APIMismatchError'])
   assert.equal((await collection.db.command({ ...more, apiVersion: '1' })).ok, 1)
 })
+
+test('The commands of a transaction must have the API parameters of its first one', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: 1 as never })
+  await client.withSession(async session => {
+    session.startTransaction()
+    const { db: database } = collection
+    await database.command({ insert: 'items', documents: [{ _id: 2 }], apiVersion: '1' }, { session })
+    const { code } = await failure(database.command({ insert: 'items', documents: [{ _id: 3 }] }, { session }))
+    assert.equal(code, 331)
+    await database.command({ insert: 'items', documents: [{ _id: 4 }], apiVersion: '1' }, { session })
+    assert.equal((await failure(session.commitTransaction())).code, 331)
+  })
+})
