@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Users } from './access/users.ts'
 import { Connection } from './connection.ts'
-import { dropForgottenIndexes, finishRewriting } from './indexes/recovery.ts'
+import { dropForgottenIndexes, finishRewriting, renewCollatedIndexes } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
 import { ChangeOrigins } from './service/change-origins.ts'
 import { ClusterTime } from './service/cluster-time.ts'
@@ -76,6 +76,7 @@ export class MongoServer {
   /** Finishes what the last run of the server left undone, before anybody is served. */
   static async open(options: MongoOptions): Promise<MongoServer> {
     await dropForgottenIndexes(options.engine)
+    await renewCollatedIndexes(options.engine)
     const server = new MongoServer(options)
     // Only the expiry of the affected collections waits for this.
     finishRewriting(options.engine, options.settings).catch(error => {

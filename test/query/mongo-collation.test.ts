@@ -4,8 +4,12 @@
  */
 
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { type CollationOptions, type Document, MongoClient } from 'mongodb'
+import { type CollationOptions, type Collection, type Document, MongoClient } from 'mongodb'
 import { mayfly } from '../../src/index.ts'
 import { fc } from '../support/property.ts'
 
@@ -125,4 +129,46 @@ test('a unique index with a collation takes one of the strings that the model fi
     ),
     { numRuns: 30 },
   )
+})
+
+test('a server with another version of ICU builds the indexes with a collation anew when it starts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-test-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const collation = { locale: 'en', strength: 2 }
+  const open = async (work: (collection: Collection<Document>) => Promise<void>) => {
+    const server = await mayfly({ clock: 'manual', data: folder })
+    const connected = new MongoClient(server.mongoUri!)
+    try {
+      await work(connected.db('d').collection('c'))
+    } finally {
+      await connected.close()
+      await server.close()
+    }
+  }
+  await open(async collection => {
+    await collection.db.createCollection('c', { collation })
+    await collection.createIndex({ s: 1 }, { unique: true })
+    await collection.insertMany([{ _id: 'One', s: 'X' } as never, { _id: 'two', s: 'y' } as never])
+  })
+  // Keys of another version are as good as none.
+  const [file] = readdirSync(folder).filter(name => name.endsWith('.db') || name.endsWith('.sqlite'))
+  const stored = new DatabaseSync(join(folder, file!))
+  const version = process.versions.icu!
+  stored.prepare('UPDATE indexes SET options = replace(options, ?, ?)').run(`"version":"${version}"`, '"version":"1.0"')
+  for (const { name } of stored.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'entries_%'").all()) {
+    stored.exec(`DELETE FROM ${name}`)
+  }
+  stored.close()
+  await open(async collection => {
+    assert.equal((await collection.findOne({ s: 'x' }))?.s, 'X')
+    assert.equal((await collection.findOne({ _id: 'TWO' as never }))?.s, 'y')
+    const { queryPlanner } = await collection.find({ s: 'Y' }).explain('queryPlanner')
+    assert.equal(queryPlanner.winningPlan.inputStage.stage, 'IXSCAN')
+    for (const document of [
+      { _id: 'THREE', s: 'Y' },
+      { _id: 'ONE', s: 'z' },
+    ]) {
+      await assert.rejects(collection.insertOne(document as never), { code: 11000 })
+    }
+  })
 })

@@ -87,7 +87,8 @@ export class Collection {
  */
 function collatedIdIndex({ indexes }: ContainerRecord, { name, collation }: IndexSpec): number | undefined {
   if (name !== '_id_' || collation === undefined) return undefined
-  return indexes.find(({ definition }) => isIdOnly(definition))?.definition.number
+  const candidates = indexes.filter(({ definition }) => isIdOnly(definition))
+  return (candidates.find(({ isReady }) => isReady) ?? candidates[0])?.definition.number
 }
 
 function isIdOnly({ components, uniqueness }: IndexDefinition): boolean {

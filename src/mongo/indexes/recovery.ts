@@ -1,7 +1,11 @@
-/** Cleans up after a server that stopped in the middle of changing indexes. */
+/** Puts indexes in order when a server starts: after one that stopped in the middle, or had another ICU. */
 
+import type { BsonIndexOptions } from '../../document/bson/index-keys.ts'
+import { type Collation, collationOf, collationVersion } from '../../document/collation/collation.ts'
+import type { IndexDefinition } from '../../document/index-definition.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { type Collection, collectionsOf } from '../collections/collections.ts'
+import { storedDefinition } from '../collections/collection-definition.ts'
+import { type Collection, changeCollection, collectionsOf } from '../collections/collections.ts'
 import type { MongoSettings } from '../service/service.ts'
 import { rewriteLives } from './index-changes.ts'
 
@@ -24,4 +28,42 @@ export async function finishRewriting(engine: Engine, settings: MongoSettings): 
   for (const collection of await allCollections(engine)) {
     if (collection.definition.isRewriting === true) await rewriteLives(engine, collection, settings)
   }
+}
+
+/**
+ * The keys of a collation depend on the version of ICU: indexes of another version are built anew. The tables
+ * of the collations are made before the first write needs them.
+ */
+export async function renewCollatedIndexes(engine: Engine): Promise<void> {
+  for (const collection of await allCollections(engine)) {
+    let current = collection
+    for (const { definition } of collection.container.indexes) {
+      const { collation } = (definition.options ?? {}) as BsonIndexOptions
+      if (collation === undefined) continue
+      const present = collationOf({ ...collation, version: collationVersion })
+      await present.prepare()
+      if (collation.version !== collationVersion) current = await renewIndex(engine, current, definition, present)
+    }
+  }
+}
+
+async function renewIndex(
+  engine: Engine,
+  collection: Collection,
+  { number: old, components, uniqueness, options }: IndexDefinition,
+  collation: Collation,
+): Promise<Collection> {
+  const { container } = collection
+  const renewed = { ...(options as BsonIndexOptions), collation: collation.options }
+  const draft = { components, uniqueness, options: renewed, isDeclared: true }
+  const number = await engine.indexes.create(container, draft)
+  if (number === undefined) return collection
+  await engine.indexes.complete(container, number, () => {})
+  const changed = await changeCollection(engine, collection, current => {
+    const definition = storedDefinition(current.definition)
+    const indexes = definition.indexes.map(index => (index.number === old ? { ...index, number } : index))
+    return { definition: { ...definition, indexes } }
+  })
+  await engine.indexes.drop(container, old)
+  return changed
 }
