@@ -77,11 +77,18 @@ function insertNeeds(request: AccessRequest): readonly Privilege[] {
 }
 
 function updateNeeds(request: AccessRequest): readonly Privilege[] {
-  const isUpsert = statementsOf(request, 'updates').some(({ fields }) =>
+  const resource = collectionOf(request)
+  // There may be very many statements. They are looked at only if something depends on it.
+  const isOpen = request.rights.allows('update', resource) && !request.rights.allows('insert', resource)
+  const isUpsert = isOpen && isAnyUpsert(request)
+  const actions: Action[] = ['find', 'update', ...(isUpsert ? (['insert'] as const) : []), ...bypassing(request)]
+  return [{ resource, actions }]
+}
+
+function isAnyUpsert(request: AccessRequest): boolean {
+  return statementsOf(request, 'updates').some(({ fields }) =>
     fields.some(([name, value]) => name === 'upsert' && isSet(value)),
   )
-  const actions: Action[] = ['find', 'update', ...(isUpsert ? (['insert'] as const) : []), ...bypassing(request)]
-  return [{ resource: collectionOf(request), actions }]
 }
 
 function findAndModifyNeeds(request: AccessRequest): readonly Privilege[] {

@@ -72,6 +72,15 @@ test('a field that is given twice counts twice', () => {
   assert.deepEqual(shown(stages), [own, 'find shop.one', 'find shop.two'])
 })
 
+test('names and pipelines that are given many times cost no more than they are long', () => {
+  let stages: Value = BsonArray.of([])
+  for (let depth = 0; depth < 20; depth++) {
+    const names = Array.from({ length: 10 }, () => ['from', string('x')] as const)
+    stages = BsonArray.of([BsonDocument.of([['$lookup', BsonDocument.of([...names, ['pipeline', stages]])]])])
+  }
+  assert.equal(pipelineNeeds(stages, place).length, 201)
+})
+
 test('a pipeline on a database has no collection of its own', () => {
   assert.deepEqual(shown(stagesOf([{ $changeStream: {} }]), { database: 'shop', collection: undefined }), [
     'changeStream shop.',

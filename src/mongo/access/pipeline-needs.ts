@@ -2,6 +2,7 @@
 
 import { bsonType } from '../../document/bson/types.ts'
 import type { BsonDocument, Value } from '../../document/bson/value.ts'
+import { pipelineStagesMax } from '../../mql/pipeline/stage-list.ts'
 import { type Action, cluster, type Privilege, type Resource } from './privilege.ts'
 
 export interface PipelinePlace {
@@ -43,10 +44,9 @@ function isTrue(value: Value): boolean {
 /** `from` or `coll`, and the nested pipeline, which runs on the same collection. */
 function joined({ spec, place }: StageCall, names: readonly string[]): Privilege[] {
   const collections = textsOf(names.flatMap(name => valuesOf(spec, name)))
-  const places = collections.length === 0 ? [place] : collections.map(collection => ({ ...place, collection }))
-  const nested = valuesOf(spec, 'pipeline').flatMap(stages =>
-    places.flatMap(each => pipelineNeeds(stages, each, 'nested')),
-  )
+  // Once for each nested pipeline: several names times several pipelines would grow with the depth.
+  const inner = { ...place, collection: collections[0] ?? place.collection }
+  const nested = valuesOf(spec, 'pipeline').flatMap(stages => pipelineNeeds(stages, inner, 'nested'))
   return [...collections.flatMap(collection => reading(place.database, collection)), ...nested]
 }
 
@@ -144,7 +144,9 @@ export function pipelineNeeds(
   place: PipelinePlace,
   kind: 'outer' | 'nested' = 'outer',
 ): readonly Privilege[] {
-  const all = stages.type === bsonType.array ? stages.elements : []
+  const elements = stages.type === bsonType.array ? stages.elements : []
+  // A longer pipeline is refused anyway.
+  const all = elements.slice(0, pipelineStagesMax)
   const specs = all.filter((stage): stage is BsonDocument => stage.type === bsonType.document)
   const first = specs[0]?.fields[0]?.[0] ?? ''
   const own = kind === 'outer' && !Object.hasOwn(sourceNeeds, first) ? onPlace('find')({ spec: stages, place }) : []

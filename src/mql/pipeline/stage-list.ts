@@ -7,7 +7,7 @@ import type { SubPipelineOptions } from '../stages/stage.ts'
 import { checkWithin, firstStages, lastStages, sourceStages, stages, unsupportedStages } from '../stages/table.ts'
 
 /** MongoDB's limits for the stages of a pipeline and for nested pipelines. */
-const pipelineStagesMax = 1000
+export const pipelineStagesMax = 1000
 
 export interface StageSpec {
   readonly name: string
