@@ -122,7 +122,7 @@ function errorContextOf(
   return {
     isInTransaction,
     isRetryableWrite: !isInTransaction && (args?.has('txnNumber') ?? false),
-    isCommit: args?.name === 'commitTransaction',
+    endsTransaction: args?.name === 'commitTransaction' || args?.name === 'abortTransaction',
     isOnStream: call?.operation.isOnStream === true || (args !== undefined && namesStream(service, args)),
   }
 }

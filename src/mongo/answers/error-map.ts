@@ -51,6 +51,9 @@ const transientCodes: ReadonlySet<number> = new Set([
   errorCodes.LockTimeout,
   errorCodes.SnapshotTooOld,
   errorCodes.SnapshotUnavailable,
+  250, // StaleChunkHistory
+  267, // PreparedTransactionInProgress
+  272, // MigrationConflict
   errorCodes.NoSuchTransaction,
   errorCodes.TooManyRequests,
 ])
@@ -85,7 +88,8 @@ export function asMongoError(error: unknown): MongoError {
 export interface ErrorContext {
   readonly isRetryableWrite: boolean
   readonly isInTransaction: boolean
-  readonly isCommit: boolean
+  /** A commit or an abort. */
+  readonly endsTransaction: boolean
   /** Whether the command opens a change stream or reads from one. */
   readonly isOnStream: boolean
 }
@@ -93,7 +97,7 @@ export interface ErrorContext {
 export const plainErrorContext: ErrorContext = {
   isRetryableWrite: false,
   isInTransaction: false,
-  isCommit: false,
+  endsTransaction: false,
   isOnStream: false,
 }
 
@@ -110,12 +114,12 @@ export function errorAnswer(error: MongoError, circumstances: ErrorContext): Fie
 }
 
 function labelsOf(error: MongoError, context: ErrorContext): ErrorLabel[] {
-  const { isRetryableWrite, isInTransaction, isCommit, isOnStream } = context
+  const { isRetryableWrite, isInTransaction, endsTransaction, isOnStream } = context
   const labels = new Set<ErrorLabel>(error instanceof CommandError ? error.labels : [])
   if (error instanceof CommandError && error.areLabelsFinal) return [...labels]
   const isRetryable = isRetryableCode(error.code)
-  if (isRetryable && (isRetryableWrite || isCommit)) labels.add('RetryableWriteError')
-  const isTransient = transientCodes.has(error.code) || (isRetryable && !isCommit)
+  if (isRetryable && (isRetryableWrite || endsTransaction)) labels.add('RetryableWriteError')
+  const isTransient = transientCodes.has(error.code) || (isRetryable && !endsTransaction)
   if (isInTransaction && isTransient) labels.add('TransientTransactionError')
   if (isOnStream && (isRetryable || resumableCodes.has(error.code))) labels.add('ResumableChangeStreamError')
   if (nonResumableCodes.has(error.code)) labels.add('NonResumableChangeStreamError')

@@ -28,6 +28,7 @@ interface WatchedCall {
   readonly operation: { readonly signal: AbortSignal }
   readonly session: { readonly key: string } | undefined
   readonly txnNumber: bigint | undefined
+  readonly isInTransaction: boolean
 }
 
 const names = [
@@ -139,7 +140,7 @@ export class FailPoints {
     if (!isStruck) return answer
     const data = point.data!
     const isRetryable =
-      call.txnNumber !== undefined && isRetryableCode(data.within('writeConcernError')?.number('code') ?? 0)
+      isRetryableCommand(call) && isRetryableCode(data.within('writeConcernError')?.number('code') ?? 0)
     const labels = labelsOf(data) ?? (isRetryable ? ['RetryableWriteError'] : [])
     return {
       ...answer,
@@ -189,6 +190,12 @@ export class FailPoints {
   #point(name: FailPointName): FailPoint {
     return this.#points.get(name)!
   }
+}
+
+/** Drivers repeat retryable writes, and the end of a transaction. */
+function isRetryableCommand({ command, txnNumber, isInTransaction }: WatchedCall): boolean {
+  if (isInTransaction) return command.name === 'commitTransaction' || command.name === 'abortTransaction'
+  return txnNumber !== undefined
 }
 
 /** Whether `failCommand` is about this command of this client. */

@@ -98,15 +98,16 @@ export function enterTransaction({ command, args, session, txnNumber, service, d
   if (transaction?.number === txnNumber) requireSameApi(args, transaction!.api, "transaction's first command")
 }
 
-const otherDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local'])
+const otherDatabases: ReadonlySet<string> = new Set(['admin', 'local'])
 
 function checkStatement({ command, args, database }: Pick<CommandCall, 'command' | 'args' | 'database'>): void {
+  if (database === 'config') throw notInTransaction('Cannot run command against the config database in a transaction.')
   if (otherDatabases.has(database)) {
     throw notInTransaction(`Cannot run command against the '${database}' database in a transaction.`)
   }
   const isFirst = args.boolean('startTransaction') === true
-  if (isFirst && (command.name === 'killCursors' || command.name === 'getMore')) {
-    throw notInTransaction(`Cannot run '${command.name}' as the first operation in a multi-document transaction.`)
+  if (isFirst && command.name === 'killCursors') {
+    throw notInTransaction('Cannot run killCursors as the first operation in a multi-document transaction.')
   }
   if (!isFirst && args.has('readConcern')) {
     throw new CommandError('InvalidOptions', 'Only the first command in a transaction may specify a readConcern')

@@ -121,6 +121,23 @@ test('A writeConcernError is added to the answer of a command that was carried o
   assert.equal(await collection.countDocuments(), 5)
 })
 
+test('A write concern error within a transaction asks for no retry, one at its end does', async () => {
+  const collection = await filled()
+  const session = client.startSession()
+  const writeConcernError = { code: 91, errmsg: 'stopping' }
+  session.startTransaction()
+  await fail({ times: 1 }, { failCommands: ['insert'], writeConcernError })
+  const labelsOf = (error: { errorLabels?: string[] }) => error.errorLabels ?? []
+  const insert = await collection.insertOne({ _id: 7 as never }, { session }).catch(error => error)
+  assert.ok(!labelsOf(insert).includes('RetryableWriteError'))
+  await session.abortTransaction()
+  session.startTransaction()
+  await collection.insertOne({ _id: 8 as never }, { session })
+  await fail({ times: 1 }, { failCommands: ['commitTransaction'], errorCode: 267 })
+  assert.deepEqual((await failure(session.commitTransaction())).labels, ['TransientTransactionError'])
+  await session.endSession()
+})
+
 test('A blocked command goes on after its time, or ends with its maxTimeMS', async () => {
   const collection = await filled()
   await fail({ times: 2 }, { failCommands: ['find'], blockConnection: true, blockTimeMS: 40 })
