@@ -206,6 +206,8 @@ test('long work goes to the query thread, short work does not', async () => {
     'a count': () => large.countDocuments({ k: 4 }),
     distinct: () => large.distinct('k'),
     'a group': () => large.aggregate([{ $group: { _id: '$k', n: { $sum: 1 } } }]).toArray(),
+    'a window': () =>
+      large.aggregate([{ $setWindowFields: { partitionBy: '$k', output: { n: { $count: {} } } } }]).toArray(),
     'an update': () => large.updateMany({ k: 77 }, { $set: { x: 1 } }),
   }
   for (const [name, work] of Object.entries(long)) assert.ok((await remotePages(work)) > 0, name)

@@ -109,6 +109,19 @@ const others: fc.Arbitrary<Document> = fc.oneof(
     { $sortByCount: '$b' },
     { $bucketAuto: { groupBy: '$_id', buckets: 5 } },
     { $count: 'n' },
+    {
+      $setWindowFields: {
+        partitionBy: '$b',
+        sortBy: { _id: 1 },
+        output: {
+          sum: { $sum: '$a', window: { documents: [-2, 1] } },
+          around: { $push: '$_id', window: { documents: [-1, 1] } },
+          least: { $minN: { n: 2, input: '$a' } },
+          rank: { $rank: {} },
+        },
+      },
+    },
+    { $fill: { sortBy: { _id: 1 }, output: { a: { method: 'locf' }, d: { value: 0 } } } },
     { $facet: { few: [{ $limit: 3 }], groups: [{ $group: { _id: '$b', n: { $sum: 1 } } }] } },
     { $unionWith: { coll: 'few' } },
     { $lookup: { from: 'few', localField: 'b', foreignField: 'b', as: 'found' } },

@@ -69,7 +69,8 @@ const unstableStages: ReadonlySet<string> = new Set([
 ])
 
 function isApiParameter(name: string): boolean {
-  return name.startsWith('api')
+  // Every command is asked: the first letter decides for most names.
+  return name.charCodeAt(0) === 0x61 && name.startsWith('api')
 }
 
 /** Refuses what the client's version of the API does not have. */
