@@ -7,14 +7,16 @@
 
 /**
  * How long a stream waits before it answers that nothing happened, if its client does not say: a second, as
- * in MongoDB. The clients of many streams would send hundreds of commands a second for nothing, so with more
- * than 50 streams each waits longer, up to ten seconds. A change ends every wait.
+ * in MongoDB. The clients of many streams would send hundreds of commands a second for nothing. So each
+ * stream beyond 50 makes all wait longer: 500 streams get 20 empty answers a second. A change ends every
+ * wait. The limit is below the half minute that clients may have as a timeout of their sockets.
  */
 const mongoStreamWaitMs = 1000
-const mongoStreamWaitMsMax = 10_000
-const waitMsPerStream = 20
+const mongoStreamWaitMsMax = 28_000
+const freeStreams = 50
+const waitMsPerStream = 70
 
-/** Streams that a change has woken together shall not come back together. */
+/** Streams that a change has woken together shall not come back together: they wait up to a tenth less. */
 const waitSteps = 32
 
 /** The commands that wait: all that leave something in the journal. */
@@ -56,10 +58,10 @@ export class Streams {
 
   /** How long the next stream shall wait whose client does not say. */
   waitMs(): number {
-    const wishMs = this.#waiting * waitMsPerStream
-    if (wishMs <= mongoStreamWaitMs) return mongoStreamWaitMs
+    const moreMs = Math.max(0, this.#waiting - freeStreams) * waitMsPerStream
+    if (moreMs === 0) return mongoStreamWaitMs
     this.#turn = (this.#turn + 1) % waitSteps
-    return Math.min(wishMs, mongoStreamWaitMsMax) * (1 - this.#turn / waitSteps / 4)
+    return Math.min(mongoStreamWaitMs + moreMs, mongoStreamWaitMsMax) * (1 - this.#turn / waitSteps / 10)
   }
 
   /** Resolves when all streams that have arrived are open. undefined: none is being opened. */
