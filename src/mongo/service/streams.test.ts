@@ -24,12 +24,11 @@ test('a stream waits for a second, and longer where many wait', async () => {
 
 test('commands wait until all streams are open that have arrived, also if one fails', async () => {
   const streams = new Streams()
-  assert.equal(streams.opened, undefined)
+  assert.deepEqual([streams.opened], [undefined])
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const held = [streams.hold(first.promise), streams.hold(second.promise).catch(error => error)]
-  const { opened } = streams
   let isOpen = false
-  const waiting = opened!.then(() => {
+  const waiting = streams.opened!.then(() => {
     isOpen = true
   })
   first.resolve()
