@@ -1,7 +1,7 @@
 /** The smallest and largest values and the set of values of a window that moves. */
 
 import { compareValues } from '../../document/bson/compare.ts'
-import { eitherOf } from '../../document/bson/origin.ts'
+import { eitherOf, type Origin } from '../../document/bson/origin.ts'
 import { asExtreme, withOrigin } from '../../document/bson/traced-values.ts'
 import { BsonArray, nullValue, type Value } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
@@ -48,9 +48,50 @@ export class MovingExtreme implements MovingState {
   }
 }
 
+/**
+ * Equal values of a window, of which one is shown. It stays as long as one of their documents lives. The
+ * longest life is kept for the newer values together, and for each older value with those behind it. So a
+ * value enters and leaves in constant time on average.
+ */
+class EqualValues {
+  /** The oldest value last. `life` is that of the value and the newer ones in this list. */
+  readonly #older: { readonly value: Value; readonly life: Origin | undefined }[] = []
+  #newer: Value[] = []
+  #newerLife: Origin | undefined
+
+  get isEmpty(): boolean {
+    return this.#older.length + this.#newer.length === 0
+  }
+
+  enter(value: Value): void {
+    this.#newerLife = this.#newer.length === 0 ? value.origin : eitherOf(this.#newerLife, value.origin)
+    this.#newer.push(value)
+  }
+
+  /** The oldest value leaves. */
+  leave(): void {
+    if (this.#older.length === 0) {
+      for (const value of this.#newer.reverse()) {
+        const before = this.#older.at(-1)
+        const life = before === undefined ? value.origin : eitherOf(value.origin, before.life)
+        this.#older.push({ value, life })
+      }
+      this.#newer = []
+    }
+    this.#older.pop()
+  }
+
+  shown(): Value {
+    const oldest = this.#older.at(-1)
+    if (oldest === undefined) return withOrigin(this.#newer[0]!, this.#newerLife)
+    const life = this.#newer.length === 0 ? oldest.life : eitherOf(oldest.life, this.#newerLife)
+    return withOrigin(oldest.value, life)
+  }
+}
+
 export class MovingSet implements MovingState {
   readonly holdsValues = true
-  readonly #values = new Map<string, { value: Value; count: number }>()
+  readonly #values = new Map<string, EqualValues>()
   readonly #collation: Collation | undefined
 
   constructor(collation: Collation | undefined) {
@@ -60,25 +101,23 @@ export class MovingSet implements MovingState {
   enter(value: Value | undefined): void {
     if (value === undefined) return
     const identity = valueIdentity(value, this.#collation)
-    const known = this.#values.get(identity)
-    if (known === undefined) {
-      this.#values.set(identity, { value, count: 1 })
-      return
+    let equal = this.#values.get(identity)
+    if (equal === undefined) {
+      equal = new EqualValues()
+      this.#values.set(identity, equal)
     }
-    known.count += 1
-    // It stays as long as one of its documents lives.
-    known.value = withOrigin(known.value, eitherOf(known.value.origin, value.origin))
+    equal.enter(value)
   }
 
   leave(value: Value | undefined): void {
     if (value === undefined) return
     const identity = valueIdentity(value, this.#collation)
-    const known = this.#values.get(identity)!
-    known.count -= 1
-    if (known.count === 0) this.#values.delete(identity)
+    const equal = this.#values.get(identity)!
+    equal.leave()
+    if (equal.isEmpty) this.#values.delete(identity)
   }
 
   result(): Value {
-    return BsonArray.of([...this.#values.values()].map(({ value }) => value))
+    return BsonArray.of([...this.#values.values()].map(equal => equal.shown()))
   }
 }
