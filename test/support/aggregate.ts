@@ -1,6 +1,7 @@
 /** Runs pipelines in this process, over collections that are arrays. */
 
 import { type Document, deserialize, EJSON, serialize } from 'bson'
+import type { Origin } from '../../src/document/bson/origin.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../src/document/bson/value.ts'
 import { compileFilter } from '../../src/mql/filter/match.ts'
 import { compileSort } from '../../src/mql/paths/sort-order.ts'
@@ -40,6 +41,8 @@ export function bsonValue(value: unknown): Value {
 }
 
 /** Collections by name, with only the part of a store that a pipeline sees. */
+const anyOrigin: Origin = { container: 1, sequence: 0, writtenAt: 1, deadline: 0, and: undefined }
+
 export class MemoryCollections implements Collections {
   readonly #byName: Map<string, readonly Uint8Array[]>
 
@@ -61,7 +64,9 @@ export class MemoryCollections implements Collections {
     const end = request.limit === undefined ? undefined : request.skip + request.limit
     // Several batches, so that stages meet batch boundaries.
     const wanted = found.slice(request.skip, end)
-    for (let at = 0; at < wanted.length; at += 2) yield wanted.slice(at, at + 2).map(bytes => BsonDocument.view(bytes))
+    // All documents have origins, as where they can die. Without them, the cases run through the driver.
+    const views = wanted.map((bytes, sequence) => BsonDocument.view(bytes, 0, { ...anyOrigin, sequence }))
+    for (let at = 0; at < views.length; at += 2) yield views.slice(at, at + 2)
   }
 
   async replace({ collection }: { collection: string }, documents: ByteStream): Promise<void> {
