@@ -6,12 +6,14 @@
  */
 
 import { machine } from '../../base/clock.ts'
-import { pageBytesMax } from '../../base/limits.ts'
+import { RequestError } from '../../base/error.ts'
+import { pageBytesMax, queryMemoryBytesMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import { storedId } from '../../document/bson/document-id.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument, type Value } from '../../document/bson/value.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
+import type { QueryResult } from '../../engine/engine.ts'
 import type { ItemQuery } from '../../engine/query.ts'
 import { demandsOf } from '../../mql/demands.ts'
 import { DistinctValues } from '../../mql/distinct.ts'
@@ -65,7 +67,7 @@ export function documentSource(
   if (!isSearched(call, collection, query.matcher)) return collectedSource(call, collection, query)
   const itemQuery = findItems(collection, query)
   const held = new HeldDocuments(call.service.engine, collection)
-  const mayHold = query.sort !== undefined || query.matcher.order !== undefined
+  let mayHold = query.sort !== undefined || query.matcher.order !== undefined
   let position: PagePosition | undefined
   let isEnd = false
   /** How many documents to sort at once, when the page before had to sort. */
@@ -83,13 +85,22 @@ export function documentSource(
         }
         if (isEnd) break
         const wanted = Math.min(documentsMax - documents.length, mongoPageDocumentsMax)
-        const page = await call.service.engine.queryPage(collection.container, itemQuery, {
-          position,
-          rowsMax: Math.max(wanted, sortedAhead),
-          bytesMax: sortedAhead > 0 ? sortedBytesMax : bytesMax - bytes,
-          keepsOrigins: keepsOrigins || mayHold,
-          signal: () => by.operation.signal,
-        })
+        let page: QueryResult
+        try {
+          page = await call.service.engine.queryPage(collection.container, itemQuery, {
+            position,
+            rowsMax: Math.max(wanted, sortedAhead),
+            bytesMax: sortedAhead > 0 ? sortedBytesMax : bytesMax - bytes,
+            keepsOrigins: keepsOrigins || mayHold,
+            signal: () => by.operation.signal,
+          })
+        } catch (error) {
+          if (sortedAhead === 0 || !(error instanceof RequestError)) throw error
+          // The documents are larger than those before: sort no more than a batch needs.
+          sortedAhead = 0
+          mayHold = false
+          continue
+        }
         by.chargeRu += page.chargeRu
         by.documentsRead += page.statistics.itemsRead
         by.operation.check()
@@ -112,8 +123,11 @@ export function documentSource(
   }
 }
 
-function documentsAhead({ rowsOut, bytesOut }: PageStatistics): number {
-  return Math.min(sortedDocumentsMax, Math.max(1, Math.floor((sortedBytesMax * rowsOut) / Math.max(1, bytesOut))))
+/** As many as the cursor may hold and a sort has memory for, if documents are as large as those so far. */
+function documentsAhead({ rowsOut, bytesOut, itemsRead, bytesRead }: PageStatistics): number {
+  const held = (sortedBytesMax * rowsOut) / Math.max(1, bytesOut)
+  const sorted = (queryMemoryBytesMax * itemsRead) / Math.max(1, 4 * bytesRead)
+  return Math.max(1, Math.floor(Math.min(sortedDocumentsMax, held, sorted)))
 }
 
 /**

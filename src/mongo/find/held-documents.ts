@@ -5,6 +5,19 @@ import { documentOrigin, type RowOrigins } from '../../query/row-origins.ts'
 import type { Collection } from '../collections/collections.ts'
 import { WatchedLives } from './watched-lives.ts'
 
+interface Batch {
+  readonly documents: Uint8Array[]
+  readonly origins: number[]
+}
+
+interface BatchLimits {
+  readonly documentsMax: number
+  readonly bytesMax: number
+}
+
+/** Documents that are judged at a time. */
+const judgedMax = 1000
+
 export class HeldDocuments {
   readonly #lives: WatchedLives
   #documents: readonly Uint8Array[] = []
@@ -26,26 +39,34 @@ export class HeldDocuments {
   }
 
   /** Moves living documents into a batch, at least one if the batch is empty. Returns their bytes. */
-  async take(
-    batch: { readonly documents: Uint8Array[]; readonly origins: number[] },
-    { documentsMax, bytesMax }: { readonly documentsMax: number; readonly bytesMax: number },
-  ): Promise<number> {
+  async take(batch: Batch, limits: BatchLimits): Promise<number> {
+    let bytes = 0
+    for (let isFull = false; !isFull && this.count > 0 && batch.documents.length < limits.documentsMax; ) {
+      const taken = await this.#takeSome(batch, { ...limits, bytesMax: limits.bytesMax - bytes })
+      bytes += taken.bytes
+      isFull = taken.isFull
+    }
+    if (this.count === 0) this.fill({ documents: [], origins: [] })
+    return bytes
+  }
+
+  async #takeSome(batch: Batch, { documentsMax, bytesMax }: BatchLimits): Promise<{ bytes: number; isFull: boolean }> {
     const { number } = this.#lives.collection.container
     const originAt = (at: number) => documentOrigin(number, this.#origins, at)
     const first = this.#at
-    const isAlive = await this.#lives.judge(() => this.#documents.slice(first).map((_, at) => originAt(first + at)))
+    const some = Math.min(this.count, judgedMax, documentsMax - batch.documents.length)
+    const isAlive = await this.#lives.judge(() => Array.from({ length: some }, (_, at) => originAt(first + at)))
     let bytes = 0
-    while (this.count > 0 && batch.documents.length < documentsMax) {
+    while (this.#at < first + some) {
       const document = this.#documents[this.#at]!
       if (isAlive === undefined || isAlive(originAt(this.#at))) {
-        if (batch.documents.length > 0 && bytes + document.length > bytesMax) break
+        if (batch.documents.length > 0 && bytes + document.length > bytesMax) return { bytes, isFull: true }
         batch.documents.push(document)
         batch.origins.push(this.#origins[2 * this.#at]!, this.#origins[2 * this.#at + 1]!)
         bytes += document.length
       }
       this.#at++
     }
-    if (this.count === 0) this.fill({ documents: [], origins: [] })
-    return bytes
+    return { bytes, isFull: false }
   }
 }

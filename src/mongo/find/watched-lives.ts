@@ -6,6 +6,7 @@
  * the documents are looked up; one that is not found has died or was deleted.
  */
 
+import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { IsAlive, Origin } from '../../document/bson/origin.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -15,6 +16,9 @@ import { livingAt } from '../../ttl/living.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { type Collection, findCollection } from '../collections/collections.ts'
 import { encodeSpec } from '../index-specs/index-spec.ts'
+
+/** Documents that are looked up in one turn of the event loop: about a millisecond. */
+const lookupsMax = 100
 
 export class WatchedLives {
   readonly collection: Collection
@@ -50,8 +54,11 @@ export class WatchedLives {
     if (isUntraced && (haveRulesChanged || !areAllAlive(this.#untraced, living))) throw switchedOn(this.collection)
     if (!haveRulesChanged) return origin => isOriginAlive(origin, living)
     const alive = new Set<number>()
+    let lookups = 0
     for (const { container, sequence } of held()) {
       if (container !== this.collection.container.number || alive.has(sequence)) continue
+      // Others get a turn.
+      if (++lookups % lookupsMax === 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
       if ((await this.#engine.findKey(this.collection.container, sequence)) !== undefined) alive.add(sequence)
     }
     return origin => alive.has(origin.sequence) || (origin.sequence === -1 && isOriginAlive(origin, living))

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AggregationCursor, type Collection, type Document, type FindCursor, Long } from 'mongodb'
+import { RequestError } from '../../../src/base/error.ts'
 import { Engine } from '../../../src/engine/engine.ts'
 import { temporaryDirectory } from '../../support/start-server.ts'
 import { failure, startMongo } from './support/fixture.ts'
@@ -347,6 +348,22 @@ test('A sort that no index serves is done once for many batches', async context 
   const marks = found.map(({ mark }) => mark as string)
   assert.deepEqual(marks, Array.from({ length: count }, (_, n) => markOf(n)).sort())
   assert.equal(pages.mock.callCount(), 2)
+})
+
+test('A sort that has no memory for many batches is done for each', async context => {
+  const collection = await filled(here)
+  const { queryPage } = Engine.prototype
+  const pages = context.mock.method(
+    Engine.prototype,
+    'queryPage',
+    async function (this: Engine, ...asked: Parameters<typeof queryPage>) {
+      if (asked[2].rowsMax > 100) throw new RequestError('malformed', 'Sorting needs too much memory.')
+      return queryPage.apply(this, asked)
+    },
+  )
+  const found = await collection.find({}, { sort: { mark: 1 }, batchSize: 100 }).toArray()
+  assert.equal(found.length, count)
+  assert.equal(pages.mock.callCount(), 8)
 })
 
 test('A deleted document is not dead: a sorted cursor goes on showing it', async () => {
