@@ -78,6 +78,10 @@ class ChangeStream implements CursorSource {
     this.#request = request
   }
 
+  get resumeToken(): BsonDocument {
+    return this.#token()
+  }
+
   get #engine() {
     return this.#call.service.engine
   }

@@ -59,6 +59,8 @@ export interface CursorBatch {
 
 export interface CursorSource {
   readonly isChangeStream?: boolean
+  /** The position of a change stream. */
+  readonly resumeToken?: BsonDocument
   next(request: BatchRequest): MaybePromise<CursorBatch>
 }
 
@@ -183,7 +185,7 @@ export function openCursor(
   const { batchSize = mongoFirstBatchDefault, isSingleBatch, by, namespace } = request
   const first: MaybePromise<CursorBatch> =
     batchSize === 0 && !isSingleBatch
-      ? { documents: [], isEnd: false }
+      ? { documents: [], isEnd: false, ...(source.resumeToken && { resumeToken: source.resumeToken }) }
       : source.next({ documentsMax: batchSize, bytesMax: mongoBatchBytesMax, by, waitMs: 0 })
   return andThen(first, ({ documents, isEnd, resumeToken }) => {
     const isOver = isEnd || isSingleBatch

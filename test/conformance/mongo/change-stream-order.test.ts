@@ -336,3 +336,13 @@ test('An error after which a stream can be resumed says so, and the driver resum
   const error = await failure(stream.next())
   assert.deepEqual([error.code, error.labels], [280, ['NonResumableChangeStreamError']])
 })
+
+test('A stream that begins with an empty batch has a place from which it can be resumed', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: id(0) })
+  const command = { aggregate: 'items', pipeline: [{ $changeStream: {} }], cursor: { batchSize: 0 } }
+  const { cursor } = await collection.db.command(command)
+  await collection.insertOne({ _id: id(1) })
+  const resumed = watch(collection, { resumeAfter: cursor.postBatchResumeToken })
+  assert.equal((await take(resumed, 1))[0]!.documentKey._id, 1)
+})
