@@ -48,7 +48,7 @@ export function dispatch(service: MongoService, client: Client, request: Request
       if (error instanceof MayflyError) call.chargeRu += error.chargeRu
       end(call, shown.code)
     }
-    return errorAnswer(shown, errorContextOf(service, args, call))
+    return errorAnswer(shown, errorContextOf(args, call))
   }
   const succeed = (answer: Fields): Fields => {
     end(call!, 0)
@@ -113,26 +113,21 @@ function runWithFailPoints(call: CommandCall): MaybePromise<Fields> {
 }
 
 /** What kind of command failed. The command itself may be malformed, so this never throws. */
-function errorContextOf(
-  service: MongoService,
-  args: Arguments | undefined,
-  call: CommandCall | undefined,
-): ErrorContext {
+function errorContextOf(args: Arguments | undefined, call: CommandCall | undefined): ErrorContext {
   const isInTransaction = args?.has('autocommit') ?? false
   return {
     isInTransaction,
     isRetryableWrite: !isInTransaction && (args?.has('txnNumber') ?? false),
     endsTransaction: args?.name === 'commitTransaction' || args?.name === 'abortTransaction',
-    isOnStream: call?.operation.isOnStream === true || (args !== undefined && namesStream(service, args)),
+    isOnStream: call?.operation.isOnStream === true || (args !== undefined && opensStream(args)),
   }
 }
 
-/** Whether a command that may not have run is about a change stream. */
-function namesStream({ cursors }: MongoService, args: Arguments): boolean {
-  const subject = args.value(args.name === 'aggregate' ? 'pipeline' : args.name)
-  if (args.name === 'aggregate') return subject?.type === bsonType.array && isChangeStream(subject)
-  if (args.name !== 'getMore' || subject?.type !== bsonType.int64) return false
-  return cursors.find(subject.value)?.source.isChangeStream === true
+/** Whether a command that may not have run opens a change stream. */
+function opensStream(args: Arguments): boolean {
+  if (args.name !== 'aggregate') return false
+  const stages = args.value('pipeline')
+  return stages?.type === bsonType.array && isChangeStream(stages)
 }
 
 interface Admitted {

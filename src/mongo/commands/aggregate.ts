@@ -30,7 +30,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
-  if (call.isInTransaction && isChangeStream(stages)) throw notWithStage('$changeStream')
+  if (isChangeStream(stages)) refuseReadConcernOfStream(call)
   // A stream has its place from the moment it arrives: nothing may be waited for before.
   const stream = isChangeStream(stages) ? await changeStreamSource(call, namespace, stages) : undefined
   const isStream = stream !== undefined
@@ -47,6 +47,18 @@ async function aggregate(call: CommandCall): Promise<Fields> {
     isSingleBatch: false,
     by: call,
   })
+}
+
+function refuseReadConcernOfStream({ args, isInTransaction }: CommandCall): void {
+  if (isInTransaction) throw notWithStage('$changeStream')
+  const level = args.within('readConcern')?.string('level') ?? 'majority'
+  if (level === 'majority') return
+  throw new CommandError(
+    'InvalidOptions',
+    `Command aggregate does not support { readConcern: { level: "${level}", provenance: "clientSupplied" } }` +
+      " :: caused by :: Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. " +
+      `Current readConcern: ${level}`,
+  )
 }
 
 const splitStage = '$changeStreamSplitLargeEvent'

@@ -21,7 +21,7 @@ async function count(call: CommandCall): Promise<Fields> {
   const asked = { matcher: compileCallFilter(call, query, await collationOfCall(args, collection)) }
   const { matcher } = withHint(args, collection, asked)
   const skip = args.count('skip') ?? 0
-  const limit = Math.abs(args.number('limit') ?? 0)
+  const limit = args.magnitude('limit') ?? 0
   if (collection === undefined) return { n: 0 }
   const isAll = query.isEmpty && !isInTransaction && matcher.hint === undefined
   const all = isAll

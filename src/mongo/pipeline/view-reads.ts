@@ -64,7 +64,7 @@ export function readingStages(args: Arguments): BsonArray {
       return stages([
         ['$match', args.document('query')],
         ['$skip', count(args.count('skip'))],
-        ['$limit', count(Math.abs(args.number('limit') ?? 0))],
+        ['$limit', count(args.magnitude('limit'))],
         ['$count', string('count')],
       ])
     default:
@@ -101,7 +101,7 @@ function notInPipeline(what: string): CommandError {
 }
 
 function count(number: number | undefined): Value | undefined {
-  return number === undefined || number === 0 ? undefined : int64(BigInt(Math.trunc(number)))
+  return number === undefined || number === 0 ? undefined : int64(BigInt(number))
 }
 
 /** Those that are given and not empty. */

@@ -141,6 +141,13 @@ export class Arguments {
     return Math.min(Math.trunc(number), Number.MAX_SAFE_INTEGER)
   }
 
+  /** A whole number, of which the sign does not count. A fraction is cut off. */
+  magnitude(name: string): number | undefined {
+    const number = this.number(name)
+    if (number === undefined) return undefined
+    return Number.isNaN(number) ? 0 : Math.min(Math.trunc(Math.abs(number)), Number.MAX_SAFE_INTEGER)
+  }
+
   int64(name: string): bigint | undefined {
     const value = this.present(name)
     if (value === undefined) return undefined

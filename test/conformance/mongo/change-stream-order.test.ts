@@ -274,6 +274,17 @@ test('Only stages that look at one event at a time may follow', async () => {
   }
 })
 
+test('A stream has the read concern majority or none', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ _id: id(0) })
+  await opened(collection, { readConcern: { level: 'majority' } } as ChangeStreamOptions)
+  for (const level of ['local', 'available', 'linearizable', 'snapshot']) {
+    const { code, message } = await failure(watch(collection, { readConcern: { level } } as never).tryNext())
+    assert.equal(code, 72)
+    assert.match(message, new RegExp(`with a readConcern other than 'majority'. Current readConcern: ${level}$`))
+  }
+})
+
 test('A place that is forgotten, or that no stream was at, is refused with a label', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: id(0) })
@@ -323,7 +334,8 @@ test('An error after which a stream can be resumed says so, and the driver resum
     client
       .db('admin')
       .command({ configureFailPoint: 'failCommand', mode: { times }, data: { failCommands, errorCode } })
-  await fail(['getMore'], 91, 1)
+  const point = { configureFailPoint: 'failGetMoreAfterCursorCheckout', mode: { times: 1 }, data: { errorCode: 91 } }
+  await client.db('admin').command(point)
   await collection.insertOne({ _id: id(1) })
   assert.equal((await take(stream, 1))[0]!.documentKey._id, 1)
   const command = { aggregate: 'items', pipeline: [{ $changeStream: {} }], cursor: {} }
@@ -332,6 +344,11 @@ test('An error after which a stream can be resumed says so, and the driver resum
   // Other cursors have nothing to resume.
   await fail(['aggregate'], 262, 1)
   assert.deepEqual((await failure(collection.db.command({ ...command, pipeline: [] }))).labels, [])
+  // A getMore that fails before it has found its cursor does not know that this is a stream.
+  const short = await opened(collection)
+  await fail(['getMore'], 6, 1)
+  const unlabelled = await failure(short.next())
+  assert.deepEqual([unlabelled.code, unlabelled.labels], [6, []])
   await fail(['getMore'], 280, 1)
   const error = await failure(stream.next())
   assert.deepEqual([error.code, error.labels], [280, ['NonResumableChangeStreamError']])

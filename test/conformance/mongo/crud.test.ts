@@ -185,6 +185,9 @@ test('count obeys skip and limit, and distinct returns each value once', async (
   const { n } = await collection.db.command({ count: 'items', query: { a: 1 }, skip: 1 })
   assert.equal(n, 2)
   assert.equal((await collection.db.command({ count: 'items', limit: 4 })).n, 4)
+  for (const limit of [Infinity, -Infinity, Number.NaN, 6.5, -1e300, 0]) {
+    assert.equal((await collection.db.command({ count: 'items', limit })).n, 6)
+  }
   assert.deepEqual(await collection.distinct('a'), [null, 1, 2, { b: 1 }, [3]])
   assert.deepEqual(await collection.distinct('a', { a: { $type: 'array' } }), [1, 2, [3]])
   assert.deepEqual(await collection.distinct('a.b'), [1])

@@ -55,6 +55,9 @@ test('A view is read like a collection: find, count, distinct, aggregate', async
   assert.equal(await fruits.estimatedDocumentCount(), 3)
   assert.equal((await database.command({ count: 'fruits', query: { price: { $gt: 0 } }, skip: 1, limit: 5 })).n, 2)
   assert.equal((await database.command({ count: 'fruits', query: { price: 100 } })).n, 0)
+  for (const limit of [Infinity, -Infinity, Number.NaN, 3.5, -1e300, 0]) {
+    assert.equal((await database.command({ count: 'fruits', limit })).n, 3)
+  }
   assert.deepEqual(await fruits.distinct('tags'), ['red', 'round', 'yellow'])
   assert.deepEqual(await fruits.distinct('name', { price: { $lt: 5 } }), ['apple', 'banana'])
   const grouped = await fruits.aggregate([{ $group: { _id: null, sum: { $sum: '$price' } } }]).toArray()
