@@ -52,6 +52,11 @@ export class KeyWriter {
     return this.#end
   }
 
+  /** More bytes than these are not used. */
+  get bytesMax(): number {
+    return this.#bytesMax
+  }
+
   /** Whether the key is longer than it may be, so that nothing more needs to be written. */
   get isFull(): boolean {
     return this.#end > this.#bytesMax

@@ -78,7 +78,7 @@ function writePayload(bytes: Uint8Array, type: number, start: number, collation:
       return
     case rank.string:
       if (collation !== undefined) {
-        const key = Buffer.from(collation.keyOf(stringAt(bytes, start)), 'latin1')
+        const key = Buffer.from(collation.keyOf(stringAt(bytes, start), writer.bytesMax), 'latin1')
         writer.writeUtf8(key, 0, key.length)
         return
       }

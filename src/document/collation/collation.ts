@@ -28,10 +28,16 @@ export interface CollationOptions {
   readonly version: string
 }
 
+/** Longest text that has a whole sort key: 30 ms of work at most. */
+export const collatedTextMax = 32_768
+/** The part of a text that an index looks at. A weight has three bytes, so it is enough for most keys. */
+const textStart = 512
+const changeableBytes = 256
+
 export const collationVersion = process.versions.icu ?? ''
 
 /** Most collations that are kept in memory. */
-const collationsMax = 64
+const collationsMax = 32
 /** Most tables that are kept. Each takes about 3 MB; it is made anew when it is needed. */
 const tablesMax = 16
 const known = new Map<string, Collation>()
@@ -85,15 +91,25 @@ export class Collation {
     }
   }
 
-  /** The sort key of a text, in Latin-1. Makes the table if it is not prepared. */
-  keyOf(text: string): string {
+  /**
+   * The sort key of a text, in Latin-1, or at least its first `bytesMax` bytes. Makes the table if it is not
+   * prepared.
+   */
+  keyOf(text: string, bytesMax = Number.POSITIVE_INFINITY): string {
     if (this.#keys === undefined) for (const _ of this.#make());
     try {
-      return this.#keys!.keyOf(text)
+      return this.#startOfKey(text, bytesMax) ?? this.#keys!.keyOf(checkedText(text))
     } catch (error) {
       if (!(error instanceof NoWeights)) throw error
       throw new RequestError('malformed', `A text cannot be ordered by the collation of ${this.options.language}.`)
     }
+  }
+
+  /** What follows the beginning of a text can only change the last of its primary weights. */
+  #startOfKey(text: string, bytesMax: number): string | undefined {
+    if (text.length <= textStart || bytesMax > textStart) return undefined
+    const primary = this.#keys!.primaryOf(text.slice(0, textStart))
+    return primary.length >= bytesMax + changeableBytes ? primary : undefined
   }
 
   *#make(): Generator<void, void> {
@@ -102,6 +118,12 @@ export class Collation {
     const table = yield* tableOf(this.options, levels)
     this.#keys ??= new SortKeys(table, levels, keyShape(this.options))
   }
+}
+
+function checkedText(text: string): string {
+  if (text.length <= collatedTextMax) return text
+  const problem = `A string of more than ${collatedTextMax} characters cannot be ordered by a collation.`
+  throw new RequestError('too_large', problem)
 }
 
 /** Most languages differ little from English. So the characters in its order are nearly in theirs. */

@@ -31,7 +31,7 @@ export interface KeyShape {
 }
 
 /** Most units whose weights are kept in memory. A text with new units is slower, not wrong. */
-const unitsMax = 50_000
+const unitsMax = 10_000
 /** Units are checked together up to this number. */
 const groupMax = 64
 /** Longer numbers count as several (as ICU has it). */
@@ -68,6 +68,12 @@ export class SortKeys {
     if (this.#asciiUnits !== undefined && ascii.test(text)) return this.#asciiKey(text, this.#asciiUnits)
     const normal = text.normalize('NFD')
     return this.#joined(this.#weightsOf(this.#cut(normal)), normal)
+  }
+
+  /** The first level of the key. */
+  primaryOf(text: string): string {
+    const units = this.#weightsOf(this.#cut(text.normalize('NFD')))
+    return units.map(({ primary }) => primary).join('')
   }
 
   #asciiKey(text: string, units: readonly Unit[]): string {
@@ -192,7 +198,33 @@ export class SortKeys {
     const isIgnored = plain !== undefined && this.#levels.primary(text, '') === 0
     const isIgnoredPunctuation = isIgnored && plain(text, '') !== 0
     if (this.#shape.isNumeric && isDigit([...text][0]!)) return { ...this.#weightsOfNumber(text), isIgnoredPunctuation }
-    return { ...this.#table.weightsOf(text), isIgnoredPunctuation }
+    return { ...this.#weightsOfText(text), isIgnoredPunctuation }
+  }
+
+  #weightsOfText(text: string): Weights {
+    try {
+      return this.#table.weightsOf(text)
+    } catch (error) {
+      const parts = error instanceof NoWeights ? this.#withoutMark(text) : undefined
+      if (parts === undefined) throw error
+      const [rest, mark] = parts.map(part => this.#unit(part)) as [Unit, Unit]
+      return {
+        primary: rest.primary + mark.primary,
+        secondary: [...rest.secondary, ...mark.secondary],
+        tertiary: rest.tertiary + mark.tertiary,
+        caseLevel: rest.caseLevel + mark.caseLevel,
+      }
+    }
+  }
+
+  /** A mark within a unit that does not belong to it, such as the dot below an Ä in German phone books. */
+  #withoutMark(text: string): readonly [rest: string, mark: string] | undefined {
+    const characters = [...text]
+    for (let at = characters.length - 1; at > 0; at -= 1) {
+      const rest = characters.toSpliced(at, 1).join('')
+      if (this.#levels.tertiary(text, rest + joiner + characters[at]!) === 0) return [rest, characters[at]!]
+    }
+    return undefined
   }
 
   /** A digit has its own weight. A longer number is above 9: by the number of its digits, then by them. */

@@ -313,8 +313,8 @@ const accentedLetters = within([0xc0, 0x17f])
 const earlyVowels = [...'เแโใไເແໂໃໄᦵᦶᦷᦺꪵꪶꪹꪻꪼ']
 const consonants = within([0x0e01, 0x0e2e], [0x0e81, 0x0edf], [0x1980, 0x19ab], [0xaa80, 0xaaaf])
 const kana = within([0x3041, 0x3096], [0x30a1, 0x30fa], [0x31f0, 0x31ff])
-/** In Japanese it stands for the vowel before it. */
-const lengthMark = 'ー'
+/** In Japanese they repeat the vowel or the syllable before them. */
+const kanaMarks = [...'ーゝヽゞヾ']
 
 function within(...ranges: readonly (readonly [first: number, last: number])[]): readonly string[] {
   return ranges.flatMap(([first, last]) => {
@@ -336,7 +336,7 @@ function contractions({ tertiary }: Levels): string[] {
     longer = [...new Set([...pairs(longer, latinLetters), ...pairs(latinLetters, longer)])]
     found.push(...longer)
   }
-  return [...found, ...pairs(earlyVowels, consonants), ...pairs(kana, [lengthMark])]
+  return [...found, ...pairs(earlyVowels, consonants), ...pairs(kana, kanaMarks)]
 }
 
 const runLength = 512
