@@ -30,7 +30,7 @@ async function aggregate(call: CommandCall): Promise<Fields> {
       "The 'cursor' option is required, except for aggregate with the explain argument",
     )
   }
-  if (isChangeStream(stages)) refuseReadConcernOfStream(call)
+  refuseReadConcern(call, stages)
   // A stream has its place from the moment it arrives: nothing may be waited for before.
   const stream = isChangeStream(stages) ? await changeStreamSource(call, namespace, stages) : undefined
   const isStream = stream !== undefined
@@ -49,16 +49,23 @@ async function aggregate(call: CommandCall): Promise<Fields> {
   })
 }
 
-function refuseReadConcernOfStream({ args, isInTransaction }: CommandCall): void {
-  if (isInTransaction) throw notWithStage('$changeStream')
-  const level = args.within('readConcern')?.string('level') ?? 'majority'
-  if (level === 'majority') return
-  throw new CommandError(
-    'InvalidOptions',
-    `Command aggregate does not support { readConcern: { level: "${level}", provenance: "clientSupplied" } }` +
-      " :: caused by :: Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. " +
-      `Current readConcern: ${level}`,
-  )
+/** The read concerns that stages cannot have. */
+function refuseReadConcern({ args, isInTransaction }: CommandCall, stages: BsonArray): void {
+  const isStream = isChangeStream(stages)
+  if (isInTransaction && isStream) throw notWithStage('$changeStream')
+  const level = args.has('readConcern') ? args.within('readConcern')?.string('level') : undefined
+  if (level === undefined) return
+  const last = nameOfStage(stages.elements.at(-1))
+  const reason =
+    isStream && level !== 'majority'
+      ? "Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. " +
+        `Current readConcern: ${level}`
+      : level === 'linearizable' && (last === '$out' || last === '$merge')
+        ? `${last} cannot be used with a 'linearizable' read concern level`
+        : undefined
+  if (reason === undefined) return
+  const concern = `{ readConcern: { level: "${level}", provenance: "clientSupplied" } }`
+  throw new CommandError('InvalidOptions', `Command aggregate does not support ${concern} :: caused by :: ${reason}`)
 }
 
 const splitStage = '$changeStreamSplitLargeEvent'

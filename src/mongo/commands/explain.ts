@@ -128,6 +128,9 @@ export async function explainPipeline(
   stages: BsonArray,
   verbosity: Verbosity,
 ): Promise<Fields> {
+  if (call.args.has('writeConcern')) {
+    throw new CommandError('FailedToParse', "Aggregation explain does not support the'writeConcern' option")
+  }
   const target = await pipelineTarget(call, namespace, stages)
   const { source } = callPipeline(call, target)
   if (source.kind !== 'collection') return { stages: target.stages, ...common() }

@@ -94,6 +94,8 @@ export function parseIndexSpec(given: BsonDocument, inherited?: Collation | unde
   if (name.value === '' || name.value === '*') {
     throw new CommandError('CannotCreateIndex', `The index name '${name.value}' is not valid.`)
   }
+  // Reports have the names of indexes as field names.
+  if (name.value.includes('\0')) throw new CommandError('CannotCreateIndex', 'index name cannot contain NUL bytes')
   const asked = documentOption(given, 'collation')
   const collation = asked === undefined ? inherited : parseCollation(asked).collation
   const { kind, parts } = parseKey(key)

@@ -205,6 +205,7 @@ test('An index whose filter or options cannot work is refused, also on an empty 
     [{ partialFilterExpression: { a: 1 }, expireAfterSeconds: 5 }, 67, "A TTL index on '_ts'", { _ts: 1 }],
     [{ sparse: true }, 197, "The field 'sparse' is not valid for an _id index specification.", { _id: 1 }],
     [{ partialFilterExpression: { a: 1 } }, 197, 'is not valid for an _id index specification.', { _id: 1 }],
+    [{ name: 'a\0b' }, 67, 'index name cannot contain NUL bytes'],
     [{ v: 3 }, 67, 'cannot create an index with v=3'],
     [{ weights: { a: 1 } }, 67, "the field 'weights' can only be specified with text indexes"],
     [{ clustered: true }, 238, "The index option 'clustered' is not supported."],

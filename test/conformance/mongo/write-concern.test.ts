@@ -102,3 +102,20 @@ test('What writes nothing has no write concern, nor has a part of a transaction'
   })
   assert.equal(await collection.countDocuments({ b: 1 }), 1)
 })
+
+test('A pipeline that is explained has no write concern, and one that writes does not read linearizably', async () => {
+  const collection = newCollection()
+  await collection.insertOne({ a: 1 })
+  const explained = { aggregate: 'items', pipeline: [{ $out: 'copy' }], cursor: {}, writeConcern: { w: 1 } }
+  for (const command of [{ explain: explained }, { ...explained, explain: true }]) {
+    const { code, message } = await failure(collection.db.command(command))
+    assert.deepEqual([code, message], [9, "Aggregation explain does not support the'writeConcern' option"])
+  }
+  for (const stage of [{ $out: 'copy' }, { $merge: 'copy' }]) {
+    const written = collection.aggregate([stage], { readConcern: { level: 'linearizable' } }).toArray()
+    const { code, message } = await failure(written)
+    assert.equal(code, 72)
+    assert.match(message, /\$(out|merge) cannot be used with a 'linearizable' read concern level$/)
+    await collection.aggregate([stage], { readConcern: { level: 'majority' } }).toArray()
+  }
+})
