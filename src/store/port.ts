@@ -158,7 +158,10 @@ export interface Store extends AsyncDisposable {
    * an open view still shows.
    */
   sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }>
-  /** Removes a part of the data of deleted containers; false when nothing is left. */
+  /**
+   * Called in idle moments: removes a part of the data of deleted containers, or gives free space back; false
+   * when nothing is left.
+   */
   reclaim(rowsMax: number): Promise<boolean>
 
   /** The row at this key, alive or dead: to explain it, never to answer a read. */

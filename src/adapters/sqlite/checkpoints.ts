@@ -20,6 +20,10 @@ const checkpointOwnPagesMax = 4 * checkpointPages
 
 const checkpointSql = 'PRAGMA wal_checkpoint(PASSIVE)'
 
+/** The WAL is cut to nothing after so many looks in a row between which it grew by fewer pages than this. */
+const quietLooks = 3
+const quietPages = 16
+
 /** In memory there is no WAL; then both numbers are -1. */
 type Progress = [isBlocked: number, walPages: number, donePages: number]
 
@@ -29,16 +33,20 @@ export type RunCheckpoint = () => Promise<void>
 export class Checkpoints {
   readonly #look: ArrayStatement<Progress>
   readonly #checkpoint: ArrayStatement<Progress>
+  readonly #cut: ArrayStatement<Progress>
   readonly #runInThread: RunCheckpoint | undefined
   #isThreadBusy = false
   /** The next checkpoint then runs in this thread, and its error is reported. */
   #hasThreadFailed = false
   /** Length of the WAL at the last checkpoint. */
   #triedPages = 0
+  #pagesAtLook = 0
+  #quietLooks = 0
 
   private constructor(db: DatabaseSync, runInThread: RunCheckpoint | undefined) {
     this.#look = prepareArrays(db, 'PRAGMA wal_checkpoint(NOOP)')
     this.#checkpoint = prepareArrays(db, checkpointSql)
+    this.#cut = prepareArrays(db, 'PRAGMA wal_checkpoint(TRUNCATE)')
     this.#runInThread = runInThread
   }
 
@@ -70,8 +78,27 @@ export class Checkpoints {
       this.#checkpoint.get()
       return
     }
+    this.#runElsewhere(this.#runInThread)
+  }
+
+  /**
+   * Removes the old contents of the WAL when it is hardly used, because removed items are in it. Must run
+   * outside of transactions. While somebody reads an old state, it does nothing.
+   */
+  cutIfQuiet(): void {
+    if (this.#isThreadBusy) return
+    const [, walPages, donePages] = this.#look.get()!
+    const grown = walPages - this.#pagesAtLook
+    this.#pagesAtLook = walPages
+    this.#quietLooks = grown >= 0 && grown < quietPages ? this.#quietLooks + 1 : 0
+    if (walPages <= 0 || this.#quietLooks < quietLooks) return
+    if (walPages - donePages > checkpointOwnPagesMax) this.run()
+    else this.#cut.get()
+  }
+
+  #runElsewhere(runInThread: RunCheckpoint): void {
     this.#isThreadBusy = true
-    this.#runInThread()
+    runInThread()
       .catch(() => {
         this.#hasThreadFailed = true
       })

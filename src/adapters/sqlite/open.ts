@@ -29,6 +29,7 @@ import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
 import { makeDataDirectory } from './directory.ts'
 import { translate } from './errors.ts'
+import { FreePages } from './free-pages.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory, lockFile } from './lock.ts'
 import { SqliteChangeLog } from './log.ts'
@@ -87,6 +88,7 @@ class SqliteStore implements Store {
   readonly #views = new OpenViews()
   readonly #sortedBuilds: SortedBuilds | undefined
   readonly #log: SqliteChangeLog
+  readonly #freePages: FreePages
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
@@ -108,6 +110,7 @@ class SqliteStore implements Store {
       undo: db.prepare('ROLLBACK TO transact'),
       end: db.prepare('RELEASE transact'),
     }
+    this.#freePages = new FreePages(db)
     const checkpoints = Checkpoints.of(db, checkpoint)
     this.#turns = new Turns(db, { clock: storeClock, highWaterMark: mark, checkpoints, onFatal })
   }
@@ -423,8 +426,10 @@ class SqliteStore implements Store {
     })
   }
 
-  reclaim(rowsMax: number) {
-    return this.#turns.write(moment => this.#catalog.reclaim(rowsMax, moment))
+  async reclaim(rowsMax: number) {
+    const isLeft = await this.#turns.write(moment => this.#catalog.reclaim(rowsMax, moment) || this.#freePages.step())
+    if (!isLeft) this.#turns.cutQuietLog()
+    return isLeft
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {

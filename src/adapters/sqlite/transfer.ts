@@ -61,7 +61,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
     const db = new DatabaseSync(join(directory, file))
     // Unlike a server (`settings.ts`), a transfer writes entries all over an index: a large cache helps.
     const settings = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536'
-    db.exec(`PRAGMA page_size = ${pageBytes}; ${settings}`)
+    db.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL; ${settings}`)
     migrate(db)
     return make(db, lock)
   } catch (error) {

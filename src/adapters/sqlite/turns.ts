@@ -245,6 +245,13 @@ export class Turns {
     this.#unlessFatal(() => this.#checkpoints!.run())
   }
 
+  /** Called about once a second, when nothing else is to be done. */
+  cutQuietLog(): void {
+    if (this.#failure !== undefined) return
+    this.#endReads()
+    this.#unlessFatal(() => this.#checkpoints?.cutIfQuiet())
+  }
+
   #rollBack(): void {
     if (this.#db.isTransaction) this.#rollback.run()
     for (const participant of this.#participants) participant.afterRollback()

@@ -1,0 +1,45 @@
+/**
+ * Gives the pages of removed data back to the file system, in small steps.
+ *
+ * Writes soon use free pages again, so a few are kept: giving back begins when a quarter of the file is free,
+ * and ends when a sixteenth is.
+ */
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type ArrayStatement, prepareArrays } from './statements.ts'
+
+/** Pages that one step moves: half a megabyte, about a millisecond. */
+const stepPages = 64
+
+/** A smaller file is not worth the work. */
+const pagesMin = 256
+
+export class FreePages {
+  readonly #free: ArrayStatement<[number]>
+  readonly #all: ArrayStatement<[number]>
+  readonly #giveBack: StatementSync
+  readonly #canGiveBack: boolean
+  #isGivingBack = false
+
+  constructor(db: DatabaseSync) {
+    this.#free = prepareArrays(db, 'PRAGMA freelist_count')
+    this.#all = prepareArrays(db, 'PRAGMA page_count')
+    this.#giveBack = db.prepare(`PRAGMA incremental_vacuum(${stepPages})`)
+    this.#canGiveBack = db.prepare('PRAGMA auto_vacuum').get()!.auto_vacuum === incremental
+  }
+
+  /** Must run inside the writer's transaction. True: there is more to give back. */
+  step(): boolean {
+    if (!this.#canGiveBack) return false
+    const [free] = this.#free.get()!
+    const [all] = this.#all.get()!
+    const share = this.#isGivingBack ? 1 / 16 : 1 / 4
+    this.#isGivingBack = all >= pagesMin && free > all * share
+    // `all`, not `get`: each row stands for one page.
+    if (this.#isGivingBack) this.#giveBack.all()
+    return this.#isGivingBack
+  }
+}
+
+/** Value of `PRAGMA auto_vacuum`. Files of older versions have 0, and keep it. */
+const incremental = 2
