@@ -119,7 +119,7 @@ export const mongoScan: Workload = {
 
     await using opened = openSqlite({
       directory: folder.path,
-      clock: mark => new SystemClock(mark),
+      clock: stored => new SystemClock(stored),
       onFatal: error => {
         throw error
       },

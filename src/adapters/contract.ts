@@ -17,9 +17,14 @@ import { isAlive, livingAt } from '../ttl/living.ts'
 
 export function withContract(store: Store): Store {
   let latest = 0
+  let returns = store.returns()
 
   function checkMoment<T extends EpochSeconds>(moment: T): T {
-    assert(moment >= latest, `P6: the moment ${moment} is before ${latest}`)
+    if (moment < latest) {
+      const now = store.returns()
+      assert(now > returns, `P6: the moment ${moment} is before ${latest}`)
+      returns = now
+    }
     latest = moment
     return moment
   }
@@ -28,6 +33,13 @@ export function withContract(store: Store): Store {
     ...forward(store),
 
     moment: () => andThen(store.moment(), checkMoment),
+
+    time: () =>
+      andThen(store.time(), time => {
+        checkMoment(time.moment)
+        assert(time.sure <= time.moment, `P5: the sure time ${time.sure} is after ${time.moment}`)
+        return time
+      }),
 
     view: (container: ContainerRecord) =>
       andThen(store.view(container), view => {
@@ -41,7 +53,9 @@ export function withContract(store: Store): Store {
         if (at === undefined) checkMoment(moment)
         if (item !== undefined) {
           checkItem(answer, item)
-          if (at === undefined) assert(item.ts <= moment, `P6: an item written at ${item.ts} was read at ${moment}`)
+          if (at === undefined && item.ts > moment) {
+            assert(store.returns() > 0, `P6: an item written at ${item.ts} was read at ${moment}`)
+          }
         }
         return answer
       }),
@@ -159,6 +173,9 @@ function checkItem(
 function forward(store: Store): Store {
   return {
     moment: () => store.moment(),
+    time: () => store.time(),
+    trustTime: () => translated(store.trustTime()),
+    returns: () => store.returns(),
     view: container => store.view(container),
     share: () => store.share(),
     databases: () => store.databases(),
@@ -193,6 +210,7 @@ function forward(store: Store): Store {
     dropIndex: (container, index) => translated(store.dropIndex(container, index)),
     sweep: (container, rowsMax) => store.sweep(container, rowsMax),
     reclaim: rowsMax => translated(store.reclaim(rowsMax)),
+    restamp: (rowsMax, hasFixedDeadlines) => translated(store.restamp(rowsMax, hasFixedDeadlines)),
     inspect: (container, key) => store.inspect(container, key),
     count: (container, cohort) => translated(store.count(container, cohort)),
     census: container => store.census(container),

@@ -73,11 +73,20 @@ async function reloadKeys({ reloadKeys, keys }: AdminContext) {
   return { keys: keys.all.length, readOnly: keys.all.filter(({ isReadOnly }) => isReadOnly).length }
 }
 
-async function clockState(engine: Engine, clock: Clock) {
-  return { now: await engine.moment(), mode: clock.mode }
+/** `doubt`: only while there is one. */
+export async function clockState(engine: Engine, clock: Clock) {
+  const { moment, sure, doubt } = await engine.time()
+  const doubted = doubt && { kind: doubt.kind, since: doubt.since, sure, aheadSeconds: moment - sure }
+  return { now: moment, mode: clock.mode, ...(doubted && { doubt: doubted }) }
 }
 
 async function moveClock({ engine, clock }: AdminContext, { body }: AdminCall) {
+  const { trust } = bodyFields(body)
+  if (trust !== undefined) {
+    if (trust !== true) throw new RequestError('malformed', 'Say {"trust":true}.')
+    await engine.trustTime()
+    return clockState(engine, clock)
+  }
   if (clock.mode !== 'manual') {
     throw new RequestError('precondition_failed', 'The clock is the system’s; start with --clock manual to move it.')
   }

@@ -36,6 +36,7 @@ export async function metricsText(engine: Engine, counters: RequestCounters): Pr
       containers.push({ labels, status: await engine.reports.ttlStatus(container) })
     }
   }
+  const { moment, sure } = await engine.time()
   const perContainer = (pick: (status: ContainerStatus) => number) =>
     containers.map(({ labels, status }) => ({ labels, value: pick(status) }))
   const metrics: Metric[] = [
@@ -80,6 +81,12 @@ export async function metricsText(engine: Engine, counters: RequestCounters): Pr
       type: 'gauge',
       help: '1 while the purger is paused.',
       samples: [{ value: engine.purger.isPaused ? 1 : 0 }],
+    },
+    {
+      name: 'mayfly_clock_doubt_seconds',
+      type: 'gauge',
+      help: 'By how much item time is ahead of sure time. Above 0, what died in between is not removed.',
+      samples: [{ value: moment - sure }],
     },
   ]
   return metrics.map(print).join('')

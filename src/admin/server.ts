@@ -6,7 +6,7 @@ import { definitionBytesMax } from '../base/limits.ts'
 import type { Logger } from '../base/log.ts'
 import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
-import { type AdminContext, answerAdminCall } from './api.ts'
+import { type AdminContext, answerAdminCall, clockState } from './api.ts'
 import { publicError } from './error-map.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
 import { metricsText, type RequestCounters } from './metrics.ts'
@@ -132,7 +132,7 @@ async function status({ engine, clock, counters, version, storeName, uptimeMs }:
   return {
     version,
     uptimeSeconds: Math.floor(uptimeMs() / 1000),
-    clock: { now: await engine.moment(), mode: clock.mode },
+    clock: await clockState(engine, clock),
     store: storeName,
     rateLimit: engine.isRateLimited,
     purger: { paused: engine.purger.isPaused },

@@ -43,6 +43,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   remote(clock.command('set <epochSeconds>'))
     .description('set the clock to this second since 1970 (needs --clock manual)')
     .action(async (second, flags) => (await remoteCommands()).moveClock({ set: Number(second) }, flags))
+  remote(clock.command('trust'))
+    .description('confirm the time after the machine’s clock has jumped, so that dead items are removed again')
+    .action(async flags => (await remoteCommands()).trustClock(flags))
 
   const ttl = program.command('ttl').description('show which items of a container are alive or dead, and why')
   remote(ttl.command('status <database> <container>'))

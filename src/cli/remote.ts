@@ -46,6 +46,10 @@ export async function moveClock(move: { advance: string } | { set: number }, fla
   print(await call('POST', 'clock', flags, move))
 }
 
+export async function trustClock(flags: RemoteFlags): Promise<void> {
+  print(await call('POST', 'clock', flags, { trust: true }))
+}
+
 export async function ttlStatus(database: string, name: string, flags: RemoteFlags): Promise<void> {
   print(await call('GET', container(database, name), flags))
 }

@@ -124,10 +124,10 @@ export class Catalog {
     container: ContainerRecord,
     edit: (current: ContainerRecord, moment: EpochSeconds) => ContainerEdit,
   ): Promise<ContainerRecord | undefined> {
-    return this.#store.updateContainer(container, (current, moment): ContainerChange => {
+    return this.#store.updateContainer(container, (current, moment, sure): ContainerChange => {
       const { defaultTtl, ...change } = edit(current, moment)
       if (defaultTtl === undefined || defaultTtl === current.policy.defaultTtl) return change
-      return { ...change, policy: changeDefault(current.policy, defaultTtl, moment) }
+      return { ...change, policy: changeDefault(current.policy, defaultTtl, sure) }
     })
   }
 

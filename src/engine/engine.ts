@@ -19,7 +19,7 @@ import type { PageRunner } from '../query/page-task.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import type { View } from '../store/policy.ts'
-import type { Store } from '../store/port.ts'
+import type { Store, StoreTime } from '../store/port.ts'
 import type {
   ChangePosition,
   ChangeRange,
@@ -32,7 +32,7 @@ import type {
   ScanRange,
 } from '../store/reading.ts'
 import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from '../store/writing.ts'
-import { Purger } from '../ttl/purger.ts'
+import { Purger, type PurgerOptions } from '../ttl/purger.ts'
 import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger } from '../units/ledger.ts'
 import { Catalog } from './catalog.ts'
@@ -62,6 +62,7 @@ export interface EngineOptions {
   readonly declaredIndexes: IndexKeeperOptions['declaredIndexes']
   /** Makes long pages of queries in another thread, if that is possible. */
   readonly pageRunner?: PageRunner | undefined
+  readonly hasFixedDeadlines?: PurgerOptions['hasFixedDeadlines']
 }
 
 /** The result of a point read, and its charge. */
@@ -103,7 +104,8 @@ export class Engine implements AsyncDisposable {
   /** Items read, written and listed since the start. */
   #operations = 0
 
-  constructor({ store, rateLimit, partitions, log, declaredIndexes, pageRunner }: EngineOptions) {
+  constructor(options: EngineOptions) {
+    const { store, rateLimit, partitions, log, declaredIndexes, pageRunner, hasFixedDeadlines } = options
     this.#store = store
     this.#ledger = new Ledger({ isEnforced: rateLimit, share: () => store.share() })
     this.#pageRunner = pageRunner
@@ -111,7 +113,7 @@ export class Engine implements AsyncDisposable {
     this.catalog = new Catalog(store, partitions)
     this.systemItems = new SystemItems(store)
     this.uncharged = new Uncharged(store)
-    this.purger = new Purger({ store, ledger: this.#ledger, idle, log })
+    this.purger = new Purger({ store, ledger: this.#ledger, idle, log, hasFixedDeadlines })
     this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
     this.reports = new Reports(store, this.purger)
   }
@@ -124,6 +126,14 @@ export class Engine implements AsyncDisposable {
   /** The current moment of item time. */
   moment(): MaybePromise<EpochSeconds> {
     return this.#store.moment()
+  }
+
+  time(): MaybePromise<StoreTime> {
+    return this.#store.time()
+  }
+
+  trustTime(): Promise<void> {
+    return this.#store.trustTime()
   }
 
   /** Takes a moment with the policy at that moment, for reads that belong together. */

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type AccountKey, wellKnownKey } from '../base/account-keys.ts'
+import { parseDuration } from '../base/duration.ts'
 import { RequestError } from '../base/error.ts'
 import { MiB, partitionsMax } from '../base/limits.ts'
 
@@ -33,6 +34,8 @@ export interface Config {
   /** Names by which clients may call the server, besides the local ones. */
   readonly allowedHosts: readonly string[]
   readonly clock: 'system' | 'manual'
+  /** The largest forward step of the machine's clock that is believed at once. */
+  readonly clockStepSecondsMax: number
   readonly rateLimit: boolean
   readonly strict: boolean
   /** When feeds of all versions and change streams report the death of an item. */
@@ -97,6 +100,11 @@ export const serverFlags = {
     help: 'names by which clients may call the server, with commas between them; * allows every name',
   },
   clock: { flags: '--clock <system|manual>', help: 'manual: time moves only when you move it', default: 'system' },
+  maxClockStep: {
+    flags: '--max-clock-step <duration>',
+    help: 'after a larger jump of the machine’s clock nothing is removed until you confirm it: 5m, 1h',
+    default: '5m',
+  },
   rateLimit: { flags: '--rate-limit <on|off>', help: 'enforce provisioned throughput', default: 'off' },
   strict: { flags: '--strict', help: 'where Azure differs from its documentation, answer as Azure does' },
   feedDeaths: {
@@ -174,6 +182,7 @@ export function parseConfig(values: FlagValues): Config {
     keyFile: values.keyFile === undefined ? undefined : String(values.keyFile),
     allowedHosts: readHostNames(values.allowedHosts),
     clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
+    clockStepSecondsMax: clockStep(values.maxClockStep),
     rateLimit: oneOf(values.rateLimit, ['on', 'off'], '--rate-limit') === 'on',
     strict: isOn(values.strict, '--strict'),
     feedDeaths: oneOf(values.feedDeaths, ['purge', 'deadline'], '--feed-deaths'),
@@ -268,6 +277,15 @@ function wholeNumber(value: unknown, flag: string, min: number, max: number): nu
     throw new RequestError('malformed', `${flag} takes a whole number from ${min} to ${max}, not '${value}'.`)
   }
   return number
+}
+
+/** Not below a minute: clocks are corrected by seconds all the time. */
+function clockStep(value: unknown): number {
+  const seconds = parseDuration(value)
+  if (seconds < 60 || seconds > 86_400) {
+    throw new RequestError('malformed', `--max-clock-step takes a duration from 60s to 1d, not '${value}'.`)
+  }
+  return seconds
 }
 
 function oneOf<T extends string>(value: unknown, choices: readonly T[], flag: string): T {

@@ -6,18 +6,29 @@ import { openSqlite } from '../adapters/sqlite/open.ts'
 import { RequestCounters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { AccountKeys } from '../base/account-keys.ts'
-import { type Clock, type EpochSeconds, ManualClock, machine, SystemClock, toEpochSeconds } from '../base/clock.ts'
+import {
+  type Clock,
+  type ClockEvent,
+  ManualClock,
+  machine,
+  type StoredTime,
+  SystemClock,
+  type TimeSource,
+  toEpochSeconds,
+} from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { HostNames } from '../base/host-names.ts'
 import type { Logger } from '../base/log.ts'
 import { MemoryAccount } from '../base/memory-account.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
+import { hasDateDeadlines } from '../mongo/collections/date-deadlines.ts'
 import { mongoUri } from '../mongo/uri.ts'
 import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
+import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
@@ -45,24 +56,33 @@ export interface RunningServer extends AsyncDisposable {
 export async function startServer(
   config: Config,
   log: Logger,
-  /** Whether the open port keeps the process alive. That of the library must not. */
-  { holdsProcess }: { holdsProcess: boolean },
+  {
+    holdsProcess,
+    timeSource = machine,
+  }: {
+    /** Whether the open port keeps the process alive. That of the library must not. */
+    readonly holdsProcess: boolean
+    /** Where a system clock reads the time. Tests give their own. */
+    readonly timeSource?: TimeSource
+  },
 ): Promise<RunningServer> {
   const startedMs = machine.monotonicMs()
   const failed = Promise.withResolvers<Error>()
   let clock!: Clock
-  const makeClock = (highWaterMark: EpochSeconds) => {
-    const wall = Math.floor(machine.epochMs() / 1000)
-    if (config.clock === 'system' && highWaterMark > wall + clockAheadSecondsMax) {
+  const makeClock = (stored: StoredTime) => {
+    const wall = Math.floor(timeSource.epochMs() / 1000)
+    if (config.clock === 'manual') {
+      clock = new ManualClock(toEpochSeconds(Math.max(stored.mark, wall)))
+      return clock
+    }
+    const onEvent = (event: ClockEvent) => logClockEvent(log, event)
+    clock = new SystemClock(stored, { source: timeSource, stepSecondsMax: config.clockStepSecondsMax, onEvent })
+    if (clock.now() > wall + clockAheadSecondsMax) {
       log.warn(
-        { highWaterMark, wall },
+        { highWaterMark: stored.mark, wall },
         'the data was last used at a later time than the clock of this machine shows; time continues from there',
       )
     }
-    clock =
-      config.clock === 'manual'
-        ? new ManualClock(toEpochSeconds(Math.max(highWaterMark, wall)))
-        : new SystemClock(highWaterMark)
     return clock
   }
   const onFatal = (error: Error) => {
@@ -83,6 +103,7 @@ export async function startServer(
     log,
     declaredIndexes: declaredByDefinition,
     pageRunner: queries,
+    hasFixedDeadlines: hasDateDeadlines,
   })
   const reloadKeys = () => {
     if (config.keyFile === undefined) {
@@ -200,7 +221,7 @@ function queryThread({ directory, storeUrl }: Config, log: Logger): QueryThread 
 /** The PostgreSQL client is loaded only if it is used: it is an optional dependency. */
 async function openStore(
   { directory, storeUrl }: Config,
-  clock: (highWaterMark: EpochSeconds) => Clock,
+  clock: (stored: StoredTime) => Clock,
   onFatal: (error: Error) => void,
   queries: QueryThread | undefined,
 ): Promise<Store> {

@@ -10,16 +10,18 @@
  *       version.
  *   P4  A scan yields items in the order of their keys, or in reverse, each at most once. Resuming after the
  *       last key of a page neither repeats nor skips a living item, whatever happened in between.
- *   P5  A sweep removes dead items only, at most `rowsMax`. The predicate is evaluated inside the deleting
- *       transaction.
- *   P6  Moments never decrease, not even across reopening the store.
+ *   P5  A sweep removes dead items only, at most `rowsMax`: those that are dead by sure time. The predicate is
+ *       evaluated inside the deleting transaction.
+ *   P6  Moments never decrease, not even across reopening the store. The one exception is a moment in doubt
+ *       whose clock comes back (`base/clock.ts`); `returns` counts these.
  *   P7  A container gives each version once, even across crashes. Versions of one partition key increase with
  *       every write.
  *   P8  Changing a container's policy costs the same however many items it has, and no item row is written.
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
  *   P10 A transaction happens wholly or not at all, at one moment. Each step sees what the steps before it
  *       did.
- *   P11 No two living items share a key of a unique index. The key of a dead item is free.
+ *   P11 No two living items share a key of a unique index. The key of a dead item is free. If the item is dead
+ *       only by a time in doubt, the write that takes its key makes its death final.
  *   P12 Changes come in commit order. Reading on after a position skips no commit, repeats none, and never
  *       gives an older version of an item after a newer one.
  *   P13 While a container keeps a log, every version, delete and death is in it exactly once. The entry is
@@ -36,7 +38,7 @@
  * cost every point read a turn of the event loop.
  */
 
-import type { EpochSeconds } from '../base/clock.ts'
+import type { Doubt, EpochSeconds } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type {
   ContainerChange,
@@ -70,9 +72,23 @@ import type {
 } from './reading.ts'
 import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from './writing.ts'
 
+/** The time of a store, and how far it may be believed. */
+export interface StoreTime {
+  readonly moment: EpochSeconds
+  /** What is dead at this second may be removed. Before `moment` only while that is in doubt. */
+  readonly sure: EpochSeconds
+  readonly doubt: Doubt | undefined
+}
+
 export interface Store extends AsyncDisposable {
   /** Takes a moment (P6). */
   moment(): MaybePromise<EpochSeconds>
+  /** The same, with what is known about it. */
+  time(): MaybePromise<StoreTime>
+  /** Somebody confirms the moment: it is sure from now on. */
+  trustTime(): Promise<void>
+  /** How often moments went back (P6). */
+  returns(): number
   /** Takes a moment and the policy at that moment, for a page that is read in several calls. */
   view(container: ContainerRecord): MaybePromise<View>
 
@@ -96,12 +112,13 @@ export interface Store extends AsyncDisposable {
   /** undefined: the name is taken. */
   createContainer(database: DatabaseRecord, draft: ContainerDraft): Promise<ContainerRecord | undefined>
   /**
-   * The change sees the present record and the moment at which it takes effect, in one transaction (P8).
+   * The change sees the present record, the moment at which it takes effect, and the sure time of that
+   * moment, in one transaction (P8).
    * undefined: it is gone, or its new name is taken.
    */
   updateContainer(
     container: ContainerRecord,
-    change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
+    change: (current: ContainerRecord, moment: EpochSeconds, sure: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined>
   /** With an epitaph, the journal remembers what happened in the container, and then this note. */
   deleteContainer(container: ContainerRecord, epitaph?: Epitaph): Promise<boolean>
@@ -163,6 +180,12 @@ export interface Store extends AsyncDisposable {
    * when nothing is left.
    */
   reclaim(rowsMax: number): Promise<boolean>
+  /**
+   * Looks at a part of the items after moments went back, and stamps those again that were written in the time
+   * that was wrong; false when nothing is left. Their versions stay. `hasFixedDeadlines`: the deadlines in the
+   * container do not count from the write.
+   */
+  restamp(rowsMax: number, hasFixedDeadlines: (container: ContainerRecord) => boolean): Promise<boolean>
 
   /** The row at this key, alive or dead: to explain it, never to answer a read. */
   inspect(container: ContainerRecord, key: ItemKey): MaybePromise<Omit<StoredItem, 'body'> | undefined>

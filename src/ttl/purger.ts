@@ -9,6 +9,9 @@
  *   - Without it, the budget is machine time. A sweep takes about a millisecond and waits for an idle moment
  *     (base/idle.ts). Under a constant stream of requests a backlog still gets one sweep every 50 ms.
  *
+ * What is dead only by a time in doubt is left alone (base/clock.ts). If the clock comes back, a pass begins by
+ * stamping what was written meanwhile again.
+ *
  * Containers take turns, one sweep each, so the backlog of one does not starve another. Old log entries and
  * the rows of deleted containers are removed in idle moments, and nobody is charged for them.
  */
@@ -32,6 +35,8 @@ export interface PurgerOptions {
   readonly ledger: Ledger
   readonly idle: IdleWatch
   readonly log: Logger
+  /** The deadlines of the container's items do not count from their writes. */
+  readonly hasFixedDeadlines?: ((container: ContainerRecord) => boolean) | undefined
 }
 
 export class Purger implements AsyncDisposable {
@@ -40,13 +45,15 @@ export class Purger implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #idle: IdleWatch
   readonly #log: Logger
+  readonly #hasFixedDeadlines: (container: ContainerRecord) => boolean
   readonly #purged = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #passes = 0
   #isClosed = false
 
-  constructor({ store, ledger, idle, log }: PurgerOptions) {
+  constructor({ store, ledger, idle, log, hasFixedDeadlines = () => false }: PurgerOptions) {
+    this.#hasFixedDeadlines = hasFixedDeadlines
     this.#store = store
     this.#ledger = ledger
     this.#idle = idle
@@ -91,12 +98,20 @@ export class Purger implements AsyncDisposable {
 
   async #run(): Promise<void> {
     try {
+      await this.#restamp()
       await this.#sweepInTurns()
       while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idle.moment()
     } catch (error) {
       this.#log.error({ error }, 'purging failed; it continues at the next interval')
     }
     this.#schedule()
+  }
+
+  /** Also while it is paused: this removes nothing. */
+  async #restamp(): Promise<void> {
+    while (!this.#isClosed && (await this.#store.restamp(sweepRowsMax, this.#hasFixedDeadlines))) {
+      await this.#idle.moment()
+    }
   }
 
   async #sweepInTurns(): Promise<void> {
@@ -152,10 +167,10 @@ export class Purger implements AsyncDisposable {
     const found: ContainerRecord[] = []
     for (const database of await this.#store.databases()) {
       for (const container of await this.#store.containers(database)) {
-        const now = await this.#store.moment()
+        const { sure } = await this.#store.time()
         const census = await this.#store.census(container)
         const isDue =
-          hasDead(census, livingAt(container.policy, now)) || hasOldEntries(census, container.logSeconds, now)
+          hasDead(census, livingAt(container.policy, sure)) || hasOldEntries(census, container.logSeconds, sure)
         if (isDue) found.push(container)
       }
     }

@@ -12,7 +12,7 @@ import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openPostgresTarget } from '../../src/adapters/postgres/transfer.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { openSqliteSource } from '../../src/adapters/sqlite/transfer.ts'
-import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { ManualClock, type StoredTime, toEpochSeconds } from '../../src/base/clock.ts'
 import { effectivePartitionKey } from '../../src/document/effective-partition-key.ts'
 import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
 import { indexKeysOf } from '../../src/engine/index-keys.ts'
@@ -40,7 +40,7 @@ function keyOf(id: string, pk = 'p'): ItemKey {
 }
 
 function openAt(place: string, clock: ManualClock): Promise<Store> {
-  const startAt = (mark: number) => {
+  const startAt = ({ mark }: StoredTime) => {
     clock.set(Math.max(mark, clock.now()))
     return clock
   }

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
-import { ManualClock, toEpochSeconds } from '../../src/base/clock.ts'
+import { ManualClock, type StoredTime, toEpochSeconds } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/port.ts'
 import { put } from '../support/item-write.ts'
 import { changeContract } from './change-contract.ts'
@@ -24,8 +24,8 @@ async function temporaryDirectory() {
 }
 
 function opened(directory: string | undefined, clock: ManualClock): Store {
-  const startAt = (highWaterMark: number) => {
-    clock.set(Math.max(highWaterMark, clock.now()))
+  const startAt = ({ mark }: StoredTime) => {
+    clock.set(Math.max(mark, clock.now()))
     return clock
   }
   return withContract(openSqlite({ directory, clock: startAt, onFatal: fail }))

@@ -9,6 +9,15 @@ import type { Store } from '../../src/store/port.ts'
 import type { WriteAnswer } from '../../src/store/writing.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
+/** What a clock says that is never in doubt. */
+export const certain = {
+  doubt: undefined,
+  stepSecondsMax: Number.MAX_SAFE_INTEGER,
+  returns: 0,
+  returnedSeconds: 0,
+  trust: () => {},
+}
+
 export const start = 1_000_000
 
 export function manualClock(): ManualClock {

@@ -6,7 +6,7 @@ import { groupTurnsMax } from '../../src/adapters/sqlite/turns.ts'
 import { type Clock, toEpochSeconds } from '../../src/base/clock.ts'
 import { groupWritesMax, sliceRowsMax } from '../../src/base/limits.ts'
 import type { WriteAnswer } from '../../src/store/writing.ts'
-import { keyNamed, makeContainer, manualClock, openStore, put, putMany, setDefault, start } from './fixture.ts'
+import { certain, keyNamed, makeContainer, manualClock, openStore, put, putMany, setDefault, start } from './fixture.ts'
 
 class RestlessClock implements Clock {
   readonly mode = 'system'
@@ -22,6 +22,16 @@ class RestlessClock implements Clock {
   nowMs() {
     return this.now() * 1000
   }
+
+  sure() {
+    return toEpochSeconds(this.at)
+  }
+
+  readonly doubt = certain.doubt
+  readonly stepSecondsMax = certain.stepSecondsMax
+  readonly returns = certain.returns
+  readonly returnedSeconds = certain.returnedSeconds
+  readonly trust = certain.trust
 }
 
 async function withRestlessClock(defaultTtl: number | null) {

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
-import type { Clock, EpochSeconds } from '../../src/base/clock.ts'
+import type { Clock, StoredTime } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/port.ts'
 import { fail } from './fixture.ts'
 
-export type MakeClock = (highWaterMark: EpochSeconds) => Clock
+export type MakeClock = (stored: StoredTime) => Clock
 
 /** One store for the length of one history. */
 export interface Subject extends AsyncDisposable {

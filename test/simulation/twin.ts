@@ -15,7 +15,7 @@ import type { StoredItem } from '../../src/store/item.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Answer } from '../../src/store/reading.ts'
 import type { ItemWrite } from '../../src/store/writing.ts'
-import { openStore } from './fixture.ts'
+import { certain, openStore } from './fixture.ts'
 
 type Numbered = Pick<StoredItem, 'sequence' | 'version'>
 
@@ -26,7 +26,7 @@ export class Twin {
 
   /** `isAlike`: the store under test gives the same numbers. */
   constructor(now: () => EpochSeconds, isAlike: boolean) {
-    this.store = openStore({ mode: 'system', now, nowMs: () => now() * 1000 })
+    this.store = openStore({ ...certain, mode: 'system', now, nowMs: () => now() * 1000, sure: now })
     this.#isAlike = isAlike
   }
 

@@ -306,11 +306,16 @@ export class World implements AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    this.store = await this.subject.open(highWaterMark => {
-      assert.ok(highWaterMark >= this.#latest, `the mark ${highWaterMark} forgets that it was ${this.#latest}`)
-      this.#clock = new SystemClock(highWaterMark, {
-        epochMs: () => this.#source.wallMs,
-        monotonicMs: () => this.#source.elapsedMs,
+    this.store = await this.subject.open(stored => {
+      assert.ok(stored.mark >= this.#latest, `the mark ${stored.mark} forgets that it was ${this.#latest}`)
+      // Every step is believed here. `clock-faults.test.ts` is about those that are not.
+      this.#clock = new SystemClock(stored, {
+        source: {
+          epochMs: () => this.#source.wallMs,
+          monotonicMs: () => this.#source.elapsedMs,
+          uptimeMs: () => this.#source.elapsedMs,
+        },
+        stepSecondsMax: Number.MAX_SAFE_INTEGER,
       })
       return this.#clock
     })

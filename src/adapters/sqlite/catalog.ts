@@ -101,6 +101,10 @@ export class SqliteCatalog implements Participant {
   /**
    * Looked up by number: a container that was deleted and created again under the same name is another one.
    */
+  openContainers(): OpenContainer[] {
+    return [...this.#containers.values()]
+  }
+
   openContainer(container: ContainerRecord): OpenContainer | undefined {
     return this.#containers.get(container.number)
   }
@@ -181,13 +185,14 @@ export class SqliteCatalog implements Participant {
 
   updateContainer(
     container: ContainerRecord,
-    change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
+    change: (current: ContainerRecord, moment: EpochSeconds, sure: EpochSeconds) => ContainerChange,
     ts: EpochSeconds,
+    sure: EpochSeconds,
   ): ContainerRecord | undefined {
     const open = this.openContainer(container)
     if (open === undefined) return undefined
     const before = open.record
-    const { notes = [], ...changes } = change(before, ts)
+    const { notes = [], ...changes } = change(before, ts, sure)
     const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
     const { containers } = this.#databases.get(before.database.id)!
     if (record.id !== before.id && containers.has(record.id)) return undefined

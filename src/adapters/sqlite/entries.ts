@@ -7,7 +7,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { machine } from '../../base/clock.ts'
+import { type EpochSeconds, machine } from '../../base/clock.ts'
 import { MiB, sliceRowsMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import type { IndexDefinition } from '../../document/index-definition.ts'
@@ -42,6 +42,12 @@ export interface BodyChange {
   readonly after: Body | undefined
 }
 
+/** While the time is in doubt: sure time, and who is alive by it. */
+export interface DoubtedHolders {
+  readonly sure: EpochSeconds
+  readonly living: Living
+}
+
 type Entry = ItemKey & {
   indexKey: Uint8Array
   sequence: number
@@ -60,6 +66,7 @@ interface UnbuiltRow {
 export class ContainerEntries {
   readonly #keysOf: KeyMaker
   readonly #holder: StatementSync
+  readonly #endHolders: StatementSync
   readonly #insert: StatementSync
   readonly #delete: StatementSync
   readonly #scan: { forward: StatementSync; reverse: StatementSync }
@@ -84,6 +91,11 @@ export class ContainerEntries {
       SELECT 1 FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
       WHERE e.number = ? AND e.key = ? AND e.sequence <> ?
         AND CASE WHEN i.deadline IS NULL THEN i.ts > ? ELSE i.deadline > ? END LIMIT 1`)
+    this.#endHolders = db.prepare(`
+      UPDATE ${items} SET deadline = :sure WHERE sequence IN (
+        SELECT i.sequence FROM ${entries} e CROSS JOIN ${items} i ON i.sequence = e.sequence
+        WHERE e.number = :number AND e.key = :key AND e.sequence <> :sequence
+          AND CASE WHEN i.deadline IS NULL THEN i.ts > :inheritedAfter ELSE i.deadline > :ownAfter END)`)
     this.#clear = db.prepare(
       `DELETE FROM ${entries} WHERE (number, key, sequence) IN
         (SELECT number, key, sequence FROM ${entries} WHERE number = ? LIMIT ?)`,
@@ -109,14 +121,22 @@ export class ContainerEntries {
 
   /**
    * Updates the entries of an item; must run in the transaction that writes it. Entries whose keys stay are
-   * not touched. False: another living item has a key of a unique index, and nothing was changed.
+   * not touched. False: another living item has a key of a unique index, and nothing was changed. `doubted`: an
+   * item with such a key that would live again if the clock came back dies for good.
    */
-  change(indexes: readonly IndexRecord[], change: BodyChange, living: Living, findings: IndexFindings): boolean {
+  change(
+    indexes: readonly IndexRecord[],
+    change: BodyChange,
+    living: Living,
+    findings: IndexFindings,
+    doubted?: DoubtedHolders,
+  ): boolean {
     const { sequence, pk, before, after } = change
     for (const touched of this.#watching) touched.add(sequence)
     const definitions = indexes.map(({ definition }) => definition)
     const now = after === undefined ? undefined : this.#keys(definitions, pk, after)
     if (now !== undefined && this.#isTaken(definitions, now, sequence, living)) return false
+    if (now !== undefined && doubted !== undefined) this.#endDoubted(definitions, now, sequence, doubted)
     const old = before === undefined ? undefined : this.#keys(definitions, pk, before())
     for (const [at, definition] of definitions.entries()) {
       const { number } = definition
@@ -219,6 +239,18 @@ export class ContainerEntries {
           key => this.#holder.get(number, key, sequence, living.inheritedAfter, living.ownAfter) !== undefined,
         ),
     )
+  }
+
+  #endDoubted(
+    definitions: readonly IndexDefinition[],
+    keys: readonly IndexKeys[],
+    sequence: number,
+    { sure, living }: DoubtedHolders,
+  ): void {
+    for (const [at, { number, uniqueness }] of definitions.entries()) {
+      if (uniqueness === 'none') continue
+      for (const key of keys[at]!.keys) this.#endHolders.run({ number, key, sequence, sure, ...living })
+    }
   }
 
   /** Removes entries of a dropped index; true when none is left. */

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
+import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
@@ -10,7 +10,7 @@ import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Living, View, Viewpoint } from '../../store/policy.ts'
-import type { Store } from '../../store/port.ts'
+import type { Store, StoreTime } from '../../store/port.ts'
 import type {
   ChangeRange,
   ChangesAnswer,
@@ -28,23 +28,25 @@ import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
 import { makeDataDirectory } from './directory.ts'
+import type { DoubtedHolders } from './entries.ts'
 import { translate } from './errors.ts'
 import { FreePages } from './free-pages.ts'
 import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory, lockFile } from './lock.ts'
 import { SqliteChangeLog } from './log.ts'
 import { changeNumber } from './positions.ts'
+import { Restamping } from './restamp.ts'
 import { dataFile, migrate } from './schema.ts'
 import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
-import { Turns } from './turns.ts'
+import { readTimeRow, Turns } from './turns.ts'
 
 export interface SqliteOptions {
   /** undefined: in memory. */
   readonly directory: string | undefined
   /** Makes the store's clock, which must not start before the moment that was stored last. */
-  readonly clock: (highWaterMark: EpochSeconds) => Clock
+  readonly clock: (stored: StoredTime) => Clock
   /** The store cannot go on: what it has acknowledged may be lost from the file. */
   readonly onFatal: (error: Error) => void
   /** Sorts index entries in another thread, when an index of many items is built; never in memory. */
@@ -82,6 +84,7 @@ function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
 
 class SqliteStore implements Store {
   readonly #db: DatabaseSync
+  readonly #clock: Clock
   readonly #lock: Disposable | undefined
   readonly #catalog: SqliteCatalog
   readonly #turns: Turns
@@ -89,6 +92,7 @@ class SqliteStore implements Store {
   readonly #sortedBuilds: SortedBuilds | undefined
   readonly #log: SqliteChangeLog
   readonly #freePages: FreePages
+  readonly #restamping: Restamping
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
@@ -100,11 +104,13 @@ class SqliteStore implements Store {
     this.#lock = lock
     db.exec(fileSettings)
     migrate(db)
-    const { mark } = db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
+    const stored = readTimeRow(db)
     this.#sortedBuilds = sortEntries && new SortedBuilds(sortEntries)
-    const storeClock = clock(mark)
+    const storeClock = clock(stored)
+    this.#clock = storeClock
     this.#log = new SqliteChangeLog(db, storeClock)
     this.#catalog = new SqliteCatalog(db, this.#log, keysOf)
+    this.#restamping = new Restamping(db)
     this.#savepoint = {
       begin: db.prepare('SAVEPOINT transact'),
       undo: db.prepare('ROLLBACK TO transact'),
@@ -112,11 +118,24 @@ class SqliteStore implements Store {
     }
     this.#freePages = new FreePages(db)
     const checkpoints = Checkpoints.of(db, checkpoint)
-    this.#turns = new Turns(db, { clock: storeClock, highWaterMark: mark, checkpoints, onFatal })
+    this.#turns = new Turns(db, { clock: storeClock, stored, checkpoints, onFatal })
   }
 
   moment(): EpochSeconds {
     return this.#turns.readMoment()
+  }
+
+  time(): StoreTime {
+    const moment = this.#turns.readMoment()
+    return { moment, sure: this.#turns.sureAt(moment), doubt: this.#clock.doubt }
+  }
+
+  async trustTime() {
+    this.#turns.trust()
+  }
+
+  returns() {
+    return this.#clock.returns
   }
 
   view(container: ContainerRecord): View {
@@ -162,7 +181,9 @@ class SqliteStore implements Store {
   }
 
   updateContainer(...[container, change]: Parameters<Store['updateContainer']>) {
-    return this.#changeCatalog(moment => this.#catalog.updateContainer(container, change, moment))
+    return this.#changeCatalog(moment =>
+      this.#catalog.updateContainer(container, change, moment, this.#turns.sureAt(moment)),
+    )
   }
 
   deleteContainer(...[container, epitaph]: Parameters<Store['deleteContainer']>) {
@@ -403,7 +424,8 @@ class SqliteStore implements Store {
     return this.#turns.write(moment => {
       const open = this.#require(container)
       const { record, items, purge } = open
-      const living = this.#views.holdBack(record.number, livingAt(record.policy, moment))
+      const sure = this.#turns.sureAt(moment)
+      const living = this.#views.holdBack(record.number, livingAt(record.policy, sure))
       let deaths = 0
       const swept = this.#withConsequences(open, living, consequences => {
         if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
@@ -421,15 +443,36 @@ class SqliteStore implements Store {
         this.#turns.join(items)
         items.countSwept(swept.removed, deaths)
       }
-      const entries = this.#log.removeOld(record.number, moment - (record.logSeconds ?? 0), rowsMax)
+      const entries = this.#log.removeOld(record.number, sure - (record.logSeconds ?? 0), rowsMax)
       return { ...swept, done: swept.done && entries < rowsMax }
     })
   }
 
   async reclaim(rowsMax: number) {
-    const isLeft = await this.#turns.write(moment => this.#catalog.reclaim(rowsMax, moment) || this.#freePages.step())
+    const isLeft = await this.#turns.write(
+      moment => this.#catalog.reclaim(rowsMax, this.#turns.sureAt(moment)) || this.#freePages.step(),
+    )
     if (!isLeft) this.#turns.cutQuietLog()
     return isLeft
+  }
+
+  restamp(...[rowsMax, hasFixedDeadlines]: Parameters<Store['restamp']>) {
+    // Asked once a second, and most of the time there is nothing.
+    this.#turns.readMoment()
+    if (this.#turns.ahead === null) return Promise.resolve(false)
+    return this.#turns.write(moment => {
+      const { ahead } = this.#turns
+      // While the time is in doubt again, it is not known what lies in the future.
+      if (ahead === null || this.#clock.doubt?.kind === 'step') return false
+      const isLeft = this.#restamping.step(this.#catalog.openContainers(), {
+        ahead,
+        moment,
+        rowsMax,
+        hasFixedDeadlines,
+      })
+      if (!isLeft) this.#turns.forgetAhead()
+      return isLeft
+    })
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {
@@ -465,13 +508,20 @@ class SqliteStore implements Store {
     const { indexes, logSeconds, number } = open.record
     if (indexes.length === 0 && logSeconds === null) return work(noConsequences)
     const findings = noFindings()
+    const doubted = this.#turns.isInDoubt ? this.#doubtedHolders(open) : undefined
     const result = work({
-      updateEntries: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings),
+      updateEntries: change => indexes.length === 0 || open.entries.change(indexes, change, living, findings, doubted),
       log: logSeconds === null ? undefined : entry => this.#log.append(number, entry),
     })
     if (logSeconds !== null) this.#turns.join(this.#log)
     this.#note(open, findings)
     return result
+  }
+
+  /** Those that are dead only by a time in doubt. */
+  #doubtedHolders({ record }: OpenContainer): DoubtedHolders {
+    const sure = this.#clock.sure()
+    return { sure, living: livingAt(record.policy, sure) }
   }
 
   /** Stores what the index records do not say yet. */

@@ -92,6 +92,12 @@ export const migrations: readonly (string | ((db: DatabaseSync) => void))[] = [
   CREATE INDEX kept_logs_until ON kept_logs (until);
   CREATE INDEX log_endings ON log (container, number) WHERE kind = 'end';
   `,
+  `
+  ALTER TABLE clock ADD COLUMN sure INTEGER;
+  ALTER TABLE clock ADD COLUMN doubt TEXT;
+  ALTER TABLE clock ADD COLUMN doubted_since INTEGER;
+  ALTER TABLE clock ADD COLUMN ahead INTEGER;
+  `,
 ]
 
 export function migrate(db: DatabaseSync): void {

@@ -17,7 +17,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Clock, type EpochSeconds, machine } from '../../base/clock.ts'
+import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { groupWritesMax } from '../../base/limits.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -34,6 +34,25 @@ export const groupTurnsMax = 3
  * Runs again after a rollback.
  */
 type Work<T> = (moment: EpochSeconds, mustUndoAlone: boolean) => T
+
+/** What the file says about the clock. `ahead`: item time was so many seconds ahead, and has come back. */
+export interface TimeRow extends StoredTime {
+  readonly ahead: number | null
+}
+
+export function readTimeRow(db: DatabaseSync): TimeRow {
+  const { mark, sure, doubt, since, ahead } = db
+    .prepare('SELECT high_water_mark AS mark, sure, doubt, doubted_since AS since, ahead FROM clock')
+    .get() as {
+    mark: EpochSeconds
+    sure: EpochSeconds | null
+    doubt: string | null
+    since: number
+    ahead: number | null
+  }
+  if (sure === null) return { mark, ahead }
+  return { mark, sure, doubt: { kind: doubt as 'step' | 'start', since: since as EpochSeconds }, ahead }
+}
 
 interface Waiting {
   readonly work: Work<unknown>
@@ -57,7 +76,7 @@ export class Turns {
   readonly #beginImmediate: StatementSync
   readonly #commit: StatementSync
   readonly #rollback: StatementSync
-  readonly #raiseHighWaterMark: StatementSync
+  readonly #writeTimeRow: StatementSync
   readonly #checkpoints: Checkpoints | undefined
   readonly #participants = new Set<Participant>()
   #waiting: Waiting[] = []
@@ -67,28 +86,33 @@ export class Turns {
   #turnsWaited = 0
   #isUndone = false
   #isCheckpointScheduled = false
-  #highWaterMark: EpochSeconds
+  /** The stored second. */
+  #mark: EpochSeconds
+  #ahead: number | null
   #failure: Error | undefined
 
   constructor(
     db: DatabaseSync,
     parts: {
       readonly clock: Clock
-      readonly highWaterMark: EpochSeconds
+      readonly stored: TimeRow
       readonly checkpoints: Checkpoints | undefined
       readonly onFatal: (error: Error) => void
     },
   ) {
     this.#db = db
     this.#clock = parts.clock
-    this.#highWaterMark = parts.highWaterMark
+    this.#mark = parts.stored.mark
+    this.#ahead = parts.stored.ahead
     this.#checkpoints = parts.checkpoints
     this.#onFatal = parts.onFatal
     this.#begin = db.prepare('BEGIN')
     this.#beginImmediate = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#rollback = db.prepare('ROLLBACK')
-    this.#raiseHighWaterMark = db.prepare('UPDATE clock SET high_water_mark = ? WHERE one = 1')
+    this.#writeTimeRow = db.prepare(
+      'UPDATE clock SET high_water_mark = ?, sure = ?, doubt = ?, doubted_since = ?, ahead = ? WHERE one = 1',
+    )
   }
 
   /**
@@ -98,8 +122,33 @@ export class Turns {
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
     const now = this.#clock.now()
-    if (now > this.#highWaterMark) this.#storeHighWaterMark(now)
+    if (now !== this.#mark) this.#storeTime(now)
     return now
+  }
+
+  /** By sure time, what is dead may be removed. Never after the moment of the work that asks. */
+  sureAt(moment: EpochSeconds): EpochSeconds {
+    return Math.min(moment, this.#clock.sure()) as EpochSeconds
+  }
+
+  get isInDoubt(): boolean {
+    return this.#clock.doubt !== undefined
+  }
+
+  /** By how many seconds item time was ahead before it came back, as long as items have stamps of that time. */
+  get ahead(): number | null {
+    return this.#ahead
+  }
+
+  /** Called by work: no item has such a stamp any more. */
+  forgetAhead(): void {
+    this.#ahead = null
+    this.#writeTime(this.#mark)
+  }
+
+  trust(): void {
+    this.#clock.trust()
+    this.#storeTime(this.#clock.now())
   }
 
   /** Begins a read: takes its moment and joins the snapshot of this turn. */
@@ -169,14 +218,32 @@ export class Turns {
     this.#readsThisTurn = 0
   }
 
-  #storeHighWaterMark(now: EpochSeconds): void {
+  #storeTime(now: EpochSeconds): void {
     this.#endReads()
     // A full disk does not stop reads. The mark is late then, and the next commit stores it.
     this.#unlessFatal(() => {
-      this.#raiseHighWaterMark.run(now)
-      this.#highWaterMark = now
+      this.#writeTime(now)
+      this.#hasStored(now)
     })
     this.#considerCheckpoint()
+  }
+
+  #writeTime(now: EpochSeconds): void {
+    const { doubt } = this.#clock
+    const doubted = doubt === undefined ? [null, null, null] : [this.#clock.sure(), doubt.kind, doubt.since]
+    this.#writeTimeRow.run(now, ...doubted, this.#aheadAfter(now))
+  }
+
+  #hasStored(now: EpochSeconds): void {
+    this.#ahead = this.#aheadAfter(now)
+    this.#mark = now
+  }
+
+  /** A moment before the stored one: the clock came back. Of two returns the smaller counts. */
+  #aheadAfter(now: EpochSeconds): number | null {
+    if (now >= this.#mark) return this.#ahead
+    const ahead = Math.max(this.#mark - now, this.#clock.returnedSeconds)
+    return this.#ahead === null ? ahead : Math.min(ahead, this.#ahead)
   }
 
   #flush(): void {
@@ -196,7 +263,7 @@ export class Turns {
       if (this.#db.isTransaction) {
         for (const participant of this.#participants) participant.beforeCommit()
         this.#commit.run()
-        this.#highWaterMark = Math.max(this.#highWaterMark, moment) as EpochSeconds
+        this.#hasStored(moment)
       }
     } catch (error) {
       this.#abandon(group, error)
@@ -205,7 +272,7 @@ export class Turns {
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
     // Store the second even after a rollback, before answering.
-    if (moment > this.#highWaterMark) this.#storeHighWaterMark(moment)
+    if (moment !== this.#mark) this.#storeTime(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
       const result = results[index]
       if (result instanceof MayflyError) reject(result)
@@ -217,7 +284,7 @@ export class Turns {
   /** Begins a transaction and does the work of a group. Stops when the group must be rolled back. */
   #run(group: readonly Waiting[], moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
     this.#beginImmediate.run()
-    if (moment > this.#highWaterMark) this.#raiseHighWaterMark.run(moment)
+    if (moment !== this.#mark) this.#writeTime(moment)
     const results: unknown[] = []
     for (const { work } of group) {
       results.push(attempt(work, moment, mustUndoAlone))

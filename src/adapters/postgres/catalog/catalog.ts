@@ -27,7 +27,7 @@ import { toDatabase, toJson } from '../../catalog-rows.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
-import type { Moments } from '../connection/moments.ts'
+import { type Moments, readTimeRow } from '../connection/moments.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { fromIndexDraft } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
@@ -194,16 +194,16 @@ export class PostgresCatalog {
    */
   updateContainer(
     container: ContainerRecord,
-    change: (current: ContainerRecord, moment: EpochSeconds) => ContainerChange,
+    change: (current: ContainerRecord, moment: EpochSeconds, sure: EpochSeconds) => ContainerChange,
   ): Promise<ContainerRecord | undefined> {
     const stopClock = async (session: PostgresSession) => {
       await session.query('SELECT pg_advisory_xact_lock($1)', [clockLock])
-      await session.query('UPDATE mayfly.clock SET now = greatest(now, $1) WHERE one = 1', [this.#moments.own])
+      await this.#moments.tickWithin(session)
     }
-    return this.#change(async (session, ts) => {
+    return this.#change(async (session, ts, sure) => {
       const before = await loadContainer(session, container.number)
       if (before === undefined) return undefined
-      const { notes = [], ...changes } = change(before, ts)
+      const { notes = [], ...changes } = change(before, ts, sure)
       const record: ContainerRecord = { ...before, ...changes, version: before.version + 1, ts }
       if (record.id !== before.id && (await isTaken(session, record))) return undefined
       const { policy } = record
@@ -273,15 +273,15 @@ export class PostgresCatalog {
   }
 
   #change<T>(
-    work: (session: PostgresSession, ts: EpochSeconds) => Promise<T>,
+    work: (session: PostgresSession, ts: EpochSeconds, sure: EpochSeconds) => Promise<T>,
     before?: (session: PostgresSession) => Promise<void>,
   ): Promise<T> {
     const changed = this.#changing.then(async () => {
       const result = await this.#changeOnce(async session => {
         await before?.(session)
         await bump(session)
-        const { rows } = await session.query('SELECT now FROM mayfly.clock WHERE one = 1')
-        return work(session, rows[0].now)
+        const { moment, sure } = await readTimeRow(session)
+        return work(session, moment, sure ?? moment)
       })
       this.#onNote(this.#noted)
       await this.#copy.settle()

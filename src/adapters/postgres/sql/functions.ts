@@ -7,18 +7,48 @@
  */
 
 import { bucketCount } from '../rows/keys.ts'
-import { changeOrder, inheritedAfter, isAlive, ownAfter } from './predicates.ts'
+import { changeOrder, inheritedAfter, isAlive, ownAfter, sureTime } from './predicates.ts'
 import { sweepFunction } from './sweep-function.ts'
 import { horizonFunction } from './ticks.ts'
 import { clockLock, takeBucket, writeFunction } from './write-function.ts'
 
+const timeColumns = `OUT moment bigint, OUT sure bigint, OUT doubt text, OUT since bigint, OUT epoch bigint,
+  OUT ahead bigint`
+const clockColumns = 'k.now, k.sure, k.doubt, k.doubted_since, k.epoch, k.ahead'
+
+/** A clock without doubt, or one that came back, shows an earlier time than a row in doubt. */
+const isBack = '(k.sure IS NOT NULL AND at < k.now - bound AND (sure_ IS NULL OR ahead_ > 0))'
+
+/** A clock without doubt, or one that shows the same time as a row without doubt. */
+const isSure = '(sure_ IS NULL OR (k.sure IS NULL AND k.now >= at - bound))'
+
 export const functions = (isCluster: boolean) => `
-CREATE FUNCTION mayfly.tick(at bigint, OUT moment bigint) LANGUAGE plpgsql AS $$
+-- A gateway shows its time. sure_ is NULL, unless that time is in doubt; bound is the step that is believed;
+-- ahead_ is by how much its clock has come back.
+CREATE FUNCTION mayfly.tick(at bigint, sure_ bigint, doubt_ text, since_ bigint, epoch_ bigint, bound bigint,
+  ahead_ bigint, ${timeColumns}) LANGUAGE plpgsql AS $$
 BEGIN
-  SELECT now INTO moment FROM mayfly.clock WHERE one = 1;
-  IF moment >= at THEN RETURN; END IF;
+  SELECT ${clockColumns} INTO moment, sure, doubt, since, epoch, ahead FROM mayfly.clock k WHERE k.one = 1;
+  IF moment >= at AND sure IS NULL THEN RETURN; END IF;
+  -- Outvoted.
+  IF sure_ IS NOT NULL AND epoch <> epoch_ THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(${clockLock});
-  UPDATE mayfly.clock SET now = greatest(now, at) WHERE one = 1 RETURNING now INTO moment;
+  UPDATE mayfly.clock k SET
+    now = CASE WHEN ${isBack} THEN greatest(k.sure, at) ELSE greatest(k.now, at) END,
+    sure = CASE WHEN ${isSure} THEN NULL ELSE greatest(sure_, coalesce(k.sure, k.now)) END,
+    doubt = CASE WHEN ${isSure} THEN NULL ELSE coalesce(k.doubt, doubt_) END,
+    doubted_since = CASE WHEN ${isSure} THEN NULL ELSE coalesce(k.doubted_since, since_) END,
+    epoch = CASE WHEN ${isBack} THEN k.epoch + 1 ELSE k.epoch END,
+    ahead = CASE WHEN ${isBack} THEN least(k.ahead, greatest(ahead_, k.now - greatest(k.sure, at))) ELSE k.ahead END
+    WHERE k.one = 1 AND (sure_ IS NULL OR k.epoch = epoch_);
+  SELECT ${clockColumns} INTO moment, sure, doubt, since, epoch, ahead FROM mayfly.clock k WHERE k.one = 1;
+END $$;
+
+CREATE FUNCTION mayfly.trust(${timeColumns}) LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(${clockLock});
+  UPDATE mayfly.clock k SET sure = NULL, doubt = NULL, doubted_since = NULL WHERE k.one = 1;
+  SELECT ${clockColumns} INTO moment, sure, doubt, since, epoch, ahead FROM mayfly.clock k WHERE k.one = 1;
 END $$;
 
 -- A point read in a cluster: the clock and the policies are on one machine, the item is on another. They are
@@ -77,8 +107,8 @@ CREATE FUNCTION mayfly.dead_buckets(c_ int, inherited_most bigint, own_most bigi
   LANGUAGE plpgsql STABLE AS $$
 DECLARE inherited_after bigint; own_after bigint; remembered_after bigint;
 BEGIN
-  SELECT least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most),
-      k.now - coalesce(c.log_seconds, 0)
+  SELECT least(${inheritedAfter(sureTime)}, inherited_most), least(${ownAfter(sureTime)}, own_most),
+      ${sureTime} - coalesce(c.log_seconds, 0)
     INTO inherited_after, own_after, remembered_after
     FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   IF NOT FOUND THEN RETURN; END IF;

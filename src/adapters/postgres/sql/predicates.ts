@@ -2,6 +2,9 @@
 
 import { bucketCount } from '../rows/keys.ts'
 
+/** What is dead by this time may be removed; `k` is the row of the clock. */
+export const sureTime = 'coalesce(k.sure, k.now)'
+
 /** The two thresholds of `ttl/living.ts`; `c` is the row of the container. */
 export function inheritedAfter(moment: string): string {
   return `CASE WHEN c.default_ttl > 0 THEN greatest(c.inherited_dead_at, ${moment} - c.default_ttl)

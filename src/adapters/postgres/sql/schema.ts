@@ -5,7 +5,8 @@
  * bucket, and a write stays on one shard. Catalog, policies and clock are small and stay on the coordinator
  * (`citus.ts`).
  *
- *   clock      one row: the moment. It never decreases and stands still while a policy changes.
+ *   clock      one row: the moment. It stands still while a policy changes. It never decreases, unless it is in
+ *              doubt: then `sure` is set. `epoch` counts how often it was set back (`connection/moments.ts`).
  *   catalog    one row: counts changes of databases, containers and indexes. It tells a gateway when its copy
  *              is old.
  *   counters   one row for each bucket: the number of its last write, and its rows. Locking this row locks
@@ -205,6 +206,10 @@ export const migrations: readonly string[] = [
   CREATE TABLE mayfly.kept_logs (container int PRIMARY KEY, until bigint NOT NULL);
   CREATE INDEX kept_logs_until ON mayfly.kept_logs (until);
   `,
+  `
+  ALTER TABLE mayfly.clock ADD sure bigint, ADD doubt text, ADD doubted_since bigint,
+    ADD epoch bigint NOT NULL DEFAULT 0, ADD ahead bigint;
+  `,
 ]
 
 /**
@@ -269,7 +274,9 @@ async function formatOf(session: PostgresSession): Promise<number> {
 
 /** Forgets gateways that have done nothing for a day: nobody will ask for their receipts. */
 export async function forgetGateways(session: PostgresSession): Promise<void> {
-  await session.query('DELETE FROM mayfly.lanes WHERE ts < (SELECT now FROM mayfly.clock WHERE one = 1) - 86400')
+  await session.query(
+    'DELETE FROM mayfly.lanes WHERE ts < (SELECT coalesce(sure, now) FROM mayfly.clock WHERE one = 1) - 86400',
+  )
   await session.query(`DELETE FROM mayfly.gateways WHERE seen < now() - interval '1 day'`)
 }
 

@@ -9,7 +9,7 @@
  */
 
 import { bucketCount } from '../rows/keys.ts'
-import { inheritedAfter, ownAfter } from './predicates.ts'
+import { inheritedAfter, ownAfter, sureTime } from './predicates.ts'
 import { markSql, nextTick } from './ticks.ts'
 import { clockLock, takeBucket, takeFreeBucket } from './write-function.ts'
 
@@ -102,7 +102,7 @@ const rowSteps = (isCluster: boolean) => `
   UPDATE mayfly.counters n SET lsn = lsn_, rows = n.rows - swept, log_epoch = log_epoch_,
     log_forgotten = greatest(log_forgotten_, forgotten) WHERE n.container = c_ AND n.bucket = b;`
 
-const rememberedAfter = 'k.now - coalesce(c.log_seconds, 0)'
+const rememberedAfter = `${sureTime} - coalesce(c.log_seconds, 0)`
 
 const sweepOnWorker = `
     IF is_logged THEN ticks := ARRAY(SELECT ${nextTick} FROM generate_series(1, rest)); END IF;
@@ -149,7 +149,8 @@ BEGIN
       WHERE c.number = c_ AND c.log_seconds IS NOT NULL;
     IF FOUND THEN PERFORM ${markSql}; END IF;
     SELECT most - removed, 0, true, bucket_.lsn, bucket_.log_epoch, bucket_.log_forgotten, k.now,
-        least(${inheritedAfter('k.now')}, inherited_most), least(${ownAfter('k.now')}, own_most), c.indexes_version > 0,
+        least(${inheritedAfter(sureTime)}, inherited_most), least(${ownAfter(sureTime)}, own_most),
+        c.indexes_version > 0,
         c.log_seconds IS NOT NULL, c.log_epoch, ${rememberedAfter},
         (date_part('epoch', clock_timestamp()) * 1000000)::bigint${isCluster ? '' : `, ${hasOldLog(rememberedAfter)}`}
       INTO rest, swept, is_clean, lsn_, log_epoch_, log_forgotten_, moment, inherited_after, own_after, has_indexes,

@@ -23,7 +23,7 @@
 import { refusedState } from '../connection/errors.ts'
 import { inheritedAfter, ownAfter } from './predicates.ts'
 import { markSql, nextTick } from './ticks.ts'
-import { leaveReceipt, livingHolder, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
+import { endDoubted, leaveReceipt, livingHolder, rowSteps, rowVariables, writeRowsFunction } from './write-rows.ts'
 
 /** How long the call of a stripe waits for a lock before it gives up: longer than a group takes. */
 const postgresLockMsMax = 20
@@ -78,9 +78,10 @@ const judge = `
         WHEN expected_lsn <> lsn_ OR expected_now <> k.now OR expected_version <> c.version THEN 'moved'
         ELSE 'done' END,
         k.now, c.default_ttl, c.inherited_dead_at, c.own_dead_at, ${inheritedAfter('k.now')}, ${ownAfter('k.now')},
+        k.sure, ${inheritedAfter('k.sure')}, ${ownAfter('k.sure')},
         c.log_seconds IS NOT NULL, c.log_epoch, (date_part('epoch', clock_timestamp()) * 1000000)::bigint
       INTO verdict, moment, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after,
-        is_logged, container_epoch, at_
+        sure_, sure_inherited, sure_own, is_logged, container_epoch, at_
       FROM mayfly.containers c, mayfly.clock k WHERE c.number = c_ AND k.one = 1;
   END IF;
   IF verdict IS DISTINCT FROM 'done' THEN
@@ -126,6 +127,7 @@ const partOnWorker = `
       CONTINUE WHEN uniques[e] <> 'container';
       PERFORM ${livingHolder('n.bucket <> b')};
       held[e] := FOUND;
+      IF sure_ IS NOT NULL AND NOT FOUND THEN ${endDoubted('i.bucket <> b')} END IF;
     END LOOP;
   END IF;
   -- A write may log two entries: a death and a creation.
@@ -133,7 +135,7 @@ const partOnWorker = `
   SELECT w.outcomes, w.sequences, w.versions, w.tick_ INTO outcomes, sequences, versions, tick_
     FROM mayfly.write_rows(c_, b, gateway_, call_number, is_atomic, indexes_, counted_lsn, counted_rows, lsn_,
     rows_, log_epoch_, log_forgotten_, is_logged, container_epoch,
-    moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after,
+    moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, sure_, sure_inherited, sure_own,
     kinds, epks, pks, long_pks, ids, if_versions, ttls, untils, bodies, sequence_form, forms, bytes_,
     entry_counts, numbers, keys, uniques, held, ticks) w;`
 
@@ -161,6 +163,7 @@ CREATE FUNCTION mayfly.write(
 DECLARE
   b int; counted_lsn bigint; counted_rows bigint; lsn_ bigint; rows_ bigint; log_epoch_ int; log_forgotten_ bigint;
   is_logged boolean; container_epoch int; inherited_after bigint; own_after bigint; at_ bigint; key_lock int;
+  sure_ bigint; sure_inherited bigint; sure_own bigint;
   ${
     isCluster
       ? 'held boolean[]; ticks bigint[];'

@@ -26,6 +26,17 @@ export const livingHolder = (where: string) => `
           AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
         WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
 
+/**
+ * The time is in doubt, and the write takes the key of entry `e`: an item with this key that would live again if
+ * the clock came back dies for good. Its entries go when it is removed.
+ */
+export const endDoubted = (where: string) => `
+        UPDATE mayfly.items i SET deadline = sure_ FROM mayfly.entries n
+          WHERE i.container = n.container AND i.bucket = n.bucket
+          AND i.epk = n.epk AND i.pk = n.pk AND i.id = n.id AND i.sequence = n.sequence
+          AND n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where}
+          AND ${isAlive('i', 'sure_inherited', 'sure_own')};`
+
 const logColumns = `container, bucket, number, kind, epk, pk, long_pk, id, version, sequence, ts, at, body, bytes,
           previous_version, previous_body, previous_bytes, tick`
 
@@ -87,14 +98,19 @@ const writeAtOnce = `
       outcome := NULL;
     END IF;`
 
+/** Those whose keys count, except the item that is replaced. */
+const amongHolders = (isCluster: boolean) => {
+  const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
+  const among = isCluster ? 'n.bucket = b' : "(n.bucket = b OR uniques[e] = 'container')"
+  return `${among} AND ${other}`
+}
+
 /**
  * Whether another living item has the key of entry `e`. In a cluster the other buckets were asked before
  * (`held`).
  */
 const isTaken = (isCluster: boolean) => {
-  const other = 'NOT (lives IS TRUE AND n.bucket = b AND n.sequence = here_sequence)'
-  const among = isCluster ? 'n.bucket = b' : "(n.bucket = b OR uniques[e] = 'container')"
-  return `${isCluster ? 'held[e] OR ' : ''}EXISTS (SELECT ${livingHolder(`${among} AND ${other}`)})`
+  return `${isCluster ? 'held[e] OR ' : ''}EXISTS (SELECT ${livingHolder(amongHolders(isCluster))})`
 }
 
 /**
@@ -119,6 +135,12 @@ const lookAndWrite = (isCluster: boolean) => `
           CONTINUE WHEN uniques[e] = 'none';
           IF ${isTaken(isCluster)} THEN outcome := 'x'; EXIT; END IF;
         END LOOP;
+        IF sure_ IS NOT NULL AND outcome <> 'x' THEN
+          FOR e IN entry + 1..last_entry LOOP
+            CONTINUE WHEN uniques[e] = 'none';
+            ${endDoubted(amongHolders(isCluster))}
+          END LOOP;
+        END IF;
       END IF;
     END IF;
 
@@ -216,7 +238,7 @@ CREATE FUNCTION mayfly.write_rows(
   counted_lsn bigint, counted_rows bigint, lsn_ bigint, rows_ bigint, log_epoch_ int, log_forgotten_ bigint,
   is_logged boolean, container_epoch int,
   moment bigint, at_ bigint, default_ttl bigint, inherited_dead_at bigint, own_dead_at bigint,
-  inherited_after bigint, own_after bigint,
+  inherited_after bigint, own_after bigint, sure_ bigint, sure_inherited bigint, sure_own bigint,
   kinds text, epks text[], pks bytea[], long_pks bytea[], ids bytea[],
   if_versions bigint[], ttls bigint[], untils bigint[],
   bodies text[], sequence_form text, forms text[], bytes_ bytea[],

@@ -1,0 +1,22 @@
+/** Says in the log what happens to the clock: a doubt begins, the clock comes back, the time is trusted. */
+
+import type { ClockEvent } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+
+export function logClockEvent(log: Logger, { kind, doubt, now, sure, endsByItself }: ClockEvent): void {
+  const facts = { now, sure, aheadSeconds: now - sure }
+  if (kind === 'returned') {
+    log.warn(facts, 'the clock of this machine has come back, and item time with it; nothing was removed meanwhile')
+  } else if (kind === 'trusted') {
+    log.info(facts, 'the time is trusted; what is dead is removed again')
+  } else if (endsByItself) {
+    log.info(facts, 'the data was not used for a while; what has died since is removed a few minutes from now')
+  } else {
+    const cause =
+      doubt.kind === 'step' ? 'the clock of this machine has jumped ahead' : 'the data was not used for a long time'
+    log.warn(
+      { ...facts, since: doubt.since },
+      `${cause}; reads follow, but nothing is removed because of it. If the time is right, confirm it: mayfly clock trust`,
+    )
+  }
+}
