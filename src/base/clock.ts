@@ -50,9 +50,14 @@ export const machine = {
 
 export type ClockMode = 'system' | 'manual'
 
-/** A time that the machine showed and that nothing explains. It lasts until the clock comes back or is trusted. */
+/**
+ * A time that the machine showed and that nothing explains. It lasts until the clock comes back or is
+ * trusted.
+ */
 export interface Doubt {
-  /** `step`: the clock jumped while the server ran. `start`: the server was started long after its last use. */
+  /**
+   * `step`: the clock jumped while the server ran. `start`: the server was started long after its last use.
+   */
   readonly kind: 'step' | 'start'
   /** The item time at which it began. */
   readonly since: EpochSeconds
@@ -114,7 +119,9 @@ export interface SystemClockOptions {
 /** The default of `stepSecondsMax`: more than any correction by a time server that works. */
 export const stepSecondsDefault = 300
 
-/** A server that was down for up to so long is normal. After a longer time a person should look at the clock. */
+/**
+ * A server that was down for up to so long is normal. After a longer time a person should look at the clock.
+ */
 const downSecondsMax = 7 * 86_400
 
 /**
@@ -171,7 +178,8 @@ export class SystemClock implements Clock {
     this.#lastMs = Math.max(mark * 1000, wallMs)
     this.#itemAheadMs = this.#lastMs - monotonicMs
     if (mark === 0 || (doubt === undefined && wallMs <= mark * 1000 + this.#boundMs)) return
-    // Behind the stored mark the clock was corrected while the server was down; what is left may be down time.
+    // Behind the stored mark the clock was corrected while the server was down; what is left may be down
+    // time.
     const isStep = doubt?.kind === 'step' && wallMs >= mark * 1000 - this.#boundMs
     this.doubt = isStep ? doubt : { kind: 'start', since: Math.floor(this.#lastMs / 1000) as EpochSeconds }
     if (doubt !== undefined) this.#follow(wallMs, this.#lastMs)

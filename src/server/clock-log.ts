@@ -16,7 +16,7 @@ export function logClockEvent(log: Logger, { kind, doubt, now, sure, endsByItsel
       doubt.kind === 'step' ? 'the clock of this machine has jumped ahead' : 'the data was not used for a long time'
     log.warn(
       { ...facts, since: doubt.since },
-      `${cause}; reads follow, but nothing is removed because of it. If the time is right, confirm it: mayfly clock trust`,
+      `${cause}; reads follow, but nothing is removed because of it; if the time is right: mayfly clock trust`,
     )
   }
 }

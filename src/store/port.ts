@@ -10,8 +10,8 @@
  *       version.
  *   P4  A scan yields items in the order of their keys, or in reverse, each at most once. Resuming after the
  *       last key of a page neither repeats nor skips a living item, whatever happened in between.
- *   P5  A sweep removes dead items only, at most `rowsMax`: those that are dead by sure time. The predicate is
- *       evaluated inside the deleting transaction.
+ *   P5  A sweep removes dead items only, at most `rowsMax`: those that are dead by sure time. The predicate
+ *       is evaluated inside the deleting transaction.
  *   P6  Moments never decrease, not even across reopening the store. The one exception is a moment in doubt
  *       whose clock comes back (`base/clock.ts`); `returns` counts these.
  *   P7  A container gives each version once, even across crashes. Versions of one partition key increase with
@@ -20,8 +20,8 @@
  *   P9  A failed call fails with a RequestError or a CapacityError. Anything else is a bug in the adapter.
  *   P10 A transaction happens wholly or not at all, at one moment. Each step sees what the steps before it
  *       did.
- *   P11 No two living items share a key of a unique index. The key of a dead item is free. If the item is dead
- *       only by a time in doubt, the write that takes its key makes its death final.
+ *   P11 No two living items share a key of a unique index. The key of a dead item is free. If the item is
+ *       dead only by a time in doubt, the write that takes its key makes its death final.
  *   P12 Changes come in commit order. Reading on after a position skips no commit, repeats none, and never
  *       gives an older version of an item after a newer one.
  *   P13 While a container keeps a log, every version, delete and death is in it exactly once. The entry is
@@ -181,9 +181,9 @@ export interface Store extends AsyncDisposable {
    */
   reclaim(rowsMax: number): Promise<boolean>
   /**
-   * Looks at a part of the items after moments went back, and stamps those again that were written in the time
-   * that was wrong; false when nothing is left. Their versions stay. `hasFixedDeadlines`: the deadlines in the
-   * container do not count from the write.
+   * Looks at a part of the items after moments went back, and stamps those again that were written in the
+   * time that was wrong; false when nothing is left. Their versions stay. `hasFixedDeadlines`: the deadlines
+   * in the container do not count from the write.
    */
   restamp(rowsMax: number, hasFixedDeadlines: (container: ContainerRecord) => boolean): Promise<boolean>
 

@@ -7,6 +7,7 @@
 
 import { createHash } from 'node:crypto'
 import type { EpochSeconds } from '../base/clock.ts'
+import { RequestError } from '../base/error.ts'
 import type { ContainerRecord, DatabaseRecord } from './catalog.ts'
 import type { ItemKey, ScannedItem } from './item.ts'
 import type { LogEntry } from './reading.ts'
@@ -107,4 +108,14 @@ function digestOf(body: string | Uint8Array): string {
 
 function nameOf({ epk, pk, id }: ItemKey): readonly string[] {
   return [epk, pk, id]
+}
+
+/** A copy knows one time only. */
+export function requireSureTime(sure: EpochSeconds | null | undefined, ahead: number | null): void {
+  if ((sure ?? null) === null && ahead === null) return
+  throw new RequestError(
+    'unsupported',
+    'The time of this data is in doubt, because a clock was wrong. Start a server with it, trust the time ' +
+      '(mayfly clock trust) or correct the clock, wait a minute, and try again.',
+  )
 }

@@ -9,8 +9,8 @@
  *   - Without it, the budget is machine time. A sweep takes about a millisecond and waits for an idle moment
  *     (base/idle.ts). Under a constant stream of requests a backlog still gets one sweep every 50 ms.
  *
- * What is dead only by a time in doubt is left alone (base/clock.ts). If the clock comes back, a pass begins by
- * stamping what was written meanwhile again.
+ * What is dead only by a time in doubt is left alone (base/clock.ts). If the clock comes back, a pass begins
+ * by stamping what was written meanwhile again.
  *
  * Containers take turns, one sweep each, so the backlog of one does not starve another. Old log entries and
  * the rows of deleted containers are removed in idle moments, and nobody is charged for them.

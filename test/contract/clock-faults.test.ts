@@ -1,6 +1,6 @@
 /**
- * Stores whose machine shows a wrong time: what is removed, what is shown, and what becomes of what was written
- * meanwhile. Examples, and random histories against a small model, over both adapters.
+ * Stores whose machine shows a wrong time: what is removed, what is shown, and what becomes of what was
+ * written meanwhile. Examples, and random histories against a small model, over both adapters.
  */
 
 import assert from 'node:assert/strict'
@@ -523,3 +523,111 @@ for (const [name, place] of [
     )
   })
 }
+
+describe('two gateways to one PostgreSQL, one with a wrong clock', () => {
+  async function within(
+    work: (world: {
+      right: Store
+      wrong: Store
+      rightTime: TestTime
+      wrongTime: TestTime
+      container: ContainerRecord
+    }) => Promise<void>,
+  ): Promise<void> {
+    await using at = await inPostgres()
+    const [rightTime, wrongTime] = [new TestTime(begin), new TestTime(begin)]
+    const right = await at.open(rightTime)
+    const container = await makeContainer(right, 30 * day)
+    await right.write(container, put('create', keyOf('a')))
+    const wrong = await at.open(wrongTime)
+    await wrong.moment()
+    try {
+      await work({ right, wrong, rightTime, wrongTime, container })
+    } finally {
+      await right[Symbol.asyncDispose]()
+      await wrong[Symbol.asyncDispose]()
+    }
+  }
+
+  test('the right one never shows the wrong time, and the wrong one is outvoted', () =>
+    within(async ({ right, wrong, rightTime, wrongTime, container }) => {
+      wrongTime.step(10 * year)
+      assert.deepEqual(await idsOf(wrong, container), [], 'nobody has said otherwise yet')
+      for (let second = 1; second <= 5; second++) {
+        assert.deepEqual(await idsOf(right, container), ['a'])
+        const { item } = await right.read(container, keyOf('a'))
+        assert.equal(item?.ts, begin)
+        assert.deepEqual(await idsOf(wrong, container), ['a'])
+        assert.equal(await sweepAll(wrong, container), 0)
+        rightTime.pass(1)
+        wrongTime.pass(1)
+        assert.equal(await right.moment(), begin + second)
+        assert.equal(await wrong.moment(), begin + second)
+      }
+      assert.equal((await right.time()).doubt, undefined)
+    }))
+
+  test('the outvoted one goes on by its sure time when it is alone', () =>
+    within(async ({ right, wrong, wrongTime, container }) => {
+      wrongTime.step(10 * year)
+      await wrong.moment()
+      await right.moment()
+      await wrong.moment()
+      wrongTime.pass(100)
+      assert.equal(await wrong.moment(), begin + 100)
+      assert.deepEqual(await idsOf(wrong, container), ['a'])
+      wrongTime.step(-10 * year)
+      wrongTime.pass(5)
+      assert.equal(await wrong.moment(), begin + 105)
+      wrongTime.step(year)
+      assert.equal(await wrong.moment(), begin + 105 + year, 'after it came back, it may doubt again')
+    }))
+
+  test('what the wrong one wrote is stamped again by the right one', () =>
+    within(async ({ right, wrong, wrongTime, container }) => {
+      wrongTime.step(10 * year)
+      await wrong.write(container, put('create', keyOf('b'), { ttl: 60 }))
+      await right.moment()
+      await restampAll(right)
+      const { item } = await right.read(container, keyOf('b'))
+      assert.deepEqual([item?.ts, item?.deadline], [begin, begin + 60])
+    }))
+
+  test('a right step that both machines make is confirmed by the one that is sure of it', () =>
+    within(async ({ right, wrong, rightTime, wrongTime, container }) => {
+      // One machine slept and knows it. The other cannot tell why its clock jumped.
+      wrongTime.step(60 * day)
+      assert.equal((await wrong.time()).doubt?.kind, 'step')
+      assert.equal(await sweepAll(wrong, container), 0)
+      rightTime.sleep(60 * day)
+      assert.equal((await right.time()).doubt, undefined)
+      assert.equal(await sweepAll(wrong, container), 1)
+      assert.equal((await wrong.time()).doubt, undefined)
+    }))
+
+  test('a wrong time of both is in doubt until one of them comes back', () =>
+    within(async ({ right, wrong, rightTime, wrongTime, container }) => {
+      wrongTime.step(10 * year)
+      rightTime.step(10 * year)
+      assert.deepEqual(await idsOf(wrong, container), [])
+      assert.deepEqual(await idsOf(right, container), [])
+      assert.equal(await sweepAll(right, container), 0)
+      rightTime.step(-10 * year)
+      assert.deepEqual(await idsOf(right, container), ['a'])
+      assert.deepEqual(await idsOf(wrong, container), ['a'])
+    }))
+
+  test('trust at either gateway is trust for both', () =>
+    within(async ({ right, wrong, rightTime, wrongTime, container }) => {
+      wrongTime.step(60 * day)
+      rightTime.step(60 * day)
+      await wrong.moment()
+      assert.equal((await right.time()).doubt?.kind, 'step')
+      await right.trustTime()
+      assert.equal((await wrong.time()).doubt, undefined)
+      assert.equal(await sweepAll(wrong, container), 1)
+      wrongTime.pass(1)
+      assert.equal(await wrong.moment(), begin + 60 * day + 1)
+      assert.equal((await wrong.time()).doubt, undefined)
+    }))
+})

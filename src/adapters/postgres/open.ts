@@ -14,7 +14,7 @@ import { PostgresCatalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
 import { isDistributed } from './connection/citus.ts'
 import { Connections } from './connection/connections.ts'
-import { Moments, readTimeRow, type TimeRow } from './connection/moments.ts'
+import { type ClockRow, Moments, readClockRow } from './connection/moments.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { IndexBuild } from './index-build.ts'
 import { Purge } from './purge.ts'
@@ -24,7 +24,7 @@ import { Items } from './reading/items.ts'
 import { PostgresJournal } from './reading/journal.ts'
 import { PostgresChangeLog } from './reading/log.ts'
 import { PostgresViews } from './reading/views.ts'
-import { Restamping } from './restamp.ts'
+import { PostgresRestamping } from './restamp.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
 import { CallNumbers } from './writing/call-numbers.ts'
 import { GroupWriter } from './writing/group-writer.ts'
@@ -46,7 +46,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const connections = await Connections.open(options.url)
   try {
     const session = await connections.acquire()
-    let row: TimeRow
+    let row: ClockRow
     let isCluster: boolean
     let newest: number
     try {
@@ -58,7 +58,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       await migrate(session)
       await forgetGateways(session)
       isCluster = await isDistributed(session)
-      row = await readTimeRow(session)
+      row = await readClockRow(session)
       newest = (await session.query('SELECT last_value AS tick FROM mayfly.log_ticks')).rows[0].tick
     } finally {
       session.release()
@@ -70,7 +70,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 }
 
-function storedTime({ moment, sure, doubt, since }: TimeRow): StoredTime {
+function storedTime({ moment, sure, doubt, since }: ClockRow): StoredTime {
   return sure === null ? { mark: moment } : { mark: moment, sure, doubt: { kind: doubt!, since: since! } }
 }
 
@@ -88,11 +88,11 @@ class PostgresStore implements Store {
   readonly #entries: Entries
   readonly #indexBuild: IndexBuild
   readonly #purge: Purge
-  readonly #restamping: Restamping
+  readonly #restamping: PostgresRestamping
 
   constructor(
     connections: Connections,
-    found: { isCluster: boolean; row: TimeRow; newest: number },
+    found: { isCluster: boolean; row: ClockRow; newest: number },
     options: PostgresOptions,
   ) {
     const { isCluster, row, newest } = found
@@ -120,7 +120,7 @@ class PostgresStore implements Store {
     this.#entries = new Entries(connections, views)
     this.#indexBuild = new IndexBuild({ connections, copy, keysOf })
     this.#purge = new Purge({ connections, moments, views, isCluster })
-    this.#restamping = new Restamping({ connections, moments, catalog, keysOf })
+    this.#restamping = new PostgresRestamping({ connections, moments, catalog, keysOf })
   }
 
   moment() {

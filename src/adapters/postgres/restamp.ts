@@ -7,7 +7,7 @@ import { restamped } from '../restamped.ts'
 import type { PostgresCatalog } from './catalog/catalog.ts'
 import { lockBuckets } from './connection/bucket-locks.ts'
 import type { Connections, PostgresSession } from './connection/connections.ts'
-import { type Moments, readTimeRow, type TimeRow } from './connection/moments.ts'
+import { type ClockRow, type Moments, readClockRow } from './connection/moments.ts'
 import { type Entry, entriesOf } from './rows/entry-keys.ts'
 import { bucketCount } from './rows/keys.ts'
 import { type BodyColumns, bodyOf } from './rows/records.ts'
@@ -18,7 +18,7 @@ interface Row extends BodyColumns {
   readonly long_pk: Buffer | null
   readonly id: Buffer
   readonly sequence: number
-  readonly ts: TimeRow['moment']
+  readonly ts: ClockRow['moment']
   readonly deadline: number | null
 }
 
@@ -27,7 +27,7 @@ type HasFixedDeadlines = (container: ContainerRecord) => boolean
 /** What a deleted container left is kept for a day. A time that is further away is wrong. */
 const keptSecondsMax = 7 * 86_400
 
-export class Restamping {
+export class PostgresRestamping {
   readonly #connections: Connections
   readonly #moments: Moments
   readonly #catalog: PostgresCatalog
@@ -63,7 +63,7 @@ export class Restamping {
   }
 
   async #allBuckets(): Promise<{ container: ContainerRecord; bucket: number }[]> {
-    const row = await this.#connections.reading(readTimeRow)
+    const row = await this.#connections.reading(readClockRow)
     this.#epoch = row.epoch
     const databases = await this.#catalog.databases()
     const containers = (await Promise.all(databases.map(database => this.#catalog.containers(database)))).flat()
@@ -91,7 +91,7 @@ export class Restamping {
   ): Promise<boolean> {
     const { number } = container
     await lockBuckets(session, [{ container: number, bucket }])
-    const { moment, ahead, sure } = await readTimeRow(session)
+    const { moment, ahead, sure } = await readClockRow(session)
     if (ahead === null || sure !== null) return true
     const { rows } = await session.query(
       `SELECT epk, pk, long_pk, id, sequence, ts, deadline, body, bytes FROM mayfly.items

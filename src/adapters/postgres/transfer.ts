@@ -12,6 +12,7 @@ import type { ScannedItem } from '../../store/item.ts'
 import {
   fingerprintOf,
   type Reached,
+  requireSureTime,
   type StoreContents,
   type StoredContainer,
   type StoredEntry,
@@ -21,6 +22,7 @@ import {
 import { type ContainerRow, type IndexRow, toContainer, toDatabase, toIndex, toJson } from '../catalog-rows.ts'
 import { noFindings } from '../index-findings.ts'
 import { Connections, type PostgresSession, snapshot } from './connection/connections.ts'
+import { readClockRow } from './connection/moments.ts'
 import { requireUsable, whyNot } from './connection/unusable.ts'
 import { type ItemRow, scannedItem } from './reading/items.ts'
 import { type LogRow, storedEntry } from './reading/log.ts'
@@ -86,7 +88,7 @@ class PostgresSource implements TransferSource {
     return this.connections.reading(async session => {
       const [clock, databaseRows, containerRows, indexRows, counts, logCounts] = await snapshot(session, () =>
         Promise.all([
-          session.query('SELECT now FROM mayfly.clock WHERE one = 1'),
+          readClockRow(session),
           session.query('SELECT * FROM mayfly.databases ORDER BY number'),
           session.query('SELECT * FROM mayfly.containers ORDER BY number'),
           session.query('SELECT * FROM mayfly.indexes ORDER BY container, number'),
@@ -114,7 +116,8 @@ class PostgresSource implements TransferSource {
           logRows: logged?.rows ?? 0,
         }
       })
-      return { mark: clock.rows[0].now, databases, containers }
+      requireSureTime(clock.sure, clock.ahead)
+      return { mark: clock.moment, databases, containers }
     })
   }
 

@@ -121,8 +121,8 @@ export class ContainerEntries {
 
   /**
    * Updates the entries of an item; must run in the transaction that writes it. Entries whose keys stay are
-   * not touched. False: another living item has a key of a unique index, and nothing was changed. `doubted`: an
-   * item with such a key that would live again if the clock came back dies for good.
+   * not touched. False: another living item has a key of a unique index, and nothing was changed. `doubted`:
+   * an item with such a key that would live again if the clock came back dies for good.
    */
   change(
     indexes: readonly IndexRecord[],

@@ -35,7 +35,7 @@ import type { Consequences, Present, RowSlice, Written } from './items.ts'
 import { lockDirectory, lockFile } from './lock.ts'
 import { SqliteChangeLog } from './log.ts'
 import { changeNumber } from './positions.ts'
-import { Restamping } from './restamp.ts'
+import { SqliteRestamping } from './restamp.ts'
 import { dataFile, migrate } from './schema.ts'
 import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
@@ -92,7 +92,7 @@ class SqliteStore implements Store {
   readonly #sortedBuilds: SortedBuilds | undefined
   readonly #log: SqliteChangeLog
   readonly #freePages: FreePages
-  readonly #restamping: Restamping
+  readonly #restamping: SqliteRestamping
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
@@ -110,7 +110,7 @@ class SqliteStore implements Store {
     this.#clock = storeClock
     this.#log = new SqliteChangeLog(db, storeClock)
     this.#catalog = new SqliteCatalog(db, this.#log, keysOf)
-    this.#restamping = new Restamping(db)
+    this.#restamping = new SqliteRestamping(db)
     this.#savepoint = {
       begin: db.prepare('SAVEPOINT transact'),
       undo: db.prepare('ROLLBACK TO transact'),

@@ -21,7 +21,7 @@ const nobody = { inheritedAfter: Number.MAX_SAFE_INTEGER, ownAfter: Number.MAX_S
 /** What a deleted container left is kept for a day. A time that is further away is wrong. */
 const keptSecondsMax = 7 * 86_400
 
-export class Restamping {
+export class SqliteRestamping {
   readonly #db: DatabaseSync
   /** Behind this item of this container a step goes on. After a restart all are looked at again. */
   #container = 0

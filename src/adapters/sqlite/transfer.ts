@@ -7,7 +7,6 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { EpochSeconds } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { Body } from '../../document/body.ts'
 import type { KeyMaker } from '../../document/index-keys.ts'
@@ -17,6 +16,7 @@ import type { Living } from '../../store/policy.ts'
 import {
   fingerprintOf,
   type Reached,
+  requireSureTime,
   type StoreContents,
   type StoredContainer,
   type StoredEntry,
@@ -32,6 +32,7 @@ import { loadIndexes } from './index-records.ts'
 import { lockDirectory, lockFile } from './lock.ts'
 import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'
 import { pageBytes } from './settings.ts'
+import { readTimeRow } from './turns.ts'
 
 const partFile = 'mayfly.part.db'
 
@@ -85,7 +86,8 @@ class SqliteSource implements TransferSource {
   }
 
   async contents(): Promise<StoreContents> {
-    const { mark } = this.db.prepare('SELECT high_water_mark AS mark FROM clock').get() as { mark: EpochSeconds }
+    const { mark, sure, ahead } = readTimeRow(this.db)
+    requireSureTime(sure, ahead)
     const databaseRows = this.db.prepare('SELECT * FROM databases ORDER BY number').all() as unknown as DatabaseRow[]
     const databases = databaseRows.map(toDatabase)
     const logNewest = this.#count(`SELECT coalesce(max(seq), 0) AS n FROM sqlite_sequence WHERE name = 'log'`)

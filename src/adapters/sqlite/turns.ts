@@ -135,7 +135,9 @@ export class Turns {
     return this.#clock.doubt !== undefined
   }
 
-  /** By how many seconds item time was ahead before it came back, as long as items have stamps of that time. */
+  /**
+   * By how many seconds item time was ahead before it came back, as long as items have stamps of that time.
+   */
   get ahead(): number | null {
     return this.#ahead
   }

@@ -27,7 +27,7 @@ import { toDatabase, toJson } from '../../catalog-rows.ts'
 import { Attempts } from '../connection/attempts.ts'
 import { abandon, type Connections, type PostgresSession } from '../connection/connections.ts'
 import { isConflict, isLost, translate, uncertain } from '../connection/errors.ts'
-import { type Moments, readTimeRow } from '../connection/moments.ts'
+import { type Moments, readClockRow } from '../connection/moments.ts'
 import { bucketCount } from '../rows/keys.ts'
 import { fromIndexDraft } from '../rows/records.ts'
 import { clockLock } from '../sql/write-function.ts'
@@ -280,7 +280,7 @@ export class PostgresCatalog {
       const result = await this.#changeOnce(async session => {
         await before?.(session)
         await bump(session)
-        const { moment, sure } = await readTimeRow(session)
+        const { moment, sure } = await readClockRow(session)
         return work(session, moment, sure ?? moment)
       })
       this.#onNote(this.#noted)

@@ -24,18 +24,20 @@ const trustStatement = { name: 'trust', text: 'SELECT * FROM mayfly.trust()' }
 /** After so many overtaken answers in a row, the row itself must be behind. */
 const overtakenMax = 3
 
-export interface TimeRow {
+export interface ClockRow {
   readonly moment: EpochSeconds
   readonly sure: EpochSeconds | null
   readonly doubt: 'step' | 'start' | null
   readonly since: EpochSeconds | null
   /** How often the row was set back. */
   readonly epoch: number
-  /** By how many seconds the row was ahead before it was set back, as long as items have stamps of that time. */
+  /**
+   * By how many seconds the row was ahead before it was set back, as long as items have stamps of that time.
+   */
   readonly ahead: number | null
 }
 
-export async function readTimeRow(session: PostgresSession): Promise<TimeRow> {
+export async function readClockRow(session: PostgresSession): Promise<ClockRow> {
   return (await session.query(nowStatement.text)).rows[0]
 }
 
@@ -48,7 +50,7 @@ export class Moments {
   /** The latest moment that was handed out. */
   #latest: EpochSeconds
   /** The row as it was seen last. */
-  #row: TimeRow
+  #row: ClockRow
   /** The epoch before this gateway's clock came into doubt. */
   #ownEpoch: number
   /** The latest moment at which the row was seen without doubt. */
@@ -57,7 +59,7 @@ export class Moments {
   /** How often this gateway's clock had come back when the row was last set back. */
   #ownReturns = 0
 
-  constructor(connections: Connections, clock: Clock, row: TimeRow) {
+  constructor(connections: Connections, clock: Clock, row: ClockRow) {
     this.#connections = connections
     this.#clock = clock
     this.#row = row
@@ -128,7 +130,7 @@ export class Moments {
   /** Somebody confirms the time of the row and of this gateway. */
   async trust(): Promise<void> {
     this.#clock.trust()
-    this.#saw((await this.#connections.ask<TimeRow>(trustStatement, []))[0]!)
+    this.#saw((await this.#connections.ask<ClockRow>(trustStatement, []))[0]!)
     await this.#move(this.own)
   }
 
@@ -162,8 +164,8 @@ export class Moments {
     }
   }
 
-  async #readRow(): Promise<TimeRow> {
-    return (await this.#connections.ask<TimeRow>(nowStatement, []))[0]!
+  async #readRow(): Promise<ClockRow> {
+    return (await this.#connections.ask<ClockRow>(nowStatement, []))[0]!
   }
 
   /** A manual clock follows the time of the store; otherwise advancing it would begin in the past. */
@@ -201,7 +203,7 @@ export class Moments {
       const values = this.#tickValues(to)
       const { epoch } = this.#row
       const hasReturned = this.#hasReturned
-      const [row] = await this.#connections.ask<TimeRow>(tickStatement, values)
+      const [row] = await this.#connections.ask<ClockRow>(tickStatement, values)
       this.#saw(row!)
       // This gateway itself has set the row back.
       if (hasReturned && row!.epoch === epoch + 1) this.#ownEpoch = row!.epoch
@@ -210,7 +212,7 @@ export class Moments {
     }
   }
 
-  #saw(row: TimeRow): void {
+  #saw(row: ClockRow): void {
     const isBack = row.epoch > this.#row.epoch
     // Answers may overtake each other.
     if (row.epoch < this.#row.epoch || (!isBack && row.moment < this.#row.moment)) return

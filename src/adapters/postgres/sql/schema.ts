@@ -5,8 +5,9 @@
  * bucket, and a write stays on one shard. Catalog, policies and clock are small and stay on the coordinator
  * (`citus.ts`).
  *
- *   clock      one row: the moment. It stands still while a policy changes. It never decreases, unless it is in
- *              doubt: then `sure` is set. `epoch` counts how often it was set back (`connection/moments.ts`).
+ *   clock      one row: the moment. It stands still while a policy changes. It never decreases, unless it is
+ *              in doubt: then `sure` is set. `epoch` counts how often it was set back
+ *              (`connection/moments.ts`).
  *   catalog    one row: counts changes of databases, containers and indexes. It tells a gateway when its copy
  *              is old.
  *   counters   one row for each bucket: the number of its last write, and its rows. Locking this row locks

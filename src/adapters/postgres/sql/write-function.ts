@@ -135,7 +135,8 @@ const partOnWorker = `
   SELECT w.outcomes, w.sequences, w.versions, w.tick_ INTO outcomes, sequences, versions, tick_
     FROM mayfly.write_rows(c_, b, gateway_, call_number, is_atomic, indexes_, counted_lsn, counted_rows, lsn_,
     rows_, log_epoch_, log_forgotten_, is_logged, container_epoch,
-    moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after, sure_, sure_inherited, sure_own,
+    moment, at_, default_ttl, inherited_dead_at, own_dead_at, inherited_after, own_after,
+    sure_, sure_inherited, sure_own,
     kinds, epks, pks, long_pks, ids, if_versions, ttls, untils, bodies, sequence_form, forms, bytes_,
     entry_counts, numbers, keys, uniques, held, ticks) w;`
 

@@ -27,8 +27,8 @@ export const livingHolder = (where: string) => `
         WHERE n.container = c_ AND n.number = numbers[e] AND n.key = keys[e] AND ${where} AND ${alive('i')}`
 
 /**
- * The time is in doubt, and the write takes the key of entry `e`: an item with this key that would live again if
- * the clock came back dies for good. Its entries go when it is removed.
+ * The time is in doubt, and the write takes the key of entry `e`: an item with this key that would live
+ * again if the clock came back dies for good. Its entries go when it is removed.
  */
 export const endDoubted = (where: string) => `
         UPDATE mayfly.items i SET deadline = sure_ FROM mayfly.entries n
