@@ -81,12 +81,15 @@ async function refuseDuplicates(
   index: number,
 ): Promise<void> {
   const { engine } = call.service
+  // Documents that are dead only by a time in doubt may live again.
+  const { moment, sure } = await engine.time()
+  const at = sure < moment ? { moment: sure, policy: collection.container.policy } : undefined
   let after: IndexPosition | undefined
   let last: { readonly key: Uint8Array; readonly sequence: number } | undefined
   do {
     const page = await engine.uncharged.scanIndex(
       collection.container,
-      { index, keys: [everything], isReverse: false, after, within: wholeRange },
+      { index, keys: [everything], isReverse: false, after, within: { ...wholeRange, at } },
       { itemsMax: scanItemsMax, bytesMax: scanBytesMax },
     )
     for (const { indexKey, sequence, body } of page.items) {

@@ -40,3 +40,17 @@ test('what was written while the clock was ahead lives as long as it should: ttl
   world.time.pass(1)
   assert.deepEqual(await ids(), [])
 })
+
+test('a unique index is refused if the clock could bring a duplicate back', async () => {
+  await using world = await serverWithTime(begin)
+  await using client = await MongoClient.connect(world.mongoUri)
+  const documents = client.db('d').collection('c')
+  await documents.createIndex({ _ts: 1 }, { expireAfterSeconds: 30 * 86_400 })
+  await documents.insertOne({ _id: 'old' as never, k: 1 })
+  world.time.step(year)
+  await documents.insertOne({ _id: 'new' as never, k: 1 })
+  assert.equal(await documents.countDocuments(), 1)
+  await assert.rejects(documents.createIndex({ k: 1 }, { unique: true }), { code: 11000 })
+  await world.admin('POST', '/_mayfly/clock', { trust: true })
+  await documents.createIndex({ k: 1 }, { unique: true })
+})
