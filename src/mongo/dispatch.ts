@@ -48,7 +48,9 @@ export function dispatch(service: MongoService, client: Client, request: Request
       if (error instanceof MayflyError) call.chargeRu += error.chargeRu
       end(call, shown.code)
     }
-    return errorAnswer(shown, errorContextOf(args, call))
+    const answer = errorAnswer(shown, errorContextOf(args, call))
+    const writeConcernError = call?.writeConcernError
+    return writeConcernError === undefined ? answer : { writeConcernError, ...answer }
   }
   const succeed = (answer: Fields): Fields => {
     end(call!, 0)
@@ -189,7 +191,7 @@ function begin(
   const lsid = client.isLoggedIn ? args.document('lsid') : undefined
   const session = lsid === undefined ? undefined : service.sessions.use(lsid, client.owner)
   const { txnNumber, isInTransaction } = readTransactionFields(command, args, session)
-  const snapshot = readConcern === 'snapshot' && !isInTransaction ? service.snapshots.take(args) : undefined
+  const snapshot = takesSnapshot(args, readConcern) && !isInTransaction ? service.snapshots.take(args) : undefined
   const writeConcernError = writeConcernErrorOf(command, args)
   const maxTimeMs = args.name === 'getMore' ? undefined : args.count('maxTimeMS')
   const operation = service.operations.begin({ args, database, client, lsid })
@@ -233,6 +235,11 @@ function readConcernOf(args: Arguments): string | undefined {
     )
   }
   return level
+}
+
+/** Some drivers repeat the read concern in getMore. A cursor goes on with its own. */
+function takesSnapshot(args: Arguments, readConcern: string | undefined): boolean {
+  return readConcern === 'snapshot' && args.name !== 'getMore'
 }
 
 const knownFields = new Map<Command, ReadonlySet<string>>()

@@ -90,6 +90,8 @@ class FailPoint {
 
 export class FailPoints {
   readonly #points = new Map(names.map(name => [name, new FailPoint()]))
+  /** The operations whose answer gets lost. */
+  readonly #cut = new WeakSet<object>()
   #isAnyOn = false
 
   get isAnyOn(): boolean {
@@ -130,6 +132,9 @@ export class FailPoints {
 
   /** Called with the answer of a command that succeeded. */
   afterCommand(call: WatchedCall, answer: Fields): Fields {
+    if (this.#cut.has(call.operation)) {
+      throw new CutConnection("the fail point 'onPrimaryTransactionalWrite' cut the connection")
+    }
     const point = this.#point('failCommand')
     const isStruck = point.enter(
       data =>
@@ -165,16 +170,14 @@ export class FailPoints {
   }
 
   /** Called before a retryable write is stored. Returns what must be done when it is stored. */
-  onRetryableWrite({ session, txnNumber }: WatchedCall): (() => void) | undefined {
+  onRetryableWrite({ operation, session, txnNumber }: WatchedCall): (() => void) | undefined {
     const point = this.#point('onPrimaryTransactionalWrite')
     if (!point.enter(() => true)) return undefined
     const isCut = point.data?.boolean('closeConnection') ?? true
     const code = point.data?.number('failBeforeCommitExceptionCode')
-    const cut = () => {
-      throw new CutConnection("the fail point 'onPrimaryTransactionalWrite' cut the connection")
-    }
-    if (code === undefined) return isCut ? cut : undefined
-    if (isCut) cut()
+    // The command goes on with its other documents: only its answer gets lost.
+    if (code === undefined) return isCut ? () => this.#cut.add(operation) : undefined
+    if (isCut) throw new CutConnection("the fail point 'onPrimaryTransactionalWrite' cut the connection")
     throw new CommandError(
       code,
       `Failing write for ${session?.key}:${txnNumber} due to failpoint. The write must not be reflected.`,

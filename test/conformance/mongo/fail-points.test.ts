@@ -186,6 +186,24 @@ test('onPrimaryTransactionalWrite cuts the connection after a retryable write, o
   assert.equal((await set('onPrimaryTransactionalWrite', 'off')).count, 5)
 })
 
+test('With onPrimaryTransactionalWrite a command runs to its end, and only its answer gets lost', async () => {
+  const collection = newCollection()
+  const retrying = through(collection.dbName)
+  await set('onPrimaryTransactionalWrite', 'alwaysOn')
+  const inserted = await retrying.insertMany([{ _id: 1 as never }, { _id: 2 as never }])
+  assert.equal(inserted.insertedCount, 2)
+  const ids = [1, 2, 3]
+  const changed = await retrying.bulkWrite(
+    ids.map(id => ({ updateOne: { filter: { _id: id as never }, update: { $inc: { n: id } }, upsert: true } })),
+  )
+  assert.deepEqual([changed.modifiedCount, changed.upsertedCount], [2, 1])
+  await set('onPrimaryTransactionalWrite', 'off')
+  assert.deepEqual(
+    await collection.find().toArray(),
+    ids.map(id => ({ _id: id, n: id })),
+  )
+})
+
 test('failGetMoreAfterCursorCheckout ends a cursor with its code', async () => {
   const collection = await filled()
   await set('failGetMoreAfterCursorCheckout', { times: 1 }, { errorCode: 280 })

@@ -251,6 +251,10 @@ test('An answer at a snapshot says its cluster time; an unknown time is refused'
   assert.deepEqual([distinct.values, distinct.atClusterTime], [[0, 1, 2], atClusterTime])
   const aggregate = await command('aggregate', { pipeline: [], cursor: {} }, atClusterTime)
   assert.deepEqual([aggregate.cursor.firstBatch.length, aggregate.cursor.atClusterTime], [3, atClusterTime])
+  // Some drivers repeat the read concern with every page.
+  const first = await command('find', { batchSize: 2 }, atClusterTime)
+  const next = { getMore: first.cursor.id, collection: 'items', readConcern: { level: 'snapshot', atClusterTime } }
+  assert.equal((await client.db(collection.dbName).command(next)).cursor.nextBatch.length, 1)
   const at = (t: number) => new Timestamp({ t, i: 1 })
   assert.equal((await failure(command('find', {}, at(5)))).code, 239)
   assert.equal((await failure(command('find', {}, at(2 ** 32 - 1)))).code, 72)

@@ -61,6 +61,10 @@ test('Write errors and the unmet concern come together', async () => {
   const command = { insert: 'items', documents: [{ _id: 1 }], writeConcern: { w: 3 } }
   const { result } = await collection.db.command(command).catch(problem => problem)
   assert.deepEqual([result.writeErrors[0].code, result.writeConcernError.code], [11000, 100])
+  const again = { create: 'items', capped: false, validator: { a: 1 }, writeConcern: { w: 3 } }
+  const refused = await collection.db.command(again).catch(problem => problem)
+  assert.equal(refused.errorResponse.code, 48)
+  assert.equal(refused.errorResponse.writeConcernError.code, 100)
 })
 
 test('A malformed concern is refused before anything is written', async () => {
