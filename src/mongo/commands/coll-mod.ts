@@ -43,7 +43,8 @@ async function collMod(call: CommandCall): Promise<Fields> {
   }
   const images = args.within('changeStreamPreAndPostImages')
   const changed = readValidationOptions(args, namespaceOf(call), () => constantsOf(call, collection.collation))
-  if (images !== undefined || changed.length > 0) {
+  // A change of nothing is an event as well.
+  if (images !== undefined || changed.length > 0 || given.length === 0) {
     await changeOptions(service.engine, collection, present => [
       ...withDefaults(changed, present),
       ...(images === undefined ? [] : [preImagesOption(images.flag('enabled'))]),

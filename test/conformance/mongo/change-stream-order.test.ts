@@ -238,6 +238,17 @@ test('showExpandedEvents tells about collections, indexes and options', async ()
   assert.ok(shown.every(event => !('collectionUUID' in event) && !('operationDescription' in event)))
 })
 
+test('A collMod that changes nothing is an event, too', async () => {
+  const collection = newCollection()
+  await collection.createIndex({ a: 1 })
+  const stream = await opened(collection, { showExpandedEvents: true })
+  const before = await collection.options()
+  await collection.db.command({ collMod: collection.collectionName })
+  const [event] = await take(stream, 1)
+  assert.deepEqual([event!.operationType, event!.operationDescription], ['modify', {}])
+  assert.deepEqual(await collection.options(), before)
+})
+
 test('An event that is too large is refused, or comes in fragments from which a stream resumes', async () => {
   const collection = newCollection()
   const half = 'x'.repeat(9 * 2 ** 20)
