@@ -68,7 +68,7 @@ export class WeightTable {
     this.#all = all
   }
 
-  /** Yields now and then. Characters that are nearly in order take 40 ms, others 200 ms. */
+  /** Yields now and then. Characters that are nearly in order take less. */
   static *build(levels: Levels, characters: readonly string[]): Generator<void, WeightTable> {
     const all = yield* sorted([...characters, ...contractions(levels)], levels.tertiary)
     const table = new WeightTable(levels, all)
