@@ -24,6 +24,7 @@ export interface Config {
   readonly areTestCommandsOn: boolean
   /** Undefined if data is kept in memory. */
   readonly directory: string | undefined
+  readonly acceptLostWrites: boolean
   /** `postgres://…` if data is kept in PostgreSQL. The directory then holds only the certificate. */
   readonly storeUrl: string | undefined
   readonly keys: readonly AccountKey[]
@@ -86,6 +87,10 @@ export const serverFlags = {
     help: 'directory for the data',
     default: './mayfly-data',
     emulatorVariable: 'DATA_PATH',
+  },
+  acceptLostWrites: {
+    flags: '--accept-lost-writes',
+    help: 'start although the write-ahead log is damaged and acknowledged writes are lost',
   },
   memory: { flags: '--memory', help: 'keep everything in memory' },
   store: { flags: '--store <url>', help: 'keep the data in PostgreSQL or Citus: postgres://…' },
@@ -176,6 +181,7 @@ export function parseConfig(values: FlagValues): Config {
     mongoDocumentTtl: oneOf(values.mongoDocumentTtl, ['on', 'off'], '--mongo-document-ttl') === 'on',
     areTestCommandsOn: isOn(values.enableTestCommands, '--enable-test-commands'),
     directory: isOn(values.memory, '--memory') ? undefined : String(values.data),
+    acceptLostWrites: isOn(values.acceptLostWrites, '--accept-lost-writes'),
     storeUrl,
     keys,
     allowsWellKnownKey,

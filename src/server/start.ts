@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
-import { openSqlite } from '../adapters/sqlite/open.ts'
+import { openSqlite, type SqliteOptions } from '../adapters/sqlite/open.ts'
 import { RequestCounters } from '../admin/metrics.ts'
 import { adminHandler, isAdminPath } from '../admin/server.ts'
 import { AccountKeys } from '../base/account-keys.ts'
@@ -89,8 +89,12 @@ export async function startServer(
     log.error({ error }, 'the store has failed; the server must stop')
     failed.resolve(error)
   }
+  const onDisk: SqliteOptions['onDisk'] = (condition, sentence) => {
+    if (condition === 'refused') log.error({}, sentence)
+    else log.info({}, sentence)
+  }
   const queries = queryThread(config, log)
-  const opened = withContract(await openStore(config, makeClock, onFatal, queries))
+  const opened = withContract(await openStore(config, makeClock, { onFatal, onDisk }, queries))
   const store = config.feedDeaths === 'deadline' ? withPromptDeaths(opened) : opened
   const { rateLimit, partitions, strict, host } = config
   const keys = new AccountKeys(config.keys)
@@ -220,14 +224,23 @@ function queryThread({ directory, storeUrl }: Config, log: Logger): QueryThread 
 
 /** The PostgreSQL client is loaded only if it is used: it is an optional dependency. */
 async function openStore(
-  { directory, storeUrl }: Config,
+  { directory, storeUrl, acceptLostWrites }: Config,
   clock: (stored: StoredTime) => Clock,
-  onFatal: (error: Error) => void,
+  { onFatal, onDisk }: Pick<SqliteOptions, 'onFatal' | 'onDisk'>,
   queries: QueryThread | undefined,
 ): Promise<Store> {
   if (storeUrl === undefined) {
     const { sortEntries, checkpoint } = queries ?? {}
-    return openSqlite({ directory, clock, onFatal, keysOf: indexKeysOf, sortEntries, checkpoint })
+    return openSqlite({
+      directory,
+      clock,
+      onFatal,
+      onDisk,
+      acceptLostWrites,
+      keysOf: indexKeysOf,
+      sortEntries,
+      checkpoint,
+    })
   }
   const { openPostgres } = await import('../adapters/postgres/open.ts')
   return openPostgres({ url: storeUrl, clock, onFatal, keysOf: indexKeysOf })

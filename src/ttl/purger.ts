@@ -50,6 +50,8 @@ export class Purger implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #passes = 0
+  #hasFailed = false
+  #lastFailure: string | undefined
   #isClosed = false
 
   constructor({ store, ledger, idle, log, hasFixedDeadlines = () => false }: PurgerOptions) {
@@ -97,13 +99,15 @@ export class Purger implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    this.#hasFailed = false
     try {
       await this.#restamp()
       await this.#sweepInTurns()
       while (this.#mayGoOn && (await this.#store.reclaim(sweepRowsMax))) await this.#idle.moment()
     } catch (error) {
-      this.#log.error({ error }, 'purging failed; it continues at the next interval')
+      this.#logOnce(error, {}, 'purging failed; it continues at the next interval')
     }
+    if (!this.#hasFailed) this.#lastFailure = undefined
     this.#schedule()
   }
 
@@ -131,11 +135,20 @@ export class Purger implements AsyncDisposable {
           // Only log entries were removed, and nobody pays for them: the next ones wait for an idle moment.
           if (this.#ledger.isEnforced && removed === 0) await this.#idle.moment()
         } catch (error) {
-          this.#log.error({ error, container: container.id }, 'a sweep failed; its container waits for the next pass')
+          this.#logOnce(error, { container: container.id }, 'a sweep failed; its container waits for the next pass')
         }
       }
       inLine = again
     }
+  }
+
+  /** A failure that lasts is logged once, not once a second. */
+  #logOnce(error: unknown, where: object, sentence: string): void {
+    this.#hasFailed = true
+    const reason = error instanceof Error ? error.message : String(error)
+    if (reason === this.#lastFailure) return
+    this.#lastFailure = reason
+    this.#log.error({ error, ...where }, sentence)
   }
 
   /** Each pass starts with another container, so those that share throughput take turns at the rest of it. */

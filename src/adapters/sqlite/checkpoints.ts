@@ -85,13 +85,13 @@ export class Checkpoints {
    * Removes the old contents of the WAL when it is hardly used, because removed items are in it. Must run
    * outside of transactions. While somebody reads an old state, it does nothing.
    */
-  cutIfQuiet(): void {
+  cutIfQuiet(needsRoom: boolean): void {
     if (this.#isThreadBusy) return
     const [, walPages, donePages] = this.#look.get()!
     const grown = walPages - this.#pagesAtLook
     this.#pagesAtLook = walPages
     this.#quietLooks = grown >= 0 && grown < quietPages ? this.#quietLooks + 1 : 0
-    if (walPages <= 0 || this.#quietLooks < quietLooks) return
+    if (walPages <= 0 || (this.#quietLooks < quietLooks && !needsRoom)) return
     if (walPages - donePages > checkpointOwnPagesMax) this.run()
     else this.#cut.get()
   }

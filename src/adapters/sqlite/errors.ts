@@ -18,12 +18,36 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
+ * The disk took nothing, so nothing is lost. SQLite reports a file that may not grow (EFBIG) and a used-up
+ * quota (EDQUOT) as a failed write, without the number of the system's error.
+ */
+const refusedWrites: readonly (number | undefined)[] = [778, 1546, 4874]
+const failedReads: readonly (number | undefined)[] = [266, 522, 8202, 8458]
+
+function extendedCode(error: unknown): number | undefined {
+  return primaryCode(error) === undefined ? undefined : (error as { errcode: number }).errcode
+}
+
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === code.full || refusedWrites.includes(extendedCode(error))
+}
+
+export function isReadOnly(error: unknown): boolean {
+  return primaryCode(error) === code.readOnly
+}
+
+/** A page cannot be read, or makes no sense. */
+export function isDamage(error: unknown): boolean {
+  const primary = primaryCode(error)
+  return primary === code.corrupt || primary === code.notADatabase || failedReads.includes(extendedCode(error))
+}
+
+/**
  * After these errors the file may have lost what was acknowledged. A failed fsync is the dangerous one: the
  * kernel may have dropped the pages, and a second fsync would succeed without having written them.
  */
 export function isFatal(error: unknown): boolean {
-  const primary = primaryCode(error)
-  return primary === code.ioerr || primary === code.corrupt || primary === code.notADatabase
+  return primaryCode(error) === code.ioerr && !isFull(error) && !isDamage(error)
 }
 
 export function translate(error: unknown): Error {
@@ -31,7 +55,7 @@ export function translate(error: unknown): Error {
   const primary = primaryCode(error)
   if (primary === undefined) return error instanceof Error ? error : new Error(String(error))
   const words: Partial<Record<number, string>> = {
-    [code.full]: 'The disk is full. Nothing was written.',
+    [code.full]: 'The disk is full, or refuses writes. Nothing was written.',
     [code.readOnly]: 'The data directory is read-only. Nothing was written.',
     [code.busy]: 'The data file is locked by another process.',
     [code.ioerr]: 'Reading or writing the data file failed.',
@@ -39,6 +63,6 @@ export function translate(error: unknown): Error {
     [code.notADatabase]: 'The data file is not a Mayfly file.',
     [code.cantOpen]: 'The data file cannot be opened.',
   }
-  const sentence = words[primary] ?? 'The store failed.'
+  const sentence = words[isFull(error) ? code.full : primary] ?? 'The store failed.'
   return new CapacityError('unavailable', sentence, retryAfterMs, { cause: error })
 }

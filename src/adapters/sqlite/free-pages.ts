@@ -29,12 +29,12 @@ export class FreePages {
   }
 
   /** Must run inside the writer's transaction. True: there is more to give back. */
-  step(): boolean {
+  step(needsRoom: boolean): boolean {
     if (!this.#canGiveBack) return false
     const [free] = this.#free.get()!
     const [all] = this.#all.get()!
     const share = this.#isGivingBack ? 1 / 16 : 1 / 4
-    this.#isGivingBack = all >= pagesMin && free > all * share
+    this.#isGivingBack = needsRoom ? free > 0 : all >= pagesMin && free > all * share
     // `all`, not `get`: each row stands for one page.
     if (this.#isGivingBack) this.#giveBack.all()
     return this.#isGivingBack

@@ -28,6 +28,7 @@ import { livingItem } from '../verdict.ts'
 import { type OpenContainer, SqliteCatalog } from './catalog.ts'
 import { Checkpoints, type RunCheckpoint } from './checkpoints.ts'
 import { makeDataDirectory } from './directory.ts'
+import { DiskHealth, type ReportDisk } from './disk-health.ts'
 import type { DoubtedHolders } from './entries.ts'
 import { translate } from './errors.ts'
 import { FreePages } from './free-pages.ts'
@@ -41,6 +42,7 @@ import { fileSettings } from './settings.ts'
 import { SortedBuilds } from './sorted-build.ts'
 import type { SortEntries } from './sorted-entries.ts'
 import { readTimeRow, Turns } from './turns.ts'
+import { refuseLostWrites } from './wal-damage.ts'
 
 export interface SqliteOptions {
   /** undefined: in memory. */
@@ -49,6 +51,10 @@ export interface SqliteOptions {
   readonly clock: (stored: StoredTime) => Clock
   /** The store cannot go on: what it has acknowledged may be lost from the file. */
   readonly onFatal: (error: Error) => void
+  /** Told once when the disk refuses writes, and once when it takes them again. */
+  readonly onDisk?: ReportDisk | undefined
+  /** Opens a directory whose damaged WAL has lost acknowledged writes. */
+  readonly acceptLostWrites?: boolean | undefined
   /** Sorts index entries in another thread, when an index of many items is built; never in memory. */
   readonly sortEntries?: SortEntries | undefined
   /** Runs a large checkpoint in another thread; never in memory. */
@@ -64,6 +70,7 @@ export function openSqlite(options: SqliteOptions): Store {
   try {
     makeDataDirectory(directory, [dataFile, lockFile])
     lock = lockDirectory(directory)
+    if (options.acceptLostWrites !== true) refuseLostWrites(directory)
     return new SqliteStore(new DatabaseSync(join(directory, dataFile)), lock, options)
   } catch (error) {
     lock?.[Symbol.dispose]()
@@ -93,12 +100,13 @@ class SqliteStore implements Store {
   readonly #log: SqliteChangeLog
   readonly #freePages: FreePages
   readonly #restamping: SqliteRestamping
+  readonly #disk: DiskHealth | undefined
   readonly #savepoint: { begin: StatementSync; undo: StatementSync; end: StatementSync }
 
   constructor(
     db: DatabaseSync,
     lock: Disposable | undefined,
-    { clock, onFatal, sortEntries, checkpoint, keysOf = jsonIndexKeys }: SqliteOptions,
+    { directory, clock, onFatal, onDisk = () => {}, sortEntries, checkpoint, keysOf = jsonIndexKeys }: SqliteOptions,
   ) {
     this.#db = db
     this.#lock = lock
@@ -118,7 +126,8 @@ class SqliteStore implements Store {
     }
     this.#freePages = new FreePages(db)
     const checkpoints = Checkpoints.of(db, checkpoint)
-    this.#turns = new Turns(db, { clock: storeClock, stored, checkpoints, onFatal })
+    this.#disk = directory === undefined ? undefined : new DiskHealth(directory, onDisk)
+    this.#turns = new Turns(db, { disk: this.#disk, clock: storeClock, stored, checkpoints, onFatal })
   }
 
   moment(): EpochSeconds {
@@ -191,17 +200,25 @@ class SqliteStore implements Store {
   }
 
   read(container: ContainerRecord, key: ItemKey, at?: Viewpoint) {
-    const { record, items } = this.#require(container)
-    const { moment, policy } = this.#judgedBy(record, at)
-    return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+    try {
+      const { record, items } = this.#require(container)
+      const { moment, policy } = this.#judgedBy(record, at)
+      return { moment, policy, version: items.version, item: items.read(key, livingAt(policy, moment)) }
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   readBySequence(container: ContainerRecord, sequence: number) {
-    const { record, items } = this.#require(container)
-    const { moment, policy } = this.#judgedBy(record, undefined)
-    // The next living row; it is the wanted one only if its number matches.
-    const [item] = items.rowsBehind(sequence - 1, livingAt(policy, moment), roomForOne, 1).items
-    return { moment, policy, version: items.version, item: item?.sequence === sequence ? item : undefined }
+    try {
+      const { record, items } = this.#require(container)
+      const { moment, policy } = this.#judgedBy(record, undefined)
+      // The next living row; it is the wanted one only if its number matches.
+      const [item] = items.rowsBehind(sequence - 1, livingAt(policy, moment), roomForOne, 1).items
+      return { moment, policy, version: items.version, item: item?.sequence === sequence ? item : undefined }
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
@@ -308,34 +325,50 @@ class SqliteStore implements Store {
   }
 
   scan(container: ContainerRecord, range: ScanRange, page: PageSize): MaybePromise<ScanAnswer> {
-    const { record, items } = this.#require(container)
-    const { moment, policy } = this.#judgedBy(record, range.at)
-    const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
-    if (slice.isFull || slice.last === undefined) {
-      return { moment, policy, version: items.version, items: slice.items, last: slice.last }
+    try {
+      const { record, items } = this.#require(container)
+      const { moment, policy } = this.#judgedBy(record, range.at)
+      const slice = items.scan(range, livingAt(policy, moment), page, sliceRowsMax)
+      if (slice.isFull || slice.last === undefined) {
+        return { moment, policy, version: items.version, items: slice.items, last: slice.last }
+      }
+      return this.#scanOn(container, range, page, { moment, policy, slice })
+    } catch (error) {
+      throw this.#turns.readFailed(error)
     }
-    return this.#scanOn(container, range, page, { moment, policy, slice })
   }
 
   scanIndex(container: ContainerRecord, range: IndexRange, page: PageSize) {
-    const { record, items, entries } = this.#require(container)
-    const { moment, policy } = this.#judgedBy(record, range.within.at)
-    const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
-    return { moment, policy, version: items.version, items: found, last }
+    try {
+      const { record, items, entries } = this.#require(container)
+      const { moment, policy } = this.#judgedBy(record, range.within.at)
+      const { items: found, last } = entries.scan(range, livingAt(policy, moment), page, sliceRowsMax, record.indexes)
+      return { moment, policy, version: items.version, items: found, last }
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   countEntries(...[container, range]: Parameters<Store['countEntries']>) {
-    return this.#require(container).entries.count(range)
+    try {
+      return this.#require(container).entries.count(range)
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   changes(container: ContainerRecord, { within, after }: ChangeRange, page: PageSize): MaybePromise<ChangesAnswer> {
-    const { record, items, changes } = this.#require(container)
-    const { moment, policy } = this.#judgedBy(record, within.at)
-    const { version } = items
-    const from = changeNumber(after)
-    const found = changes.read(within, from, livingAt(policy, moment), page, sliceRowsMax)
-    const position = String(found.last ?? Math.max(from, version))
-    return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
+    try {
+      const { record, items, changes } = this.#require(container)
+      const { moment, policy } = this.#judgedBy(record, within.at)
+      const { version } = items
+      const from = changeNumber(after)
+      const found = changes.read(within, from, livingAt(policy, moment), page, sliceRowsMax)
+      const position = String(found.last ?? Math.max(from, version))
+      return { moment, policy, version, items: found.items, position, isEnd: found.last === undefined }
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   changesNow(container: ContainerRecord) {
@@ -349,11 +382,15 @@ class SqliteStore implements Store {
   }
 
   log(container: ContainerRecord, range: ChangeRange, page: PageSize): LogAnswer {
-    const { record, items } = this.#require(container)
-    const { policy, number, logSeconds } = record
-    const moment = this.#turns.beginRead()
-    if (logSeconds === null) throw new RequestError('malformed', `The container ${record.id} keeps no log.`)
-    return { moment, policy, version: items.version, ...this.#log.read(number, range, page, moment - logSeconds) }
+    try {
+      const { record, items } = this.#require(container)
+      const { policy, number, logSeconds } = record
+      const moment = this.#turns.beginRead()
+      if (logSeconds === null) throw new RequestError('malformed', `The container ${record.id} keeps no log.`)
+      return { moment, policy, version: items.version, ...this.#log.read(number, range, page, moment - logSeconds) }
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   logNow() {
@@ -362,8 +399,12 @@ class SqliteStore implements Store {
   }
 
   journal(after: number, page: PageSize) {
-    const moment = this.#turns.beginRead()
-    return this.#log.journal(after, page, moment, number => this.#catalog.recordOf(number))
+    try {
+      const moment = this.#turns.beginRead()
+      return this.#log.journal(after, page, moment, number => this.#catalog.recordOf(number))
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   journalNow() {
@@ -421,39 +462,45 @@ class SqliteStore implements Store {
   }
 
   sweep(container: ContainerRecord, rowsMax: number) {
-    return this.#turns.write(moment => {
-      const open = this.#require(container)
-      const { record, items, purge } = open
-      const sure = this.#turns.sureAt(moment)
-      const living = this.#views.holdBack(record.number, livingAt(record.policy, sure))
-      let deaths = 0
-      const swept = this.#withConsequences(open, living, consequences => {
-        if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
-        return purge.sweep(living, rowsMax, ({ key, sequence, version: before, body }) => {
-          if (consequences.log !== undefined) {
-            const version = items.pendingVersion + ++deaths
-            const previous = { version: before, body }
-            consequences.log({ kind: 'expire', key, sequence, version, ts: moment, body: undefined, previous })
-          }
-          consequences.updateEntries({ sequence, pk: key.pk, before: () => body, after: undefined })
+    return this.#turns.write(
+      moment => {
+        const open = this.#require(container)
+        const { record, items, purge } = open
+        const sure = this.#turns.sureAt(moment)
+        const living = this.#views.holdBack(record.number, livingAt(record.policy, sure))
+        let deaths = 0
+        const swept = this.#withConsequences(open, living, consequences => {
+          if (consequences === noConsequences) return purge.sweep(living, rowsMax, undefined)
+          return purge.sweep(living, rowsMax, ({ key, sequence, version: before, body }) => {
+            if (consequences.log !== undefined) {
+              const version = items.pendingVersion + ++deaths
+              const previous = { version: before, body }
+              consequences.log({ kind: 'expire', key, sequence, version, ts: moment, body: undefined, previous })
+            }
+            consequences.updateEntries({ sequence, pk: key.pk, before: () => body, after: undefined })
+          })
         })
-      })
-      // A sweep that finds nothing writes nothing.
-      if (swept.removed > 0) {
-        this.#turns.join(items)
-        items.countSwept(swept.removed, deaths)
-      }
-      const entries = this.#log.removeOld(record.number, sure - (record.logSeconds ?? 0), rowsMax)
-      return { ...swept, done: swept.done && entries < rowsMax }
-    })
+        // A sweep that finds nothing writes nothing.
+        if (swept.removed > 0) {
+          this.#turns.join(items)
+          items.countSwept(swept.removed, deaths)
+        }
+        const entries = this.#log.removeOld(record.number, sure - (record.logSeconds ?? 0), rowsMax)
+        return { ...swept, done: swept.done && entries < rowsMax }
+      },
+      { freesRoom: true },
+    )
   }
 
   async reclaim(rowsMax: number) {
     const isLeft = await this.#turns.write(
-      moment => this.#catalog.reclaim(rowsMax, this.#turns.sureAt(moment)) || this.#freePages.step(),
+      moment =>
+        this.#catalog.reclaim(rowsMax, this.#turns.sureAt(moment)) || this.#freePages.step(this.#disk?.isFull === true),
+      { freesRoom: true },
     )
-    if (!isLeft) this.#turns.cutQuietLog()
-    return isLeft
+    if (isLeft || this.#disk?.prepare() === true) return true
+    this.#turns.cutQuietLog()
+    return false
   }
 
   restamp(...[rowsMax, hasFixedDeadlines]: Parameters<Store['restamp']>) {

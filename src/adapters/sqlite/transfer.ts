@@ -33,6 +33,7 @@ import { lockDirectory, lockFile } from './lock.ts'
 import { createItemTableSql, dataFile, itemTable, migrate } from './schema.ts'
 import { pageBytes } from './settings.ts'
 import { readTimeRow } from './turns.ts'
+import { refuseLostWrites } from './wal-damage.ts'
 
 const partFile = 'mayfly.part.db'
 
@@ -59,6 +60,7 @@ function opened<T>(directory: string, file: string, make: (db: DatabaseSync, loc
   try {
     lock = lockDirectory(directory)
     makeDataDirectory(directory, [file])
+    refuseLostWrites(directory)
     const db = new DatabaseSync(join(directory, file))
     // Unlike a server (`settings.ts`), a transfer writes entries all over an index: a large cache helps.
     const settings = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536'

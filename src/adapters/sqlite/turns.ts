@@ -21,6 +21,7 @@ import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../b
 import { CapacityError, MayflyError } from '../../base/error.ts'
 import { groupWritesMax } from '../../base/limits.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import type { DiskHealth } from './disk-health.ts'
 import { isFatal, translate } from './errors.ts'
 
 /**
@@ -56,6 +57,7 @@ export function readTimeRow(db: DatabaseSync): TimeRow {
 
 interface Waiting {
   readonly work: Work<unknown>
+  readonly freesRoom: boolean
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
@@ -78,6 +80,7 @@ export class Turns {
   readonly #rollback: StatementSync
   readonly #writeTimeRow: StatementSync
   readonly #checkpoints: Checkpoints | undefined
+  readonly #disk: DiskHealth | undefined
   readonly #participants = new Set<Participant>()
   #waiting: Waiting[] = []
   #readsThisTurn = 0
@@ -97,6 +100,8 @@ export class Turns {
       readonly clock: Clock
       readonly stored: TimeRow
       readonly checkpoints: Checkpoints | undefined
+      /** undefined: in memory. */
+      readonly disk: DiskHealth | undefined
       readonly onFatal: (error: Error) => void
     },
   ) {
@@ -105,6 +110,7 @@ export class Turns {
     this.#mark = parts.stored.mark
     this.#ahead = parts.stored.ahead
     this.#checkpoints = parts.checkpoints
+    this.#disk = parts.disk
     this.#onFatal = parts.onFatal
     this.#begin = db.prepare('BEGIN')
     this.#beginImmediate = db.prepare('BEGIN IMMEDIATE')
@@ -122,7 +128,8 @@ export class Turns {
   readMoment(): EpochSeconds {
     if (this.#failure) throw this.#failure
     const now = this.#clock.now()
-    if (now !== this.#mark) this.#storeTime(now)
+    // While the disk refuses writes, the mark is late, and the next commit stores it.
+    if (now !== this.#mark && this.#disk?.refusal === undefined) this.#storeTime(now)
     return now
   }
 
@@ -162,13 +169,26 @@ export class Turns {
     return moment
   }
 
-  /** Runs the work in the next commit. */
-  write<T>(work: Work<T>): Promise<T> {
+  /** Runs the work in the next commit. Work that frees room may run on a full disk. */
+  write<T>(work: Work<T>, { freesRoom = false } = {}): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
+    const refusal = this.#disk?.refusal && this.#refusal(this.#disk, freesRoom)
+    if (refusal) return Promise.reject(refusal)
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve, reject })
+      this.#waiting.push({ work, freesRoom, resolve, reject })
       this.#scheduleEndOfTurn()
     })
+  }
+
+  #refusal(disk: DiskHealth, freesRoom: boolean): Error | undefined {
+    disk.tryAgain()
+    return disk.isFull && freesRoom ? undefined : disk.refusal
+  }
+
+  /** For reads: what they throw, as an error of ours. */
+  readFailed(error: unknown): Error {
+    this.#disk?.note(error)
+    return translate(error)
   }
 
   /** Called by work: the participant is told how the transaction ends. */
@@ -216,13 +236,21 @@ export class Turns {
   }
 
   #endReads(): void {
-    if (this.#readsThisTurn >= 2) this.#commit.run()
+    const isInTransaction = this.#readsThisTurn >= 2
     this.#readsThisTurn = 0
+    if (!isInTransaction) return
+    try {
+      this.#commit.run()
+    } catch (error) {
+      // A read met a damaged page. Then SQLite cannot commit, although nothing was written.
+      if (this.#db.isTransaction) this.#rollback.run()
+      this.#disk?.note(error)
+    }
   }
 
   #storeTime(now: EpochSeconds): void {
     this.#endReads()
-    // A full disk does not stop reads. The mark is late then, and the next commit stores it.
+    this.#disk?.look()
     this.#unlessFatal(() => {
       this.#writeTime(now)
       this.#hasStored(now)
@@ -273,6 +301,7 @@ export class Turns {
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
+    if (this.#disk?.isOnTrial === true && group.some(({ freesRoom }) => !freesRoom)) this.#disk.confirm()
     // Store the second even after a rollback, before answering.
     if (moment !== this.#mark) this.#storeTime(moment)
     for (const [index, { resolve, reject }] of group.entries()) {
@@ -285,6 +314,8 @@ export class Turns {
 
   /** Begins a transaction and does the work of a group. Stops when the group must be rolled back. */
   #run(group: readonly Waiting[], moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
+    if (moment !== this.#mark) this.#disk?.look()
+    if (this.#disk?.isFinal === true) throw this.#disk.refusal
     this.#beginImmediate.run()
     if (moment !== this.#mark) this.#writeTime(moment)
     const results: unknown[] = []
@@ -301,7 +332,9 @@ export class Turns {
   #considerCheckpoint(): void {
     if (this.#isCheckpointScheduled || this.#failure !== undefined) return
     this.#unlessFatal(() => {
-      if (!this.#checkpoints?.isDue()) return
+      if (this.#checkpoints === undefined) return
+      // On a full disk the WAL must not grow: after a checkpoint it begins anew.
+      if (!this.#checkpoints.isDue() && this.#disk?.isFull !== true) return
       this.#isCheckpointScheduled = true
       machine.setImmediate(() => machine.setImmediate(() => this.#checkpoint()))
     })
@@ -318,7 +351,9 @@ export class Turns {
   cutQuietLog(): void {
     if (this.#failure !== undefined) return
     this.#endReads()
-    this.#unlessFatal(() => this.#checkpoints?.cutIfQuiet())
+    this.#disk?.look()
+    this.#disk?.tryAgain()
+    this.#unlessFatal(() => this.#checkpoints?.cutIfQuiet(this.#disk?.isFull === true))
   }
 
   #rollBack(): void {
@@ -331,7 +366,8 @@ export class Turns {
   #abandon(group: readonly Waiting[], cause: unknown): void {
     this.#rollBack()
     const error = translate(cause)
-    if (isFatal(cause)) this.#fail(cause)
+    if (this.#disk?.note(cause) === true) this.#makeRoom()
+    else if (isFatal(cause)) this.#fail(cause)
     for (const { reject } of group) reject(error)
   }
 
@@ -340,8 +376,15 @@ export class Turns {
     try {
       work()
     } catch (error) {
-      if (isFatal(error)) this.#fail(error)
+      if (this.#disk?.note(error) !== true && isFatal(error)) this.#fail(error)
     }
+  }
+
+  /** What the WAL holds goes into the file, so that sweeps can use the room of the WAL again. */
+  #makeRoom(): void {
+    if (this.#disk?.isFull !== true || this.#isCheckpointScheduled) return
+    this.#isCheckpointScheduled = true
+    machine.setImmediate(() => this.#checkpoint())
   }
 
   #fail(cause: unknown): void {

@@ -1,0 +1,152 @@
+/**
+ * Whether the store may write, by what the disk has answered so far.
+ *
+ *   full or read-only   writes are refused until the reserve can be written again
+ *   damaged             a read met a damaged page; writes could spread the damage, so there are no more
+ *   removed             the data file is not in its place any more; what is written would be lost
+ *
+ * Reads go on in all cases. The reserve is a file that only takes up room. When the disk is full it is
+ * removed, so that sweeps have room for their part of the WAL: they free more than they take.
+ */
+
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { machine } from '../../base/clock.ts'
+import { CapacityError } from '../../base/error.ts'
+import { MiB } from '../../base/limits.ts'
+import { isDamage, isFull, isReadOnly, translate } from './errors.ts'
+import { dataFile } from './schema.ts'
+
+export const reserveFile = 'mayfly.reserve'
+
+/** A checkpoint of a WAL of usual length needs this much. */
+const reserveBytes = 8 * MiB
+const stepBytes = MiB
+
+/** How often the disk is tried again. */
+const retryMs = 1000
+
+export type ReportDisk = (condition: 'writable' | 'refused', sentence: string) => void
+
+export class DiskHealth {
+  readonly #directory: string
+  readonly #report: ReportDisk
+  readonly #inode: number
+  #refusal: CapacityError | undefined
+  #isFinal = false
+  #triedMs = 0
+  #isOnTrial = false
+  #reserved: number
+
+  constructor(directory: string, report: ReportDisk) {
+    this.#directory = directory
+    this.#report = report
+    this.#inode = statSync(join(directory, dataFile)).ino
+    this.#reserved = statSync(join(directory, reserveFile), { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  /** Why writes are refused. */
+  get refusal(): CapacityError | undefined {
+    return this.#refusal
+  }
+
+  /** Whether room is needed: then all free pages are given back. */
+  get isFull(): boolean {
+    return this.#refusal !== undefined && !this.#isFinal
+  }
+
+  /** Whether the next write will show that there is room again. */
+  get isOnTrial(): boolean {
+    return this.#isOnTrial
+  }
+
+  /** Returns whether the error is one of these, so that the store can go on. */
+  note(error: unknown): boolean {
+    if (isDamage(error)) {
+      this.#refuse('The data file is damaged. Nothing is written any more; what can be read is served.', true, error)
+      return true
+    }
+    if (!isFull(error) && !isReadOnly(error)) return false
+    if (isFull(error)) this.#release()
+    this.#refuse(translate(error).message, false, error)
+    return true
+  }
+
+  /** Tries the disk again if it was some time ago. Called before a write is refused, and in idle moments. */
+  tryAgain(): void {
+    if (this.#refusal === undefined || this.#isFinal) return
+    const nowMs = machine.monotonicMs()
+    if (nowMs - this.#triedMs < retryMs) return
+    this.#triedMs = nowMs
+    this.#reserved = 0
+    while (this.#reserve()) {}
+    if (this.#reserved < reserveBytes) {
+      this.#release()
+      return
+    }
+    this.#refusal = undefined
+    this.#isOnTrial = true
+  }
+
+  /** Called after a commit with writes: now it is sure that the disk takes them. */
+  confirm(): void {
+    this.#isOnTrial = false
+    this.#report('writable', 'The disk accepts writes again.')
+  }
+
+  /** Makes a part of the reserve in an idle moment. True: there is more to do. */
+  prepare(): boolean {
+    return this.#refusal === undefined && this.#reserve()
+  }
+
+  /** Whether writes are refused for good. */
+  get isFinal(): boolean {
+    return this.#isFinal
+  }
+
+  /** Finds out whether the data file is still in its place (3 us). */
+  look(): void {
+    if (this.#isFinal) return
+    const found = statSync(join(this.#directory, dataFile), { throwIfNoEntry: false })?.ino
+    if (found === this.#inode) return
+    const sentence = `The data file in ${this.#directory} was removed or replaced. Nothing is written any more.`
+    this.#refuse(sentence, true, undefined)
+  }
+
+  #refuse(sentence: string, isFinal: boolean, cause: unknown): void {
+    if (this.#isFinal) return
+    // A limit on the size of a file does not stop the reserve, only the next write: that is nothing new.
+    const isNews = (this.#refusal === undefined && !this.#isOnTrial) || isFinal
+    this.#isOnTrial = false
+    this.#refusal = new CapacityError('unavailable', sentence, retryMs, { cause })
+    this.#isFinal = isFinal
+    if (!isNews) return
+    this.#report('refused', sentence)
+  }
+
+  /** Writes a step of the reserve. False: it is whole, or there is no room. */
+  #reserve(): boolean {
+    if (this.#reserved >= reserveBytes) return false
+    try {
+      const file = openSync(join(this.#directory, reserveFile), this.#reserved === 0 ? 'w' : 'r+', 0o600)
+      try {
+        const written = writeSync(file, Buffer.alloc(stepBytes, 'reserve '), 0, stepBytes, this.#reserved)
+        this.#reserved += written
+        return written === stepBytes && this.#reserved < reserveBytes
+      } finally {
+        closeSync(file)
+      }
+    } catch {
+      return false
+    }
+  }
+
+  #release(): void {
+    this.#reserved = 0
+    try {
+      rmSync(join(this.#directory, reserveFile), { force: true })
+    } catch {
+      // A read-only disk keeps it.
+    }
+  }
+}

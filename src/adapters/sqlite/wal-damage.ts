@@ -1,0 +1,89 @@
+/**
+ * Finds acknowledged writes that a damaged WAL has lost.
+ *
+ * SQLite reads a WAL up to the first frame whose checksum is wrong, and says nothing about the rest. A wrong
+ * frame alone proves nothing: the last commit may have been cut off by a crash before it was acknowledged.
+ * But a commit is synced before the next one begins. So if a whole commit lies behind the wrong frame, and
+ * another frame of the same WAL behind that, then the first of them was acknowledged.
+ *
+ * Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+ */
+
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { RequestError } from '../../base/error.ts'
+import { dataFile } from './schema.ts'
+
+const walHeaderBytes = 32
+const frameHeaderBytes = 24
+/** The lowest bit says in which byte order the checksums are. */
+const magic = 0x377f0682
+
+export function refuseLostWrites(directory: string): void {
+  const wal = `${join(directory, dataFile)}-wal`
+  if (!hasLostWrites(wal)) return
+  const sentence = `The write-ahead log ${wal} is damaged, and writes that were acknowledged are lost.`
+  const advice = 'Restore a backup, or keep a copy of the directory and start with --accept-lost-writes.'
+  throw new RequestError('precondition_failed', `${sentence} ${advice}`)
+}
+
+function hasLostWrites(walFile: string): boolean {
+  if (!existsSync(walFile)) return false
+  const file = openSync(walFile, 'r')
+  try {
+    return findLoss(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function findLoss(file: number): boolean {
+  const header = Buffer.alloc(walHeaderBytes)
+  if (readSync(file, header, 0, walHeaderBytes, 0) < walHeaderBytes) return false
+  const isBigEndian = (header.readUInt32BE(0) & 1) === 1
+  const pageBytes = header.readUInt32BE(8)
+  const isPageSize = pageBytes >= 512 && pageBytes <= 65_536 && Number.isInteger(Math.log2(pageBytes))
+  const isMagic = (header.readUInt32BE(0) & ~1) >>> 0 === magic
+  let sums = isMagic && isPageSize ? checksum(header.subarray(0, 24), [0, 0], isBigEndian) : undefined
+  // The header is written before the first frame: if it is wrong, the frames behind it are lost.
+  if (sums === undefined || !isSame(sums, header.readUInt32BE(24), header.readUInt32BE(28))) {
+    return readSync(file, Buffer.alloc(1), 0, 1, walHeaderBytes) > 0
+  }
+  const frame = Buffer.alloc(frameHeaderBytes + pageBytes)
+  let isBehindCommit = false
+  for (let at = walHeaderBytes; readSync(file, frame, 0, frame.length, at) === frame.length; at += frame.length) {
+    // Frames of an older WAL have other salts.
+    const isOfThisWal = frame.compare(header, 16, 24, 8, 16) === 0
+    if (sums !== undefined) {
+      const next = checksum(
+        frame.subarray(frameHeaderBytes),
+        checksum(frame.subarray(0, 8), sums, isBigEndian),
+        isBigEndian,
+      )
+      const isRight = isOfThisWal && isSame(next, frame.readUInt32BE(16), frame.readUInt32BE(20))
+      sums = isRight ? next : undefined
+      if (isRight) continue
+    }
+    if (!isOfThisWal) continue
+    if (isBehindCommit) return true
+    // A commit's last frame has the size of the database.
+    isBehindCommit = frame.readUInt32BE(4) > 0
+  }
+  return false
+}
+
+type Sums = readonly [number, number]
+
+function isSame([first, second]: Sums, a: number, b: number): boolean {
+  return first === a && second === b
+}
+
+function checksum(bytes: Buffer, [first, second]: Sums, isBigEndian: boolean): Sums {
+  const read = isBigEndian ? bytes.readUInt32BE.bind(bytes) : bytes.readUInt32LE.bind(bytes)
+  let [a, b] = [first, second]
+  for (let at = 0; at < bytes.length; at += 8) {
+    a = (a + read(at) + b) >>> 0
+    b = (b + read(at + 4) + a) >>> 0
+  }
+  return [a, b]
+}
