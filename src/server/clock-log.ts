@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts'
 export function logClockEvent(log: Logger, { kind, doubt, now, sure, endsByItself }: ClockEvent): void {
   const facts = { now, sure, aheadSeconds: now - sure }
   if (kind === 'returned') {
-    log.warn(facts, 'the clock of this machine has come back, and item time with it; nothing was removed meanwhile')
+    log.warn(facts, 'the clock of this machine has come back, and item time with it; nothing was removed because of it')
   } else if (kind === 'trusted') {
     log.info(facts, 'the time is trusted; what is dead is removed again')
   } else if (endsByItself) {

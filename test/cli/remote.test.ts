@@ -39,6 +39,11 @@ test('The clock is shown, advanced and set', async () => {
   assert.equal(clock.now(), later)
 })
 
+test('The time is trusted', async () => {
+  const before = clock.now()
+  assert.deepEqual(await printed('clock', 'trust'), { now: before, mode: 'manual' })
+})
+
 test('An invalid move of the clock is refused with the server’s text', async () => {
   const before = clock.now()
   assert.match(await refused(['clock', 'advance', '1w']), /is not a duration/)

@@ -93,6 +93,8 @@ test('The refusal of a flag says which values it takes', () => {
     [{ mongoPort: 'x' }, /--mongo-port takes a whole number/],
     [{ clock: 'lunar' }, /--clock takes system, manual, not 'lunar'/],
     [{ rateLimit: 'perhaps' }, /--rate-limit takes on, off/],
+    [{ maxClockStep: '59s' }, /--max-clock-step takes a duration from 60s to 1d/],
+    [{ maxClockStep: '5 minutes' }, /is not a duration/],
     [{ partitions: '0' }, /--partitions takes a whole number from 1 to 100/],
     [{ partitions: '101' }, /--partitions takes a whole number from 1 to 100/],
     [{ logLevel: 'loud' }, /--log-level takes silent/],

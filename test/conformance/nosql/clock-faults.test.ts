@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Container } from '@azure/cosmos'
+import { ChangeFeedMode, ChangeFeedStartFrom, type Container } from '@azure/cosmos'
 import { eventually, serverWithTime } from '../../support/server-with-time.ts'
 
 const begin = 1_900_000_000
@@ -85,6 +85,43 @@ test('ahead for good: removed when the time has passed, or when somebody trusts 
   assert.deepEqual(trusted.json, { now: begin + 60 * day + 1000, mode: 'system' })
   assert.equal((await purge(world)).remaining, 0)
   assert.match(world.lines.at(-1)!.message, /trusted/)
+})
+
+test('a default that is changed in a wrong time does not make the fault final', async () => {
+  await using world = await serverWithTime(begin)
+  await newContainer(world, 30 * day)
+  const container = containerOf(world)
+  await container.items.create({ id: 'a', pk: 'p' })
+  await container.items.create({ id: 'own', pk: 'p', ttl: 30 * day })
+  world.time.step(10 * year)
+  assert.deepEqual(await shown(container), [])
+  const { resource: definition } = await container.read()
+  await container.replace({ ...definition!, defaultTtl: 20 * day })
+  world.time.step(-10 * year)
+  assert.deepEqual(await shown(container), ['a', 'own'])
+})
+
+test('a log keeps its entries in a wrong time', async () => {
+  await using world = await serverWithTime(begin)
+  const { database } = await world.client().databases.create({ id: 'd' })
+  const changeFeedPolicy = { retentionDuration: 60 }
+  await database.containers.create({ id: 'c', partitionKey: '/pk', changeFeedPolicy } as never)
+  const container = containerOf(world)
+  const feed = container.items.getChangeFeedIterator({
+    changeFeedStartFrom: ChangeFeedStartFrom.Now(),
+    changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
+  })
+  await feed.readNext()
+  await container.items.create({ id: 'a', pk: 'p' })
+  world.time.step(year)
+  await shown(container)
+  assert.equal((await purge(world)).removed, 0)
+  world.time.step(-year)
+  const { result } = await feed.readNext()
+  assert.deepEqual(
+    (result as unknown as { current: { id: string } }[]).map(({ current }) => current.id),
+    ['a'],
+  )
 })
 
 test('set back: nothing revives, nothing is removed too early', async () => {
