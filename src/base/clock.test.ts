@@ -131,6 +131,14 @@ describe('a system clock in doubt', () => {
     assert.deepEqual(both(), [90_060 + year, 90_060], 'sleep counts while in doubt, too')
   })
 
+  test('a short sleep that was followed already does not explain a later step', () => {
+    const { time, both } = doubtful()
+    time.sleep(200)
+    assert.deepEqual(both(), [200, 200])
+    time.step(301)
+    assert.deepEqual(both(), [501, 200])
+  })
+
   test('a new store, and a short time without a server, are no doubt', () => {
     assert.equal(doubtful().clock.doubt, undefined)
     assert.equal(doubtful({ mark: toEpochSeconds(begin - 300) }).clock.doubt, undefined)

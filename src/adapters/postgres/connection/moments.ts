@@ -158,9 +158,9 @@ export class Moments {
         return answer
       }
       if (attempt <= overtakenMax) continue
-      const { epoch } = this.#row
+      // If the row was set back, this lowers `#latest`.
       await this.#move(this.own)
-      if (this.#row.epoch === epoch) await this.#move(this.#latest)
+      await this.#move(this.#latest)
     }
   }
 

@@ -30,8 +30,6 @@ CREATE FUNCTION mayfly.tick(at bigint, sure_ bigint, doubt_ text, since_ bigint,
 BEGIN
   SELECT ${clockColumns} INTO moment, sure, doubt, since, epoch, ahead FROM mayfly.clock k WHERE k.one = 1;
   IF moment >= at AND sure IS NULL THEN RETURN; END IF;
-  -- Outvoted.
-  IF sure_ IS NOT NULL AND epoch <> epoch_ THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(${clockLock});
   UPDATE mayfly.clock k SET
     now = CASE WHEN ${isBack} THEN greatest(k.sure, at) ELSE greatest(k.now, at) END,
@@ -40,6 +38,7 @@ BEGIN
     doubted_since = CASE WHEN ${isSure} THEN NULL ELSE coalesce(k.doubted_since, since_) END,
     epoch = CASE WHEN ${isBack} THEN k.epoch + 1 ELSE k.epoch END,
     ahead = CASE WHEN ${isBack} THEN least(k.ahead, greatest(ahead_, k.now - greatest(k.sure, at))) ELSE k.ahead END
+    -- A gateway in doubt whose epoch is old is outvoted.
     WHERE k.one = 1 AND (sure_ IS NULL OR k.epoch = epoch_);
   SELECT ${clockColumns} INTO moment, sure, doubt, since, epoch, ahead FROM mayfly.clock k WHERE k.one = 1;
 END $$;
