@@ -99,3 +99,16 @@ test('after a large purge the file shrinks, in steps', async () => {
   await idle(store)
   assert.ok(fileBytes() < largest / 4, `${fileBytes()} of ${largest} bytes are left`)
 })
+
+test('a sweep of large items takes few of them, because it overwrites them', async () => {
+  await using place = await world()
+  const { store, container, clock } = place
+  for (let n = 0; n < 10; n++) {
+    await store.write(container, put('create', keyOf(`${n}`), { content: { text: marker.repeat(100_000) } }))
+  }
+  clock.advance(200)
+  assert.deepEqual(await store.sweep(container, sweepRowsMax), { removed: 3, done: false })
+  let removed = 3
+  while (removed < 10) removed += (await store.sweep(container, sweepRowsMax)).removed
+  assert.deepEqual(await store.sweep(container, sweepRowsMax), { removed: 0, done: true })
+})

@@ -2,12 +2,15 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { machine } from '../../base/clock.ts'
-import { sliceRowsMax } from '../../base/limits.ts'
+import { MiB, sliceRowsMax } from '../../base/limits.ts'
 import type { Body } from '../../document/body.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
 import type { Census, Cohort } from '../../store/reading.ts'
 import { entryTable, itemTable } from './schema.ts'
+
+/** What is removed is overwritten: 4 MiB take about 10 ms. */
+const sweepBytesMax = 4 * MiB
 
 type Lifespan = Cohort['lifespan']
 type Thresholds = Readonly<Record<Lifespan, number>>
@@ -31,6 +34,7 @@ export class ContainerPurge {
   readonly #remove: Record<Lifespan, StatementSync>
   readonly #victims: Record<Lifespan, StatementSync>
   readonly #removeOne: StatementSync
+  readonly #largest: Record<Lifespan, StatementSync>
   readonly #probe: Record<Lifespan, StatementSync>
   readonly #earliest: Record<Lifespan, StatementSync>
   readonly #earliestLogged: StatementSync
@@ -48,6 +52,9 @@ export class ContainerPurge {
       `SELECT ${columns} FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? ORDER BY ${by} LIMIT ?`
     this.#remove = both((lifespan, by) => `DELETE FROM ${table} WHERE sequence IN (${dead('sequence', lifespan, by)})`)
     this.#victims = both((lifespan, by) => dead(`sequence, version, epk, pk, id, body, ${by} AS at`, lifespan, by))
+    this.#largest = both(
+      (lifespan, by) => `SELECT max(bytes) AS bytes FROM (${dead('octet_length(body) AS bytes', lifespan, by)})`,
+    )
     this.#removeOne = db.prepare(`DELETE FROM ${table} WHERE sequence = ?`)
     this.#probe = both((lifespan, by) => `SELECT 1 FROM ${table} WHERE ${condition[lifespan]} AND ${by} <= ? LIMIT 1`)
     this.#earliest = both((lifespan, by) => `SELECT min(${by}) AS at FROM ${table} WHERE ${condition[lifespan]}`)
@@ -66,12 +73,21 @@ export class ContainerPurge {
    */
   sweep(living: Living, rowsMax: number, beforeRemoval: BeforeRemoval | undefined): { removed: number; done: boolean } {
     const threshold = { inherited: living.inheritedAfter, own: living.ownAfter }
+    const limit = this.#rowsAtOnce(threshold, rowsMax)
     const removed =
       beforeRemoval === undefined
-        ? this.#removeByTurns(threshold, rowsMax)
-        : this.#removeInOrder(threshold, rowsMax, beforeRemoval)
+        ? this.#removeByTurns(threshold, limit)
+        : this.#removeInOrder(threshold, limit, beforeRemoval)
     const isLeft = (lifespan: Lifespan) => this.#probe[lifespan].get(threshold[lifespan]) !== undefined
-    return { removed, done: removed < rowsMax || !(isLeft('inherited') || isLeft('own')) }
+    return { removed, done: removed < limit || !(isLeft('inherited') || isLeft('own')) }
+  }
+
+  /** Fewer than asked for if one of the rows is large. */
+  #rowsAtOnce(threshold: Thresholds, rowsMax: number): number {
+    const largest = (lifespan: Lifespan) =>
+      (this.#largest[lifespan].get(threshold[lifespan], rowsMax) as { bytes: number | null }).bytes ?? 0
+    const bytes = Math.max(largest('inherited'), largest('own'), 1)
+    return Math.min(rowsMax, Math.max(1, Math.floor(sweepBytesMax / bytes)))
   }
 
   /** The two lifespans take turns at being first, so that many deaths of one never starve the other. */
