@@ -13,6 +13,7 @@ import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openSqlite } from '../../src/adapters/sqlite/open.ts'
 import { type EpochSeconds, type StoredTime, SystemClock } from '../../src/base/clock.ts'
 import { textOf } from '../../src/document/body.ts'
+import { migrateData } from '../../src/server/migrate.ts'
 import type { ContainerRecord, IndexDraft } from '../../src/store/catalog.ts'
 import type { ItemKey, StampGap } from '../../src/store/item.ts'
 import type { TtlPolicy } from '../../src/store/policy.ts'
@@ -523,6 +524,26 @@ for (const [name, place] of [
     )
   })
 }
+
+test('data whose time is in doubt is not copied', async () => {
+  const [from, to] = [await mkdtemp(join(tmpdir(), 'mayfly-from-')), await mkdtemp(join(tmpdir(), 'mayfly-to-'))]
+  const time = new TestTime(begin)
+  const open = () => openSqlite({ directory: from, clock: makeClock(time), onFatal: fail })
+  const store = open()
+  await makeContainer(store, 100)
+  time.step(year)
+  await store.moment()
+  await store[Symbol.asyncDispose]()
+  await assert.rejects(
+    migrateData({ from, to }, () => {}),
+    /time of this data is in doubt/,
+  )
+  const again = open()
+  await again.trustTime()
+  await again[Symbol.asyncDispose]()
+  await migrateData({ from, to }, () => {})
+  for (const directory of [from, to]) await rm(directory, { recursive: true })
+})
 
 describe('two gateways to one PostgreSQL, one with a wrong clock', () => {
   async function within(
