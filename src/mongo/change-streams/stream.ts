@@ -9,12 +9,13 @@
  */
 
 import { type EpochSeconds, machine, toEpochSeconds } from '../../base/clock.ts'
-import { pageBytesMax } from '../../base/limits.ts'
+import { pageBytesMax, pageItemsMax } from '../../base/limits.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Pipeline } from '../../mql/pipeline/pipeline.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { documentBytes } from '../../mql/stages/stage.ts'
+import type { ContainerRecord } from '../../store/catalog.ts'
 import { type JournalEntry, type JournalPlace, wholeRange } from '../../store/reading.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { mongoChangeLogSeconds, parseNote, type StoredNote } from '../collections/catalog-notes.ts'
@@ -95,12 +96,25 @@ class ChangeStream implements CursorSource {
     const from = start.kind === 'now' ? now : await this.#startOf(start, now, collections)
     for (const { container, definition } of collections) {
       const isNew = container.logSeconds === null
-      if (isNew ? from.ts < now.ts : (definition.loggedSince ?? 0) > from.ts) {
-        throw historyLost('Nobody watched at that time, so nothing is remembered of it.')
-      }
+      const isLost = isNew
+        ? from.ts < now.ts || (start.kind === 'since' && (await this.#wasWrittenIn(container, now.ts)))
+        : (definition.loggedSince ?? 0) > from.ts
+      if (isLost) throw historyLost('Nobody watched at that time, so nothing is remembered of it.')
       if (isNew) await keepLog(this.#engine, container)
     }
     this.#place = from
+  }
+
+  /** Whether a collection without a log was written in this second. Deleted documents are not noticed. */
+  async #wasWrittenIn(container: ContainerRecord, second: EpochSeconds): Promise<boolean> {
+    let after = await this.#engine.changesSince(container, second)
+    for (;;) {
+      const page = { itemsMax: pageItemsMax, bytesMax: pageBytesMax }
+      const { items, position, isEnd } = await this.#engine.readChanges(container, { within: wholeRange, after }, page)
+      if (items.some(({ ts }) => ts >= second)) return true
+      if (isEnd) return false
+      after = position
+    }
   }
 
   async #startOf(

@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import type { ChangeStream, ChangeStreamOptions, Collection, Db, Document, MongoClient } from 'mongodb'
+import {
+  type ChangeStream,
+  type ChangeStreamOptions,
+  type Collection,
+  type Db,
+  type Document,
+  MongoClient,
+  type Timestamp,
+} from 'mongodb'
 import { mayfly } from '../../../src/index.ts'
 import { temporaryDirectory } from '../../support/start-server.ts'
 import { failure, startMongo } from './support/fixture.ts'
@@ -172,7 +180,6 @@ test('A stream resumes after any event, and skips and repeats nothing', async ()
 
 test('A stream resumes after a restart of the server', async () => {
   const data = temporaryDirectory()
-  const { MongoClient } = await import('mongodb')
   let token: unknown
   {
     await using first = await mayfly({ clock: 'manual', data })
@@ -286,6 +293,30 @@ test('A stream can start at a time', async () => {
   assert.equal(event!.documentKey._id, 2)
 })
 
+test('A stream that starts before the first watch shows nothing instead of a part: it is refused', async () => {
+  // Elsewhere streams over the whole cluster make new collections keep a log from the beginning.
+  await using unwatched = await mayfly({ clock: 'manual' })
+  await using connected = new MongoClient(unwatched.mongoUri!)
+  const pinged = async () => (await connected.db('admin').command({ ping: 1 })).operationTime
+  const since = (name: string, startAtOperationTime: Timestamp) =>
+    connected.db('d').collection(name).watch([], { startAtOperationTime, maxAwaitTimeMS: 50 })
+  for (const seconds of [0, 2]) {
+    const before = await pinged()
+    await connected.db('d').collection(`c${seconds}`).insertMany([{}, {}, {}])
+    if (seconds > 0) await unwatched.clock.advance(`${seconds}s`)
+    await using stream = since(`c${seconds}`, before)
+    assert.equal((await failure(stream.next())).code, 286, `${seconds} s later`)
+  }
+  // Nothing was written in this second, so nothing is missing.
+  const quiet = connected.db('d').collection<{ _id: number }>('quiet')
+  await quiet.insertOne({ _id: 0 })
+  await unwatched.clock.advance('1s')
+  await using stream = since('quiet', await pinged())
+  assert.equal(await stream.tryNext(), null)
+  await quiet.insertOne({ _id: 1 })
+  assert.equal(((await stream.next()) as Document).documentKey._id, 1)
+})
+
 test('A stream with invalid options is refused', async () => {
   const collection = newCollection()
   await collection.insertOne({ _id: 0 as never })
@@ -336,7 +367,6 @@ test('A token from Cosmos’s GetChangeStreamTokens resumes where the collection
 
 test('A token of an earlier version, with a position for each collection, resumes where it was', async () => {
   const data = temporaryDirectory()
-  const { MongoClient } = await import('mongodb')
   const tickOf = (token: Document) => JSON.parse(Buffer.from(token._data, 'hex').toString()).t as number
   const oldToken = (stored: unknown) => ({
     _data: Buffer.from(JSON.stringify(stored)).toString('hex').toUpperCase(),
