@@ -11,8 +11,8 @@ export const pageBytes = 8192
  *   large one is slow: SQLite walks over the whole cache when pages of an index move, in a commit that
  *   everybody waits for (docs/decisions/0011).
  * - A WAL that grew during a long page of a query is cut back to 64 MB.
- * - Removed data is overwritten with zeros, in free pages too. It costs a sweep up to 15 %
- *   (docs/reliability.md).
+ * - Removed data is overwritten with zeros, in free pages too. Together with giving pages back it makes a
+ *   sweep a fifth dearer (docs/reliability.md).
  * - Free pages can be given back to the file system. This must be set before the first table is made, so
  *   files of earlier builds never shrink.
  * - Savepoints keep their journal in memory. Otherwise most batches of a hundred items would create a
