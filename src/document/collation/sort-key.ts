@@ -12,6 +12,7 @@ import {
   joiner,
   type Levels,
   NoWeights,
+  plainWeights,
   primaryWeight,
   type Weights,
   type WeightTable,
@@ -231,8 +232,10 @@ export class SortKeys {
   #weightsOfNumber(text: string): Weights {
     const digits = Array.from(text, digit => this.#valueOf(digit))
     let primary = ''
+    let parts = 0
     let at = 0
     while (at < digits.length) {
+      parts += 1
       while (at < digits.length - 1 && digits[at] === 0) at += 1
       const part = digits.slice(at, at + digitsMax)
       at += part.length
@@ -242,7 +245,13 @@ export class SortKeys {
         primary += above + String.fromCharCode(part.length, ...part.map(digit => firstByte + digit))
       }
     }
-    return { primary, secondary: [], tertiary: '', caseLevel: '' }
+    const variants = plainWeights.variant.repeat(parts)
+    return {
+      primary,
+      secondary: Array(parts).fill(plainWeights.secondary),
+      tertiary: variants,
+      caseLevel: variants,
+    }
   }
 
   #valueOf(digit: string): number {

@@ -86,7 +86,8 @@ export class WeightTable {
       const last = this.#marks.at(-1)
       if (last === undefined) this.#marks.push([character])
       else if (secondary(character, last[0]!) === 0) addVariant(last, character, tertiary)
-      else if (character.normalize('NFD').length === character.length) this.#marks.push([character])
+      // Forms of several marks, as in Arabic ligatures, are no marks of their own.
+      else if (character.normalize('NFKD').length === character.length) this.#marks.push([character])
     }
     this.#highestMarks = this.#marks.at(-1)![0]!.repeat(4)
   }
@@ -226,8 +227,13 @@ export class WeightTable {
   }
 
   #tertiaryOf(text: string, elements: readonly (readonly string[])[]): string {
-    const { tertiary } = this.#levels
-    if (elements.length === 0) return tertiary(text, '') === 0 ? '' : variantWeight(1) + this.#position(text, tertiary)
+    const { secondary, tertiary } = this.#levels
+    if (elements.length === 0) {
+      if (tertiary(text, '') === 0) return ''
+      // What has neither a letter nor a mark is above every variant of them.
+      const weight = secondary(text, '') === 0 ? aboveVariants : variantWeight(1)
+      return weight + this.#position(text, tertiary)
+    }
     return this.#variantsOf(text, elements, tertiary)
   }
 
@@ -425,6 +431,11 @@ function letterWeight(doubled: number): string {
 function markWeight(doubled: number): string {
   return String.fromCharCode(firstMarkByte + (doubled >> 7), firstByte + 1 + (doubled & 0x7f))
 }
+
+const aboveVariants = '\xf0'
+
+/** The weights of a number at the levels behind the first: those of a plain letter. */
+export const plainWeights = { secondary: letterWeight(0), variant: variantWeight(0) }
 
 function variantWeight(doubled: number): string {
   if (doubled === 0) return String.fromCharCode(firstByte)
