@@ -13,7 +13,8 @@ const journalWakesMax = 20
 const timerMsMax = 2 ** 31 - 1
 
 export class JournalWaiters {
-  readonly #waiting = new Set<() => void>()
+  /** What wakes each of them, and the tick that it has seen. */
+  readonly #waiting = new Map<() => void, number>()
   /** Called when the first one begins to wait, and when nobody waits any more. */
   readonly #onWaiting: (isAnybody: boolean) => void
   #tick: number
@@ -32,7 +33,7 @@ export class JournalWaiters {
   advance(tick: number): void {
     if (tick <= this.#tick) return
     this.#tick = tick
-    this.#wake([...this.#waiting])
+    this.#wake([...this.#waiting].flatMap(([wake, after]) => (after < tick ? [wake] : [])))
   }
 
   #wake(all: readonly (() => void)[]): void {
@@ -51,7 +52,7 @@ export class JournalWaiters {
       }
       const timer = machine.setTimeout(wake, Math.min(ms, timerMsMax))
       timer.unref()
-      this.#waiting.add(wake)
+      this.#waiting.set(wake, after)
       if (this.#waiting.size === 1) this.#onWaiting(true)
       onBegin?.(wake)
     })
