@@ -10,6 +10,8 @@ import { type ArrayStatement, prepareArrays } from './statements.ts'
 
 /** Pages that one step moves. 64 pages took 10 ms and more on a busy machine. */
 const stepPages = 16
+/** On a full disk every commit needs room in the WAL, so there are fewer and larger ones. */
+const fullDiskStepPages = 64
 
 /** A smaller file is not worth the work. */
 const pagesMin = 256
@@ -18,6 +20,7 @@ export class FreePages {
   readonly #free: ArrayStatement<[number]>
   readonly #all: ArrayStatement<[number]>
   readonly #giveBack: StatementSync
+  readonly #giveBackMore: StatementSync
   readonly #canGiveBack: boolean
   #isGivingBack = false
 
@@ -25,6 +28,7 @@ export class FreePages {
     this.#free = prepareArrays(db, 'PRAGMA freelist_count')
     this.#all = prepareArrays(db, 'PRAGMA page_count')
     this.#giveBack = db.prepare(`PRAGMA incremental_vacuum(${stepPages})`)
+    this.#giveBackMore = db.prepare(`PRAGMA incremental_vacuum(${fullDiskStepPages})`)
     this.#canGiveBack = db.prepare('PRAGMA auto_vacuum').get()!.auto_vacuum === incremental
   }
 
@@ -36,7 +40,7 @@ export class FreePages {
     const share = this.#isGivingBack ? 1 / 16 : 1 / 4
     this.#isGivingBack = needsRoom ? free > 0 : all >= pagesMin && free > all * share
     // `all`, not `get`: each row stands for one page.
-    if (this.#isGivingBack) this.#giveBack.all()
+    if (this.#isGivingBack) (needsRoom ? this.#giveBackMore : this.#giveBack).all()
     return this.#isGivingBack
   }
 }
