@@ -36,7 +36,7 @@ function install(client: Client): void {
 async function runClient(client: Client): Promise<ClientResult> {
   install(client)
   // In memory, on a free port, with a clock that the story moves.
-  await using db = await mayfly({ clock: 'manual', ...(client.api === 'nosql' && { mongoPort: null }) })
+  await using db = await mayfly({ clock: 'manual' })
   const steps = await tellStory(client, db, storyLimitMs)
   return { version: pinnedVersion(client), ran: new Date().toISOString().slice(0, 10), steps }
 }

@@ -1,5 +1,8 @@
 /** The library: runs a whole Mayfly in this process, for tests. */
 
+// Callers may have an older `lib`: this makes their compiler load the types of `await using`.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { requireContainer } from './admin/named-resource.ts'
 import { ManualClock } from './base/clock.ts'
 import { parseDuration } from './base/duration.ts'
@@ -7,10 +10,11 @@ import { RequestError } from './base/error.ts'
 import { silentLog } from './base/log.ts'
 import { parsePartitionKeyHeader } from './document/partition-key.ts'
 import { wholeItemKey } from './engine/item-key.ts'
-import type { ContainerStatus } from './engine/reports.ts'
 import { parseConfig, settings } from './server/config.ts'
 import { startServer } from './server/start.ts'
-import type { Explanation, Forecast, Preview } from './ttl/report.ts'
+import type { ContainerStatus, Explanation, Forecast, Preview } from './ttl/report-shapes.ts'
+
+export type { ContainerStatus, Explanation, Forecast, Preview }
 
 export interface MayflyOptions {
   /** `manual`: time moves only with `db.clock`. */
@@ -21,8 +25,8 @@ export interface MayflyOptions {
   readonly store?: string
   /** The default, 0, takes any free port. */
   readonly port?: number
-  /** The default, 0, takes any free port. With null, Mongo is not served. */
-  readonly mongoPort?: number | null
+  /** The default, 0, takes any free port. */
+  readonly mongoPort?: number
   /** Whether the field `ttl` of a Mongo document sets its lifespan. The default is true. */
   readonly mongoDocumentTtl?: boolean
   /** Lets Mongo clients make commands fail (`configureFailPoint`). The default is false. */
@@ -36,15 +40,27 @@ export interface MayflyOptions {
   readonly partitions?: number
 }
 
+/** With null as its port, Mongo is not served. */
+export interface MayflyOptionsWithoutMongo extends Omit<MayflyOptions, 'mongoPort'> {
+  readonly mongoPort: null
+}
+
 export interface ItemName {
   readonly id: string
   /** One value, or a list of values for a hierarchical key. */
   readonly partitionKey: unknown
 }
 
-export interface Mayfly extends AsyncDisposable {
+export interface Mayfly extends MayflyWithoutMongo {
+  /** Contains the key. */
+  readonly mongoUri: string
+  /** The same with the name of a database, as `mongodb-memory-server` has it. */
+  getUri(database?: string): string
+}
+
+/** What there is with `mongoPort: null`. */
+export interface MayflyWithoutMongo extends AsyncDisposable {
   readonly endpoint: string
-  /** Contains the key. Null if Mongo is not served. */
   readonly mongoUri: string | null
   readonly key: string
   /** `AccountEndpoint=…;AccountKey=…;` */
@@ -52,8 +68,8 @@ export interface Mayfly extends AsyncDisposable {
   readonly clock: {
     /** The time that decides when items die, in seconds since 1970. */
     now(): number
-    /** `'60s'`, `'5m'`, `'24h'`, `'90d'`. Only a manual clock moves. */
-    advance(duration: string): Promise<number>
+    /** Seconds, or `'60s'`, `'5m'`, `'24h'`, `'90d'`. Only a manual clock moves. Returns the new time. */
+    advance(duration: number | string): Promise<number>
     set(epochSeconds: number): Promise<number>
   }
   /** Removes all dead items now. Readers see no difference. */
@@ -67,9 +83,43 @@ export interface Mayfly extends AsyncDisposable {
     preview(database: string, container: string, defaultTtl: number | null): Promise<Preview>
   }
   close(): Promise<void>
+  /** The same as `close`, for those who are used to it. */
+  stop(): Promise<void>
 }
 
-export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
+/** Every option. The compiler insists that none is missing. */
+const optionNames: Readonly<Record<keyof MayflyOptions, true>> = {
+  clock: true,
+  data: true,
+  store: true,
+  port: true,
+  mongoPort: true,
+  mongoDocumentTtl: true,
+  enableTestCommands: true,
+  key: true,
+  rateLimit: true,
+  strict: true,
+  feedDeaths: true,
+  partitions: true,
+}
+
+/** A misspelled option would be a setting that silently does nothing. */
+function checkNames(options: unknown): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new RequestError('malformed', 'mayfly() takes one object with options.')
+  }
+  const unknown = Object.keys(options).find(name => !Object.hasOwn(optionNames, name))
+  if (unknown === undefined) return
+  throw new RequestError(
+    'malformed',
+    `mayfly() has no option '${unknown}'. It has ${Object.keys(optionNames).join(', ')}.`,
+  )
+}
+
+export async function mayfly(options?: MayflyOptions): Promise<Mayfly>
+export async function mayfly(options: MayflyOptionsWithoutMongo): Promise<MayflyWithoutMongo>
+export async function mayfly(options: MayflyOptions | MayflyOptionsWithoutMongo = {}): Promise<MayflyWithoutMongo> {
+  checkNames(options)
   const { clock: clockMode, data, store: storeUrl, port, mongoPort, mongoDocumentTtl, key } = options
   const { enableTestCommands, rateLimit, strict, feedDeaths, partitions } = options
   const config = parseConfig(
@@ -110,13 +160,14 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
   return {
     endpoint,
     mongoUri,
+    ...(mongoUri !== null && { getUri: (database: unknown) => uriOf(mongoUri, database) }),
     key: server.key,
     connectionString: `AccountEndpoint=${endpoint}/;AccountKey=${server.key};`,
     clock: {
       now: () => clock.now(),
       advance: async duration => {
         await engine.moment()
-        return manualClock().advance(parseDuration(duration))
+        return manualClock().advance(typeof duration === 'number' ? duration : parseDuration(duration))
       },
       set: async epochSeconds => manualClock().set(epochSeconds),
     },
@@ -141,6 +192,16 @@ export async function mayfly(options: MayflyOptions = {}): Promise<Mayfly> {
         reports.preview(await requireContainer(engine, database, id), defaultTtl),
     },
     close,
+    stop: close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Users log in at `admin`, whatever database the URI names. */
+function uriOf(mongoUri: string, database: unknown): string {
+  if (database === undefined) return mongoUri
+  const uri = new URL(mongoUri)
+  uri.pathname = `/${encodeURIComponent(String(database))}`
+  uri.searchParams.set('authSource', 'admin')
+  return uri.href
 }

@@ -1,7 +1,7 @@
 /** `/metrics` in the Prometheus text format, and the counters behind it. */
 
 import type { Engine } from '../engine/engine.ts'
-import type { ContainerStatus } from '../engine/reports.ts'
+import type { ContainerStatus } from '../ttl/report-shapes.ts'
 
 export class RequestCounters {
   readonly #requests = new Map<number, number>()

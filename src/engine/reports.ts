@@ -9,18 +9,8 @@ import { type ScanRange, wholeRange } from '../store/reading.ts'
 import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { Purger } from '../ttl/purger.ts'
-import {
-  type Explanation,
-  explain,
-  type Forecast,
-  forecast,
-  type Preview,
-  preview,
-  type TtlStatus,
-  ttlStatus,
-} from '../ttl/report.ts'
-
-export type ContainerStatus = TtlStatus & { readonly purged: number; readonly paused: boolean }
+import { explain, forecast, preview, ttlStatus } from '../ttl/report.ts'
+import type { ContainerStatus, Explanation, Forecast, Preview } from '../ttl/report-shapes.ts'
 
 export class Reports {
   readonly #store: Store

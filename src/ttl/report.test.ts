@@ -14,7 +14,8 @@ import {
 } from '../../test/simulation/fixture.ts'
 import { fc } from '../../test/support/property.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import { type Explanation, explain, forecast, preview, ttlStatus } from './report.ts'
+import { explain, forecast, preview, ttlStatus } from './report.ts'
+import type { Explanation } from './report-shapes.ts'
 
 async function fresh(defaultTtl: number | null) {
   const clock = manualClock()

@@ -10,17 +10,10 @@ import type { Cohort } from '../store/reading.ts'
 import { hasDeadOf } from './any-dead.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
+import type { Explanation, Forecast, Preview, TtlStatus } from './report-shapes.ts'
 
 /** Most buckets of an expiry forecast. */
 const forecastBucketsMax = 1000
-
-export interface TtlStatus {
-  readonly defaultTtl: number | null
-  readonly living: number
-  readonly backlog: number
-  readonly oldestDeadline: number | null
-  readonly lagSeconds: number
-}
 
 export async function ttlStatus(store: Store, container: ContainerRecord): Promise<TtlStatus> {
   const moment = await store.moment()
@@ -55,12 +48,6 @@ function inheritedLifespan({ defaultTtl, inheritedDeadAt, ownDeadAt }: TtlPolicy
   return defaultTtl !== null && defaultTtl > 0 ? defaultTtl : ownDeadAt - inheritedDeadAt
 }
 
-export interface Forecast {
-  readonly buckets: readonly { start: number; end: number; inherited: number; own: number }[]
-  readonly later: number
-  readonly never: number
-}
-
 export async function forecast(
   store: Store,
   container: ContainerRecord,
@@ -82,14 +69,6 @@ export async function forecast(
     later,
     never,
   }
-}
-
-export interface Preview {
-  readonly now: number
-  readonly within1h: number
-  readonly within24h: number
-  readonly later: number
-  readonly never: number
 }
 
 /** How many items would die, and when, if the default were changed now. The spans do not overlap. */
@@ -140,18 +119,6 @@ async function deaths(
   const inheritsForEver = defaultTtl === null || defaultTtl === -1
   const never = (inheritsForEver ? inheritedLeft : 0) + (defaultTtl === null ? ownLeft : livingOwnForEver)
   return { spans, never, later: inheritedLeft + ownLeft - never }
-}
-
-export interface Explanation {
-  readonly state: 'alive' | 'dead' | 'unknown'
-  readonly rule: 'off' | 'inherited' | 'own' | 'never' | 'final' | null
-  readonly ts: number | null
-  readonly defaultTtl: number | null
-  readonly ttl: number | null
-  readonly effectiveTtl: number | null
-  readonly expiresAt: number | null
-  readonly secondsLeft: number | null
-  readonly explanation: string
 }
 
 export async function explain(store: Store, container: ContainerRecord, key: ItemKey): Promise<Explanation> {

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { CosmosClient } from '@azure/cosmos'
-import { type Mayfly, mayfly } from '../../src/index.ts'
+import { MongoClient } from 'mongodb'
+import { type Mayfly, type MayflyOptions, mayfly } from '../../src/index.ts'
 import { failureOf } from '../support/service-error.ts'
 import { idsOf, newClient, readFeed, temporaryDirectory, testServer } from '../support/start-server.ts'
 
@@ -227,4 +229,35 @@ test('A server that closes cuts a connection that was opened and never used', as
   const cut = once(silent, 'close')
   await db.close()
   await cut
+})
+
+test('An option that does not exist is refused, with those that do', async () => {
+  const misspelled = { clok: 'manual' } as unknown as MayflyOptions
+  await assert.rejects(mayfly(misspelled), /^RequestError: mayfly\(\) has no option 'clok'\. It has clock, data, /)
+  await assert.rejects(mayfly('manual' as unknown as MayflyOptions), /takes one object with options/)
+})
+
+test('The clock is advanced by a number of seconds too', async () => {
+  await using db = await mayfly({ clock: 'manual' })
+  const before = db.clock.now()
+  assert.equal(await db.clock.advance(60), before + 60)
+  await assert.rejects(db.clock.advance(-1))
+  await assert.rejects(db.clock.advance(1.5))
+  assert.equal(db.clock.now(), before + 60)
+})
+
+test('The URI names a database on request, and a driver can use it', async () => {
+  await using db = await mayfly()
+  assert.equal(db.getUri(), db.mongoUri)
+  await using client = new MongoClient(db.getUri('shop'))
+  assert.equal(client.db().databaseName, 'shop')
+  await client.db().collection<{ _id: number }>('carts').insertOne({ _id: 1 })
+  assert.equal(await client.db('shop').collection('carts').countDocuments(), 1)
+})
+
+test('`import` and `require` of the package in its own checkout give the library', async () => {
+  const imported = await import('mayfly' as string)
+  const required = createRequire(import.meta.url)('mayfly')
+  assert.equal(imported.mayfly, mayfly)
+  assert.equal(required.mayfly, mayfly)
 })
