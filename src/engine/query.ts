@@ -16,11 +16,12 @@ import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { HoldWatch, WorkTooLong } from '../base/work.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
 import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
 import type { Demands } from '../query/demands.ts'
-import { type Page, type PagePosition, PageTooLong } from '../query/execute.ts'
+import type { Page, PagePosition } from '../query/execute.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import { describeIndexes, type MadePage, makePage, type PageRunner, type PageTask } from '../query/page-task.ts'
 import type { Program } from '../query/program.ts'
@@ -36,6 +37,9 @@ import { inlineRowsMax, type Work } from './where-to-run.ts'
 
 /** A page that was started here moves to the query thread after this many slices. */
 const inlineSlicesMax = 2
+
+/** It also moves if the work on one item holds this thread for longer. */
+const inlineHoldMsMax = 4
 
 /**
  * How often a page is planned again because indexes changed meanwhile. Then it is made in this thread, where
@@ -274,9 +278,14 @@ async function makeHereOrRemotely(
   const isUnfiltered = narrowed?.isWholeFilter
   const goesAtOnce = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
   try {
-    if (!goesAtOnce) return await makePage(reader, program, task, { slicesMax: inlineSlicesMax, signal })
+    if (!goesAtOnce)
+      return await makePage(reader, program, task, {
+        slicesMax: inlineSlicesMax,
+        watch: new HoldWatch(inlineHoldMsMax),
+        signal,
+      })
   } catch (error) {
-    if (!(error instanceof PageTooLong)) throw error
+    if (!(error instanceof WorkTooLong)) throw error
     const isWholePartition = range.pk !== undefined && narrowed?.isBounded !== true
     if (isWholePartition && task.plan.source.kind === 'scan') largePartitions.add(container, range.pk)
   }

@@ -9,11 +9,12 @@
 
 import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
+import { WorkTooLong, type WorkWatch, watched } from '../base/work.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
 import { inOrderOfCreation } from './order-of-creation.ts'
-import type { Program } from './program.ts'
+import type { Emit, Program, SourceItem } from './program.ts'
 import { addOrigin, originOf, type RowOrigin, type RowOrigins } from './row-origins.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
@@ -48,13 +49,13 @@ export interface PageRequest {
   readonly bytesMax: number
   /** Whether the page tells of which items its rows are (`Page.origins`). */
   readonly keepsOrigins?: boolean | undefined
-  /** A page that needs more slices is given up with `PageTooLong`, and then made elsewhere. */
+  /** A page that needs more slices is given up with `WorkTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
+  /** Watches the work on each item; without it, a slice ends only between two items. */
+  readonly watch?: WorkWatch | undefined
   /** Ends the page early, with the signal's reason. Asked for when a slice is over. */
   readonly signal?: (() => AbortSignal) | undefined
 }
-
-export class PageTooLong extends Error {}
 
 export interface Page {
   /** In the form of their API. */
@@ -117,7 +118,7 @@ class PageUnderWay {
         let rowsOfItem = 0
         let isStopped = false
         const document = documentOf(item.body)
-        program.accept({ sequence: item.sequence, document }, value => {
+        this.#accept({ sequence: item.sequence, document }, value => {
           if (rowsOfItem < skip) {
             rowsOfItem++
             return true
@@ -189,7 +190,7 @@ class PageUnderWay {
       for (const item of batch.items) {
         bytesOfItem = item.body.length
         if (keepsOrigins === true) originOfItem = originOf(item)
-        program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
+        this.#accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
       }
@@ -197,7 +198,7 @@ class PageUnderWay {
       isMore = after !== undefined && !isEnough()
     }
     bytesOfItem = 0
-    program.finish(emit)
+    watched(this.#request.watch, () => program.finish(emit))
 
     const all = [...undecided.rows(), ...top.rows()]
     const found = boundary === undefined ? all : boundary.rest(all)
@@ -217,6 +218,12 @@ class PageUnderWay {
       }
     }
     return this.#end(undefined)
+  }
+
+  #accept(item: SourceItem, emit: Emit): void {
+    const { program, watch } = this.#request
+    if (watch === undefined) program.accept(item, emit)
+    else watched(watch, () => program.accept(item, emit))
   }
 
   #endOfSource(): Page {
@@ -258,9 +265,10 @@ class PageUnderWay {
   }
 
   async #turn(): Promise<void> {
-    if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new PageTooLong()
+    if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new WorkTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#request.signal?.().throwIfAborted()
+    this.#request.watch?.turn()
     this.#sliceStartMs = machine.monotonicMs()
   }
 

@@ -1,5 +1,6 @@
 /** Runs a pipeline: its beginning as a find, the rest as a stream, its results as a cursor. */
 
+import { WorkTooLong } from '../../base/work.ts'
 import { bsonType } from '../../document/bson/types.ts'
 import { BsonArray, BsonDocument, int32 } from '../../document/bson/value.ts'
 import type { Collation } from '../../document/collation/collation.ts'
@@ -11,7 +12,6 @@ import type { FindQuery } from '../../mql/program.ts'
 import type { Namespace } from '../../mql/stages/namespace.ts'
 import { type DocumentBatch, documentBytes, PipelineSlice, type Stream, viewsOf } from '../../mql/stages/stage.ts'
 import { firstStages, sourceStages } from '../../mql/stages/table.ts'
-import { PageTooLong } from '../../query/execute.ts'
 import { type PackedRows, unpackRows } from '../../query/packed-rows.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { encodeFields } from '../answers/fields.ts'
@@ -186,7 +186,7 @@ async function* collectedStream(
       for (; next.done !== true; next = await here.next()) yield next.value
       return
     } catch (error) {
-      if (!(error instanceof PageTooLong)) throw error
+      if (!(error instanceof WorkTooLong)) throw error
     } finally {
       await here.return?.()
     }

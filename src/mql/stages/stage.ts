@@ -9,11 +9,11 @@ import { machine } from '../../base/clock.ts'
 import { querySliceMsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Steps } from '../../base/steps.ts'
+import { WorkTooLong } from '../../base/work.ts'
 import { comingFrom } from '../../document/bson/traced-values.ts'
 import { type BsonArray, BsonDocument, type Value } from '../../document/bson/value.ts'
 import { encodeDocument } from '../../document/bson/writer.ts'
 import type { Collation } from '../../document/collation/collation.ts'
-import { PageTooLong } from '../../query/execute.ts'
 import { type CommandVariables, type Compiler, Context, type VariableScope } from '../expressions/core/scope.ts'
 import type { Namespace } from './namespace.ts'
 
@@ -121,7 +121,7 @@ export type CompileStage = (spec: Value, compiler: StageCompiler, name: string) 
 export class PipelineSlice {
   #startMs = machine.monotonicMs()
   readonly #check: (() => void) | undefined
-  /** When no turns are left, `PageTooLong` is thrown: the work can be done in another thread. */
+  /** When no turns are left, `WorkTooLong` is thrown: the work can be done in another thread. */
   turnsLeft: number
 
   /** `check` is called at each turn. It throws if the work must stop. */
@@ -135,7 +135,7 @@ export class PipelineSlice {
   }
 
   async turn(): Promise<void> {
-    if (this.turnsLeft-- <= 0) throw new PageTooLong()
+    if (this.turnsLeft-- <= 0) throw new WorkTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#check?.()
     this.#startMs = machine.monotonicMs()

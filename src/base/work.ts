@@ -1,0 +1,73 @@
+/**
+ * Work that can be cut anywhere: evaluators of both query languages count their steps, and the work ends in
+ * the middle of an item if it holds its thread for too long, or if nobody wants it any more.
+ *
+ *   evaluators      call `spend` in every loop whose length is in the hands of a caller
+ *   who runs them   calls `watched` with a watch; it is asked now and then, and throws to end the work
+ *
+ * Evaluation is pure, so work that was cut can be done again in another place, which has more time:
+ *
+ *   thread of the requests   a few milliseconds at a time, then `WorkTooLong`
+ *   query thread             as long as others in it do not wait too long, then `WorkTooLong`
+ *   thread of its own        until the work is done, or its caller's time is over
+ *
+ * A step is the work on one element, character or candidate: about 10 to 100 nanoseconds. Evaluation is
+ * synchronous, so one variable knows the watch of whatever is running: no evaluator has to pass it on.
+ */
+
+import { machine } from './clock.ts'
+
+/** Looks at the clock take 50 ns. With this many steps between two, they cost nothing that can be measured. */
+const stepsPerLook = 500
+
+export interface WorkWatch {
+  /** Others have had their turn: a new slice of the work begins. */
+  turn(): void
+  /** Throws if the work must end now. */
+  look(): void
+}
+
+/** The work takes too long for this place. It was abandoned, and is to be done again in another. */
+export class WorkTooLong extends Error {
+  override readonly name = 'WorkTooLong'
+}
+
+let stepsLeft = stepsPerLook
+let watch: WorkWatch | undefined
+
+/** Counts work. Throws what the watch of the work throws. */
+export function spend(steps: number): void {
+  stepsLeft -= steps
+  if (stepsLeft > 0) return
+  stepsLeft = stepsPerLook
+  watch?.look()
+}
+
+/** Does work under a watch. Without one, nothing ends it. */
+export function watched<T>(by: WorkWatch | undefined, work: () => T): T {
+  const outer = watch
+  watch = by
+  try {
+    return work()
+  } finally {
+    watch = outer
+  }
+}
+
+/** Lets a slice of work hold its thread for some time. */
+export class HoldWatch implements WorkWatch {
+  readonly #msMax: number
+  #startMs = machine.monotonicMs()
+
+  constructor(msMax: number) {
+    this.#msMax = msMax
+  }
+
+  turn(): void {
+    this.#startMs = machine.monotonicMs()
+  }
+
+  look(): void {
+    if (machine.monotonicMs() - this.#startMs > this.#msMax) throw new WorkTooLong()
+  }
+}
