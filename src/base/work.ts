@@ -17,7 +17,7 @@
 
 import { machine } from './clock.ts'
 
-/** Looks at the clock take 50 ns. With this many steps between two, they cost nothing that can be measured. */
+/** A look at the clock takes 50 ns. With this many steps between two, they cannot be measured. */
 const stepsPerLook = 500
 
 export interface WorkWatch {
