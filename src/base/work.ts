@@ -11,18 +11,18 @@
  *   query thread             as long as others in it do not wait too long, then `WorkTooLong`
  *   thread of its own        until the work is done, or its caller's time is over
  *
- * A step is the work on one element, character or candidate: about 10 to 100 nanoseconds. Evaluation is
- * synchronous, so one variable knows the watch of whatever is running: no evaluator has to pass it on.
+ * A step is the work on one element, character or candidate: about 10 to 100 nanoseconds. No evaluator has to
+ * pass the watch on. It belongs to the asynchronous context, so it also watches what the work does after it
+ * has waited for something.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { machine } from './clock.ts'
 
 /** A look at the clock takes 50 ns. With this many steps between two, they cannot be measured. */
 const stepsPerLook = 500
 
 export interface WorkWatch {
-  /** Others have had their turn: a new slice of the work begins. */
-  turn(): void
   /** Throws if the work must end now. */
   look(): void
 }
@@ -32,42 +32,38 @@ export class WorkTooLong extends Error {
   override readonly name = 'WorkTooLong'
 }
 
+const watches = new AsyncLocalStorage<WorkWatch | undefined>()
 let stepsLeft = stepsPerLook
-let watch: WorkWatch | undefined
 
 /** Counts work. Throws what the watch of the work throws. */
 export function spend(steps: number): void {
   stepsLeft -= steps
   if (stepsLeft > 0) return
   stepsLeft = stepsPerLook
-  watch?.look()
+  watches.getStore()?.look()
 }
 
-/** Does work under a watch. Without one, nothing ends it. */
+/** Does work under a watch. Without one, nothing ends it. Costs 150 ns. */
 export function watched<T>(by: WorkWatch | undefined, work: () => T): T {
-  const outer = watch
-  watch = by
-  try {
-    return work()
-  } finally {
-    watch = outer
-  }
+  return watches.run(by, work)
 }
 
-/** Lets a slice of work hold its thread for some time. */
+/** Lets work hold its thread for some time in each turn of the event loop. */
 export class HoldWatch implements WorkWatch {
   readonly #msMax: number
-  #startMs = machine.monotonicMs()
+  /** Of the first look in this turn. */
+  #startMs: number | undefined
 
   constructor(msMax: number) {
     this.#msMax = msMax
   }
 
-  turn(): void {
-    this.#startMs = machine.monotonicMs()
-  }
-
   look(): void {
-    if (machine.monotonicMs() - this.#startMs > this.#msMax) throw new WorkTooLong()
+    if (this.#startMs === undefined) {
+      this.#startMs = machine.monotonicMs()
+      machine.setImmediate(() => {
+        this.#startMs = undefined
+      })
+    } else if (machine.monotonicMs() - this.#startMs > this.#msMax) throw new WorkTooLong()
   }
 }

@@ -5,7 +5,8 @@
  * but has no backreferences and no look-around.
  */
 
-import { RE2JS } from 're2js'
+import { type Matcher, RE2JS } from 're2js'
+import { spend } from '../base/work.ts'
 
 /** People do not write longer patterns, and RE2's program grows with the pattern. */
 export const patternCharsMax = 4096
@@ -36,6 +37,52 @@ export function compilePattern(pattern: string, letters: string): Pattern {
     return RE2JS.compile(letters.includes('x') ? withoutBlanks(pattern) : pattern, combined)
   } catch (cause) {
     throw new InvalidPattern(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+}
+
+/** A search in a shorter text cannot take long, with any pattern. */
+const countedCharsMin = 256
+
+/** Matches in a text. Each look at a character is counted as work, so that a long search can be cut. */
+export function matcherOf(pattern: Pattern, text: string): Matcher {
+  const steps = 1 + pattern.programSize() / 16
+  if (text.length < countedCharsMin) {
+    spend(text.length)
+    return pattern.matcher(text)
+  }
+  return pattern.matcher(new CountedText(text, steps) as unknown as string)
+}
+
+/** A text for RE2JS, which calls these members and no others. It recognizes a string by its tag. */
+class CountedText {
+  readonly [Symbol.toStringTag] = 'String'
+  readonly length: number
+  readonly #text: string
+  readonly #steps: number
+
+  constructor(text: string, steps: number) {
+    this.length = text.length
+    this.#text = text
+    this.#steps = steps
+  }
+
+  charCodeAt(at: number): number {
+    spend(this.#steps)
+    return this.#text.charCodeAt(at)
+  }
+
+  indexOf(searched: string, from: number): number {
+    const found = this.#text.indexOf(searched, from)
+    spend(((found === -1 ? this.length : found) - from) / 16)
+    return found
+  }
+
+  substring(start: number, end: number): string {
+    return this.#text.substring(start, end)
+  }
+
+  toString(): string {
+    return this.#text
   }
 }
 

@@ -16,7 +16,7 @@ import type { EpochSeconds } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import { HoldWatch, WorkTooLong } from '../base/work.ts'
+import { HoldWatch, WorkTooLong, watched } from '../base/work.ts'
 import type { IndexPath } from '../document/index-definition.ts'
 import { chooseIdOrder, type NarrowedRange } from '../query/choose-id-order.ts'
 import { chooseIndex, describeIndex, type IndexChoice, isSamePath, wishedIndex } from '../query/choose-index.ts'
@@ -278,12 +278,10 @@ async function makeHereOrRemotely(
   const isUnfiltered = narrowed?.isWholeFilter
   const goesAtOnce = await isLong({ plan: task.plan, program, demands, isUnfiltered, rows, partition: known })
   try {
-    if (!goesAtOnce)
-      return await makePage(reader, program, task, {
-        slicesMax: inlineSlicesMax,
-        watch: new HoldWatch(inlineHoldMsMax),
-        signal,
-      })
+    if (!goesAtOnce) {
+      const limits = { slicesMax: inlineSlicesMax, signal }
+      return await watched(new HoldWatch(inlineHoldMsMax), () => makePage(reader, program, task, limits))
+    }
   } catch (error) {
     if (!(error instanceof WorkTooLong)) throw error
     const isWholePartition = range.pk !== undefined && narrowed?.isBounded !== true

@@ -9,12 +9,12 @@
 
 import { machine } from '../base/clock.ts'
 import { querySliceMsMax, scanItemsMax } from '../base/limits.ts'
-import { WorkTooLong, type WorkWatch, watched } from '../base/work.ts'
+import { WorkTooLong } from '../base/work.ts'
 import { type Body, documentOf } from '../document/body.ts'
 import type { Viewpoint } from '../store/policy.ts'
 import { Boundary, positionAfter, type SortKeyPosition } from './boundary.ts'
 import { inOrderOfCreation } from './order-of-creation.ts'
-import type { Emit, Program, SourceItem } from './program.ts'
+import type { Program } from './program.ts'
 import { addOrigin, originOf, type RowOrigin, type RowOrigins } from './row-origins.ts'
 import type { ItemSource, SourceBatch, SourcePosition } from './source.ts'
 import { type KeyedRow, TopRows } from './top-rows.ts'
@@ -51,8 +51,6 @@ export interface PageRequest {
   readonly keepsOrigins?: boolean | undefined
   /** A page that needs more slices is given up with `WorkTooLong`, and then made elsewhere. */
   readonly slicesMax?: number | undefined
-  /** Watches the work on each item; without it, a slice ends only between two items. */
-  readonly watch?: WorkWatch | undefined
   /** Ends the page early, with the signal's reason. Asked for when a slice is over. */
   readonly signal?: (() => AbortSignal) | undefined
 }
@@ -118,7 +116,7 @@ class PageUnderWay {
         let rowsOfItem = 0
         let isStopped = false
         const document = documentOf(item.body)
-        this.#accept({ sequence: item.sequence, document }, value => {
+        program.accept({ sequence: item.sequence, document }, value => {
           if (rowsOfItem < skip) {
             rowsOfItem++
             return true
@@ -190,7 +188,7 @@ class PageUnderWay {
       for (const item of batch.items) {
         bytesOfItem = item.body.length
         if (keepsOrigins === true) originOfItem = originOf(item)
-        this.#accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
+        program.accept({ sequence: item.sequence, document: documentOf(item.body) }, emit)
         if (isEnough()) break
         if (this.#isSliceOver()) await this.#turn()
       }
@@ -198,7 +196,7 @@ class PageUnderWay {
       isMore = after !== undefined && !isEnough()
     }
     bytesOfItem = 0
-    watched(this.#request.watch, () => program.finish(emit))
+    program.finish(emit)
 
     const all = [...undecided.rows(), ...top.rows()]
     const found = boundary === undefined ? all : boundary.rest(all)
@@ -218,12 +216,6 @@ class PageUnderWay {
       }
     }
     return this.#end(undefined)
-  }
-
-  #accept(item: SourceItem, emit: Emit): void {
-    const { program, watch } = this.#request
-    if (watch === undefined) program.accept(item, emit)
-    else watched(watch, () => program.accept(item, emit))
   }
 
   #endOfSource(): Page {
@@ -268,7 +260,6 @@ class PageUnderWay {
     if (++this.#slices > (this.#request.slicesMax ?? Number.POSITIVE_INFINITY)) throw new WorkTooLong()
     await new Promise<void>(resolve => machine.setImmediate(resolve))
     this.#request.signal?.().throwIfAborted()
-    this.#request.watch?.turn()
     this.#sliceStartMs = machine.monotonicMs()
   }
 

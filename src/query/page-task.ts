@@ -74,7 +74,7 @@ export async function makePage(
   reader: ContainerReader,
   made: Program,
   task: PageTask,
-  { source, ...limits }: { source?: ItemSource | undefined } & Pick<PageRequest, 'slicesMax' | 'signal' | 'watch'> = {},
+  { source, ...limits }: { source?: ItemSource | undefined } & Pick<PageRequest, 'slicesMax' | 'signal'> = {},
 ): Promise<MadePage> {
   const { plan, range, first = 0 } = task
   const program = first > made.first ? { ...made, first } : made
