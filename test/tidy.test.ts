@@ -34,7 +34,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/ttl/'],
   ['src/adapters/'],
   ['src/query/'],
-  ['src/sql/', 'src/mql/', 'src/scripts/'],
+  ['src/sql/', 'src/mql/', 'src/scripts/', 'src/transfer/'],
   ['src/engine/'],
   ['src/nosql/', 'src/mongo/', 'src/admin/'],
   ['src/server/'],

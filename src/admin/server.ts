@@ -9,6 +9,7 @@ import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall, clockState } from './api.ts'
 import { publicError } from './error-map.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
+import { answerImport, type ImportSide } from './import-calls.ts'
 import { metricsText, type RequestCounters } from './metrics.ts'
 
 export interface AdminOptions extends GuardOptions, AdminContext {
@@ -18,6 +19,7 @@ export interface AdminOptions extends GuardOptions, AdminContext {
   readonly storeName: string
   readonly uptimeMs: () => number
   readonly certificate: () => Promise<string>
+  readonly imports: ImportSide
 }
 
 interface Answer {
@@ -82,6 +84,7 @@ async function answer(options: AdminOptions, req: IncomingMessage): Promise<Answ
   if (!pathname.startsWith(adminPrefix)) throw new RequestError('not_found', `There is nothing at ${pathname}.`)
   checkAdmin(req, options)
   const path = pathname.slice(adminPrefix.length).split('/').map(decode)
+  if (path[0] === 'import') return json(await answerImport(options, path.slice(1), searchParams, req))
   const body = await readBody(req)
   return json(await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body }))
 }

@@ -23,6 +23,7 @@ import { MemoryAccount } from '../base/memory-account.ts'
 import { Engine } from '../engine/engine.ts'
 import { indexKeysOf } from '../engine/index-keys.ts'
 import { hasDateDeadlines } from '../mongo/collections/date-deadlines.ts'
+import type { MongoServer } from '../mongo/server.ts'
 import { mongoUri } from '../mongo/uri.ts'
 import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
@@ -32,6 +33,7 @@ import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
+import { importSide } from './import-side.ts'
 import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { QueryThread } from './query-thread/query-thread.ts'
@@ -149,9 +151,15 @@ export async function startServer(
     storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
+    imports: importSide({ engine, strict }),
   })
 
-  const loadMongo = async () => {
+  let mongo: Promise<MongoServer> | undefined
+  const loadMongo = () => {
+    mongo ??= openMongo()
+    return mongo
+  }
+  const openMongo = async () => {
     const { MongoServer } = await import('../mongo/server.ts')
     return MongoServer.open({
       engine,

@@ -36,7 +36,7 @@ export function readItemText(text: string, parsed: unknown, bytes: number, optio
   const ttl = parseItemTtl(own(properties, 'ttl'), options)
   let hasSystemProperty = false
   for (const name of systemProperties) hasSystemProperty ||= Object.hasOwn(properties, name)
-  return { text: hasSystemProperty ? withoutSystemProperties(text) : text, bytes, properties, id, ttl }
+  return { text: hasSystemProperty ? withoutMembers(text, systemProperties) : text, bytes, properties, id, ttl }
 }
 
 /** The text with gaps for values that only the store knows; the store's `fill` closes them. */
@@ -80,8 +80,8 @@ function own(properties: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined
 }
 
-/** Removes top-level system properties from valid JSON text. Everything else stays as it is. */
-function withoutSystemProperties(text: string): string {
-  const kept = membersOf(text).filter(({ name }) => !systemProperties.has(name))
+/** Removes top-level members from valid JSON text. Everything else stays as it is. */
+export function withoutMembers(text: string, names: ReadonlySet<string>): string {
+  const kept = membersOf(text).filter(({ name }) => !names.has(name))
   return `{${kept.map(member => member.text).join(',')}}`
 }

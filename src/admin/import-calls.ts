@@ -1,0 +1,100 @@
+/** The admin calls of an import: find or create the container, and store rows. */
+
+import type { IncomingMessage } from 'node:http'
+import { RequestError } from '../base/error.ts'
+import { MiB } from '../base/limits.ts'
+import type { Engine } from '../engine/engine.ts'
+import { type ImportEdge, ImportWriter } from '../engine/import-writer.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import { decodeRows } from '../transfer/frames.ts'
+import { rowBytesMax } from '../transfer/input.ts'
+import { type KeepTtl, keepTtlModes } from '../transfer/keep-ttl.ts'
+import { importModes } from '../transfer/target.ts'
+import { requireContainer } from './named-resource.ts'
+
+/** A batch has at most so much, and one row that is as long as a row may be. */
+const importBodyBytesMax = rowBytesMax + 4 * MiB
+
+export interface ImportSide {
+  /** What reads rows for the container, of either API. */
+  readonly edgeOf: (container: ContainerRecord, keepTtl: KeepTtl) => Promise<ImportEdge>
+  readonly create: (wanted: NewImportContainer) => Promise<ContainerRecord>
+}
+
+export interface NewImportContainer {
+  readonly api: 'nosql' | 'mongo'
+  readonly database: string
+  readonly container: string
+  /** `/pk`, or `/a,/b`. A collection has none, or a shard key with one field. */
+  readonly partitionKey: string | undefined
+  readonly defaultTtl: number | undefined
+}
+
+interface ImportContext {
+  readonly engine: Engine
+  readonly imports: ImportSide
+}
+
+/**
+ * `POST /_mayfly/import/{db}/{container}` with an empty body finds the container, and with
+ * `?create=nosql|mongo` creates it; with rows it stores them.
+ */
+export async function answerImport(
+  { engine, imports }: ImportContext,
+  [database, container]: readonly string[],
+  query: URLSearchParams,
+  req: IncomingMessage,
+): Promise<object> {
+  if (req.method !== 'POST') throw new RequestError('method_not_allowed', 'Rows are imported with POST.')
+  if (database === undefined || container === undefined) {
+    throw new RequestError('malformed', 'Name the database and the container: POST /_mayfly/import/{db}/{container}.')
+  }
+  const body = await readBody(req)
+  const create = oneOf(query, 'create', ['nosql', 'mongo', 'no'] as const, 'no')
+  if (create !== 'no' && (await engine.catalog.findContainer(database, container)) === undefined) {
+    const ttl = query.get('defaultTtl')
+    const wanted = {
+      ...{ api: create, database, container, partitionKey: query.get('partitionKey') ?? undefined },
+      defaultTtl: ttl === null ? undefined : Number(ttl),
+    }
+    await imports.create(wanted)
+  }
+  const found = await requireContainer(engine, database, container)
+  if (body.length === 0) return shown(found)
+  const mode = oneOf(query, 'mode', importModes, 'create')
+  const keepTtl = oneOf(query, 'keepTtl', keepTtlModes, 'reset')
+  const from = Number(query.get('from') ?? 0)
+  if (!Number.isSafeInteger(from) || from < 0) throw new RequestError('malformed', '"from" is a number of rows.')
+  const job = query.get('job') ?? undefined
+  if (job !== undefined && !/^[\w-]{8,64}$/.test(job)) {
+    throw new RequestError('malformed', '"job" has 8 to 64 letters, digits, - and _.')
+  }
+  const gone = new AbortController()
+  req.once('close', () => gone.abort())
+  const writer = new ImportWriter(engine, await imports.edgeOf(found, keepTtl), { mode, job, signal: gone.signal })
+  return writer.put(decodeRows(body), from)
+}
+
+function shown({ encoding, partitionKey, policy, rid, number }: ContainerRecord): object {
+  const api = encoding === 'bson' ? 'mongo' : 'nosql'
+  return { api, partitionKey: partitionKey.paths, defaultTtl: policy.defaultTtl, incarnation: `${number}-${rid}` }
+}
+
+function oneOf<T extends string>(query: URLSearchParams, name: string, values: readonly T[], otherwise: T): T {
+  const given = query.get(name) ?? otherwise
+  const found = values.find(value => value === given)
+  if (found !== undefined) return found
+  throw new RequestError('malformed', `"${name}" is ${values.join(', ')}, not '${given}'.`)
+}
+
+/** A body that is too large is read to its end and dropped, so that its connection stays usable. */
+async function readBody(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of req) {
+    bytes += chunk.length
+    if (bytes <= importBodyBytesMax) chunks.push(chunk)
+  }
+  if (bytes > importBodyBytesMax) throw new RequestError('too_large', 'The rows are too large for one call.')
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,151 @@
+/**
+ * What the store remembers of an import, so that it can go on after any interruption without losing or
+ * doubling a row.
+ *
+ * Every transaction that writes rows also writes how many rows of the import are done. A client that lost an
+ * answer sends its rows again, and gets for those that are done the outcomes that they had. The outcomes of
+ * the last call are remembered, because a client sends its next rows only after an answer.
+ */
+
+import { RequestError } from '../base/error.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey } from '../store/item.ts'
+import type { Step } from '../store/writing.ts'
+import type { Engine } from './engine.ts'
+import { itemKey } from './item-key.ts'
+
+/** How long an interrupted import can go on. */
+export const importMemorySeconds = 7 * 86_400
+
+/** What came of a row, as one letter. */
+export type RowOutcome = 'created' | 'replaced' | 'skipped' | 'dead' | 'refused'
+
+export interface RowAnswer {
+  readonly outcome: RowOutcome
+  /** Why it was refused. */
+  readonly reason?: string
+}
+
+const letters = { created: 'c', replaced: 'r', skipped: 's', dead: 'd', refused: 'x' } satisfies Record<
+  RowOutcome,
+  string
+>
+const outcomes = new Map(Object.entries(letters).map(([outcome, letter]) => [letter, outcome as RowOutcome]))
+
+/** The stored form. */
+interface StoredLedger {
+  /** The container into which the import goes. */
+  readonly container: number
+  /** The number of the first row of the last call. */
+  readonly from: number
+  /** A letter for each row of the last call that is done. */
+  readonly outcomes: string
+  readonly reasons: Readonly<Record<string, string>>
+}
+
+export class ImportLedger {
+  readonly #container: ContainerRecord
+  readonly #system: ContainerRecord
+  readonly #key: ItemKey
+  #stored: string | undefined
+  #state: StoredLedger
+
+  private constructor(
+    container: ContainerRecord,
+    system: ContainerRecord,
+    key: ItemKey,
+    stored: string | undefined,
+    from: number,
+  ) {
+    this.#container = container
+    this.#system = system
+    this.#key = key
+    this.#stored = stored
+    this.#state = stored === undefined ? this.#begin(from) : (JSON.parse(stored) as StoredLedger)
+  }
+
+  /** Opens the memory of an import whose next row has the number `from`. */
+  static async open(engine: Engine, container: ContainerRecord, job: string, from: number): Promise<ImportLedger> {
+    const system = await engine.systemItems.container('imports', importMemorySeconds)
+    const key = itemKey(system, [job], 'import')
+    const item = await engine.systemItems.find(system, key)
+    const ledger = new ImportLedger(container, system, key, item?.body as string | undefined, from)
+    if (item === undefined && from > 0) {
+      throw new RequestError(
+        'position_gone',
+        'The server does not remember this import: it was last heard of more than seven days ago, or the data is ' +
+          'another one.',
+      )
+    }
+    ledger.#check(from)
+    return ledger
+  }
+
+  #begin(from: number): StoredLedger {
+    return { container: this.#container.number, from, outcomes: '', reasons: {} }
+  }
+
+  #check(from: number): void {
+    const { container, from: first, outcomes } = this.#state
+    if (container !== this.#container.number) {
+      throw new RequestError('position_gone', 'The container was deleted and made again since the import began.')
+    }
+    if (from < first || from > first + outcomes.length) {
+      throw new RequestError(
+        'position_gone',
+        `The import is at row ${first + outcomes.length}; rows from ${from} on do not follow.`,
+      )
+    }
+  }
+
+  /** The answers of rows from this one on that are done already. A new call begins with it. */
+  doneFrom(from: number): RowAnswer[] {
+    const { from: first, outcomes: done, reasons } = this.#state
+    const answers = [...done.slice(from - first)].map((letter, index): RowAnswer => {
+      const reason = reasons[from + index]
+      return { outcome: outcomes.get(letter)!, ...(reason !== undefined && { reason }) }
+    })
+    this.#state = {
+      ...this.#begin(from),
+      outcomes: done.slice(from - first),
+      reasons: answers.length > 0 ? reasons : {},
+    }
+    return answers
+  }
+
+  /** The step that stores the answers of the next rows together with the rows. They are known when it runs. */
+  step(answersOf: () => readonly RowAnswer[]): Step {
+    const { from, outcomes, reasons } = this.#state
+    return {
+      container: this.#system,
+      key: this.#key,
+      decide: found => {
+        if (found?.body !== this.#stored) {
+          throw new RequestError('precondition_failed', 'Somebody else continues this import at the same time.')
+        }
+        const answers = answersOf()
+        const added = answers.map(({ outcome }) => letters[outcome]).join('')
+        const why = answers.flatMap(({ reason }, index) =>
+          reason === undefined ? [] : [[from + outcomes.length + index, reason] as const],
+        )
+        this.#next = {
+          container: this.#container.number,
+          from,
+          outcomes: outcomes + added,
+          reasons: { ...reasons, ...Object.fromEntries(why) },
+        }
+        this.#nextText = JSON.stringify(this.#next)
+        return { kind: 'upsert', draft: { texts: [this.#nextText], stamps: [] }, ttl: undefined }
+      },
+    }
+  }
+
+  #next: StoredLedger | undefined
+  #nextText: string | undefined
+
+  /** The step was stored. */
+  advance(): void {
+    this.#state = this.#next!
+    this.#stored = this.#nextText
+  }
+}

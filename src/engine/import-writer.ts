@@ -1,0 +1,205 @@
+/**
+ * Writes imported rows into a container, many in one transaction.
+ *
+ * An edge reads a row and makes an item of it (`ImportEdge`). A row that cannot be stored is refused alone;
+ * the others of its transaction are written. With a ledger, each row is done exactly once however often it is
+ * sent.
+ */
+
+import { type EpochSeconds, machine } from '../base/clock.ts'
+import { CapacityError, RequestError } from '../base/error.ts'
+import { MiB } from '../base/limits.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { Draft, ItemKey } from '../store/item.ts'
+import type { ItemChange, Step, TransactAnswer } from '../store/writing.ts'
+import type { InputRow } from '../transfer/input.ts'
+import { type BatchResult, type ImportMode, type ImportTarget, noCounts } from '../transfer/target.ts'
+import { writeRu } from '../units/cost.ts'
+import type { Engine } from './engine.ts'
+import { ImportLedger, type RowAnswer } from './import-ledger.ts'
+
+/** One transaction: at most 10 ms of the event loop. */
+const groupRowsMax = 250
+const groupBytesMax = 1 * MiB
+
+/** What is stored of a row. */
+export interface StoredForm {
+  readonly draft: Draft
+  /** As in `ItemChange`. */
+  readonly ttl: number | undefined
+  readonly until?: EpochSeconds | undefined
+}
+
+/** An item made of a row. */
+export interface ImportItem {
+  readonly key: ItemKey
+  /** For the charge. */
+  readonly bytes: number
+  /** What is stored at this moment; undefined: its deadline has passed. */
+  storedAt(moment: EpochSeconds): StoredForm | undefined
+}
+
+/** What an edge knows about rows and items of its container. */
+export interface ImportEdge {
+  readonly container: ContainerRecord
+  /** Throws a RequestError if the row cannot be an item. */
+  read(row: Buffer): ImportItem
+  /** The words for a key that is taken. */
+  readonly takenText: string
+  transact(steps: readonly Step[], chargeRu: number): Promise<TransactAnswer>
+}
+
+export interface ImportWriterOptions {
+  readonly mode: ImportMode
+  /** The import that the store remembers. Without one, rows that are sent again are written again. */
+  readonly job?: string | undefined
+  /** Given up while it waits for throughput. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A row of a group: its item, or why it has none; and what came of it. */
+interface Candidate {
+  readonly item: ImportItem | undefined
+  answer: RowAnswer
+}
+
+const created: RowAnswer = { outcome: 'created' }
+const replaced: RowAnswer = { outcome: 'replaced' }
+const skipped: RowAnswer = { outcome: 'skipped' }
+const dead: RowAnswer = { outcome: 'dead' }
+
+export class ImportWriter implements ImportTarget {
+  readonly #engine: Engine
+  readonly #edge: ImportEdge
+  readonly #options: ImportWriterOptions
+
+  constructor(engine: Engine, edge: ImportEdge, options: ImportWriterOptions) {
+    this.#engine = engine
+    this.#edge = edge
+    this.#options = options
+  }
+
+  async put(rows: readonly InputRow[], from: number): Promise<BatchResult> {
+    const { job } = this.#options
+    const ledger =
+      job === undefined ? undefined : await ImportLedger.open(this.#engine, this.#edge.container, job, from)
+    const answers = ledger?.doneFrom(from).slice(0, rows.length) ?? []
+    for (let at = answers.length; at < rows.length; ) {
+      const group: Candidate[] = []
+      for (let bytes = 0; at < rows.length && group.length < groupRowsMax && bytes < groupBytesMax; at++) {
+        group.push(this.#candidate(rows[at]!))
+        bytes += rows[at]!.bytes.length
+      }
+      await this.#write(group, ledger)
+      for (const { answer } of group) answers.push(answer)
+      // Requests come first.
+      await new Promise<void>(resolve => machine.setImmediate(resolve))
+    }
+    return resultOf(rows, answers)
+  }
+
+  #candidate({ bytes, refusal }: InputRow): Candidate {
+    if (refusal !== undefined) return { item: undefined, answer: { outcome: 'refused', reason: refusal } }
+    try {
+      return { item: this.#edge.read(bytes), answer: created }
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      return { item: undefined, answer: { outcome: 'refused', reason: error.message } }
+    }
+  }
+
+  /**
+   * Most rows have no item at their key. So a create is tried without looking first; if that fails, with
+   * looking. A row with a taken unique key is refused, and the group is tried without it.
+   */
+  async #write(group: readonly Candidate[], ledger: ImportLedger | undefined): Promise<void> {
+    let isBlind = this.#options.mode === 'create'
+    for (;;) {
+      const writes = group.filter(({ answer, item }) => item !== undefined && answer.outcome !== 'refused')
+      const steps = writes.map(candidate => this.#step(candidate, isBlind))
+      if (ledger !== undefined) steps.push(ledger.step(() => group.map(({ answer }) => answer)))
+      if (steps.length === 0) return
+      const chargeRu = writes.reduce((sum, { item }) => sum + writeRu(item!.bytes), 0)
+      let answer: TransactAnswer
+      try {
+        answer = await this.#transact(steps, chargeRu)
+      } catch (error) {
+        if (!isAboutRow(error)) throw error
+        if (writes.length > 1) return this.#writeHalves(group, ledger)
+        writes[0]!.answer = { outcome: 'refused', reason: error.message }
+        continue
+      }
+      const { steps: answered, refusal } = answer
+      if (refusal === undefined) {
+        ledger?.advance()
+        return
+      }
+      if (refusal.error !== undefined && answered.length >= writes.length) throw refusal.error
+      const refused = writes[refusal.error === undefined ? answered.length - 1 : answered.length]!
+      if (refusal.error !== undefined) refused.answer = { outcome: 'refused', reason: refusal.error.message }
+      else if (isBlind && answered.at(-1)!.outcome === 'exists') isBlind = false
+      else refused.answer = { outcome: 'refused', reason: takenUniqueKeyText }
+    }
+  }
+
+  /** One of the rows is refused by the store itself. */
+  async #writeHalves(group: readonly Candidate[], ledger: ImportLedger | undefined): Promise<void> {
+    const middle = Math.ceil(group.length / 2)
+    await this.#write(group.slice(0, middle), ledger)
+    await this.#write(group.slice(middle), ledger)
+  }
+
+  #step(candidate: Candidate, isBlind: boolean): Step {
+    const { container, takenText } = this.#edge
+    const { mode } = this.#options
+    const item = candidate.item!
+    return {
+      container,
+      key: item.key,
+      isBlind,
+      decide: (found, moment): ItemChange | undefined => {
+        const stored = item.storedAt(moment)
+        if (stored === undefined) {
+          candidate.answer = dead
+          return undefined
+        }
+        if (found !== undefined && mode !== 'upsert') {
+          candidate.answer = mode === 'skip' ? skipped : { outcome: 'refused', reason: takenText }
+          return undefined
+        }
+        candidate.answer = found === undefined ? created : replaced
+        return { kind: found === undefined ? 'create' : 'replace', ...stored }
+      },
+    }
+  }
+
+  /** An import waits for throughput, as long as it takes. */
+  async #transact(steps: readonly Step[], chargeRu: number): Promise<TransactAnswer> {
+    for (;;) {
+      try {
+        return await this.#edge.transact(steps, chargeRu)
+      } catch (error) {
+        if (!(error instanceof CapacityError) || error.kind !== 'throttled') throw error
+        if (this.#options.signal?.aborted === true) throw error
+        await new Promise<void>(resolve => machine.setTimeout(resolve, Math.min(error.retryAfterMs, 1000)))
+      }
+    }
+  }
+}
+
+/** Whether the store refuses a row, and not the whole import. */
+function isAboutRow(error: unknown): error is RequestError {
+  return error instanceof RequestError && (error.kind === 'malformed' || error.kind === 'too_large')
+}
+
+const takenUniqueKeyText = 'Another item has the same value of a unique key.'
+
+function resultOf(rows: readonly InputRow[], answers: readonly RowAnswer[]): BatchResult {
+  const counts = noCounts()
+  const refused: { line: number; reason: string }[] = []
+  for (const [at, { outcome, reason }] of answers.entries()) {
+    counts[outcome]++
+    if (outcome === 'refused') refused.push({ line: rows[at]!.line, reason: reason ?? '' })
+  }
+  return { counts, refused }
+}
