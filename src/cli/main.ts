@@ -75,6 +75,26 @@ export async function main(argv: readonly string[]): Promise<void> {
     .option('--resume', 'continue to purge in the background')
     .action(async (database, container, flags) => (await remoteCommands()).purge(database, container, flags))
 
+  remote(program.command('import'))
+    .description('read files (JSON Lines, JSON, CSV, gzip, zstd) into a container; goes on after an interruption')
+    .argument('<files...>', 'files, or - for standard input')
+    .requiredOption('--database <name>', 'the database')
+    .requiredOption('--container <name>', 'the container or collection')
+    .option('--partition-key <path>', 'create the container, if it is missing, with this key: /pk, or /a,/b')
+    .option('--api <nosql|mongo>', 'create the container, if it is missing, for this API')
+    .option('--ttl <ttl>', 'default time to live of a container that is created: 1h, 3600, -1 or off')
+    .option(
+      '--mode <create|upsert|skip>',
+      'what to do if there is an item: refuse the row, replace it, leave it',
+      'create',
+    )
+    .option('--keep-ttl <remaining|reset|absolute>', 'how the lives of exported rows go on', 'remaining')
+    .option('--format <jsonl|json|csv>', 'the format of the files (default: by content and name)')
+    .option('--state <folder>', 'where to keep the checkpoint and the refused rows (default: beside the file)')
+    .option('--restart', 'forget an interrupted import of the same file')
+    .option('--json', 'print the result as JSON')
+    .action(async (files, flags) => (await import('./import.ts')).importFiles(files, flags))
+
   program
     .command('migrate')
     .description('copy all data from one directory or PostgreSQL database to another; continues after an interruption')

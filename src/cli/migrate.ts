@@ -1,14 +1,13 @@
 /** mayfly migrate: shows the progress of a migration, and what was copied. */
 
-import { machine } from '../base/clock.ts'
-import { type MigrationProgress, migrateData } from '../server/migrate.ts'
-
-const barChars = 24
-const showEveryMs = 100
+import { migrateData } from '../server/migrate.ts'
+import { ProgressBar } from './progress.ts'
 
 export async function migrate(places: { readonly from: string; readonly to: string }): Promise<void> {
   const bar = new ProgressBar()
-  const containers = await migrateData(places, progress => bar.show(progress))
+  const containers = await migrateData(places, ({ phase, container, done, total }) =>
+    bar.show({ phase, subject: container, done, unit: 'rows', share: done / Math.max(1, total) }),
+  )
   bar.clear()
   const items = containers.reduce((sum, each) => sum + countOf(each.items), 0)
   const entries = containers.reduce((sum, each) => sum + countOf(each.log), 0)
@@ -21,32 +20,4 @@ export async function migrate(places: { readonly from: string; readonly to: stri
 /** A checksum begins with the number of things that it covers. */
 function countOf(checksum: string): number {
   return Number.parseInt(checksum, 10)
-}
-
-/** A line on the terminal that is updated in place. Prints nothing if stderr is not a terminal. */
-class ProgressBar {
-  #phase: string | undefined
-  #startMs = 0
-  #startDone = 0
-  #shownMs = 0
-
-  show({ phase, container, done, total }: MigrationProgress): void {
-    const nowMs = machine.monotonicMs()
-    if (phase !== this.#phase) {
-      this.#phase = phase
-      this.#startMs = nowMs
-      this.#startDone = done
-    }
-    if (!process.stderr.isTTY || (nowMs - this.#shownMs < showEveryMs && done < total)) return
-    this.#shownMs = nowMs
-    const rate = (done - this.#startDone) / Math.max(0.001, (nowMs - this.#startMs) / 1000)
-    const filled = Math.min(barChars, Math.round((barChars * done) / Math.max(1, total)))
-    const bar = `${'#'.repeat(filled)}${'.'.repeat(barChars - filled)}`
-    const left = rate > 0 ? `${Math.ceil(Math.max(0, total - done) / rate)} s left` : ''
-    process.stderr.write(`\r${phase} [${bar}] ${done} of ${total}, ${Math.round(rate)}/s, ${left}  ${container}\x1b[K`)
-  }
-
-  clear(): void {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
-  }
 }

@@ -49,6 +49,9 @@ export class ImportLedger {
   readonly #key: ItemKey
   #stored: string | undefined
   #state: StoredLedger
+  /** What the step stores, if it is. */
+  #next: StoredLedger | undefined
+  #nextText: string | undefined
 
   private constructor(
     container: ContainerRecord,
@@ -113,7 +116,7 @@ export class ImportLedger {
     return answers
   }
 
-  /** The step that stores the answers of the next rows together with the rows. They are known when it runs. */
+  /** The step that stores the answers of the next rows with the rows. They are known when it runs. */
   step(answersOf: () => readonly RowAnswer[]): Step {
     const { from, outcomes, reasons } = this.#state
     return {
@@ -139,9 +142,6 @@ export class ImportLedger {
       },
     }
   }
-
-  #next: StoredLedger | undefined
-  #nextText: string | undefined
 
   /** The step was stored. */
   advance(): void {

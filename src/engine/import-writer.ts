@@ -13,7 +13,7 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { Draft, ItemKey } from '../store/item.ts'
 import type { ItemChange, Step, TransactAnswer } from '../store/writing.ts'
 import type { InputRow } from '../transfer/input.ts'
-import { type BatchResult, type ImportMode, type ImportTarget, noCounts } from '../transfer/target.ts'
+import { type ImportAnswer, type ImportMode, type ImportTarget, noCounts } from '../transfer/target.ts'
 import { writeRu } from '../units/cost.ts'
 import type { Engine } from './engine.ts'
 import { ImportLedger, type RowAnswer } from './import-ledger.ts'
@@ -79,7 +79,7 @@ export class ImportWriter implements ImportTarget {
     this.#options = options
   }
 
-  async put(rows: readonly InputRow[], from: number): Promise<BatchResult> {
+  async put(rows: readonly InputRow[], from: number): Promise<ImportAnswer> {
     const { job } = this.#options
     const ledger =
       job === undefined ? undefined : await ImportLedger.open(this.#engine, this.#edge.container, job, from)
@@ -194,7 +194,7 @@ function isAboutRow(error: unknown): error is RequestError {
 
 const takenUniqueKeyText = 'Another item has the same value of a unique key.'
 
-function resultOf(rows: readonly InputRow[], answers: readonly RowAnswer[]): BatchResult {
+function resultOf(rows: readonly InputRow[], answers: readonly RowAnswer[]): ImportAnswer {
   const counts = noCounts()
   const refused: { line: number; reason: string }[] = []
   for (const [at, { outcome, reason }] of answers.entries()) {

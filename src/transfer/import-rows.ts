@@ -1,12 +1,19 @@
-/** Reads an input and puts its rows into a target, a batch at a time. */
+/** Puts the rows of an import into a target, a batch at a time. */
 
-import type { InputPlace } from './input.ts'
-import { type InputSource, type ReadOptions, readRows } from './read-rows.ts'
-import { addCounts, type BatchResult, type ImportCounts, type ImportTarget, noCounts } from './target.ts'
+import type { InputRow } from './input.ts'
+import { addCounts, type ImportAnswer, type ImportCounts, type ImportTarget, noCounts } from './target.ts'
 
-export interface ImportOptions extends ReadOptions {
-  /** Called when a batch is durable, with the place behind it. The next batch waits for it. */
-  readonly onBatch?: (result: BatchResult, end: InputPlace) => Promise<void> | void
+/** Rows with the place behind the last one, from which reading can go on. */
+export interface ImportBatch<Place> {
+  readonly rows: readonly InputRow[]
+  /** Rows of the import before the first one. */
+  readonly from: number
+  readonly end: Place
+}
+
+export interface ImportOptions<Place> {
+  /** Called when a batch is durable. The next one waits for it. */
+  readonly onBatch?: (result: ImportAnswer, batch: ImportBatch<Place>) => Promise<void> | void
   /** Stops after the batch that is under way. */
   readonly signal?: AbortSignal | undefined
 }
@@ -14,28 +21,27 @@ export interface ImportOptions extends ReadOptions {
 export interface ImportResult {
   /** Rows of this call, not of those before an interruption. */
   readonly counts: Readonly<ImportCounts>
-  /** Undefined: it was stopped. */
+  /** False: it was stopped. */
   readonly isComplete: boolean
 }
 
 /**
- * Throws an `InputError` if the input is broken: rows before the damage are imported then. While a batch is
- * being stored, the next one is read.
+ * If reading fails, the rows before the failure are imported. While a batch is stored, the next one is read.
  */
-export async function importRows(
-  source: InputSource,
+export async function importRows<Place>(
+  batches: AsyncIterable<ImportBatch<Place>>,
   target: ImportTarget,
-  { onBatch, signal, ...reading }: ImportOptions = {},
+  { onBatch, signal }: ImportOptions<Place> = {},
 ): Promise<ImportResult> {
   const counts = noCounts()
   let storing: Promise<void> = Promise.resolve()
   try {
-    for await (const { rows, from, end } of readRows(source, reading)) {
+    for await (const batch of batches) {
       await storing
       if (signal?.aborted === true) return { counts, isComplete: false }
-      storing = target.put(rows, from).then(async result => {
+      storing = target.put(batch.rows, batch.from).then(async result => {
         addCounts(counts, result.counts)
-        await onBatch?.(result, end)
+        await onBatch?.(result, batch)
       })
       // It is awaited later; until then a failure must not count as unhandled.
       storing.catch(() => {})

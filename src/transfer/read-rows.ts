@@ -8,6 +8,7 @@ import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
 import { compressionOf, formatOf, headBytes, markBytes } from './detect.ts'
+import type { ImportBatch } from './import-rows.ts'
 import type { RowSplitter } from './input.ts'
 import { type Compression, InputError, type InputFormat, type InputPlace, type InputRow } from './input.ts'
 import { CsvSplitter } from './split-csv.ts'
@@ -25,14 +26,6 @@ export interface InputSource {
   open(start: number): AsyncIterable<Buffer>
 }
 
-export interface InputBatch {
-  readonly rows: readonly InputRow[]
-  /** Rows before the first one. */
-  readonly from: number
-  /** The place behind the last row. */
-  readonly end: InputPlace
-}
-
 export interface ReadOptions {
   /** Undefined: by content and name. */
   readonly format?: InputFormat | undefined
@@ -44,7 +37,7 @@ export interface ReadOptions {
   readonly onBytes?: (bytes: number) => void
 }
 
-export async function* readRows(source: InputSource, options: ReadOptions): AsyncGenerator<InputBatch> {
+export async function* readRows(source: InputSource, options: ReadOptions): AsyncGenerator<ImportBatch<InputPlace>> {
   const { after, onBytes } = options
   const canSeek = after !== undefined && after.compression === 'none'
   const counted = count(source.open(canSeek ? after.offset : 0), onBytes)
@@ -129,13 +122,13 @@ class Batches {
     this.#bytes = 0
   }
 
-  *full(placeBehind: (row: InputRow, rows: number) => InputPlace): Generator<InputBatch> {
+  *full(placeBehind: (row: InputRow, rows: number) => InputPlace): Generator<ImportBatch<InputPlace>> {
     for (const { rows, from } of this.#ready.splice(0)) {
       yield { rows, from, end: placeBehind(rows.at(-1)!, from + rows.length) }
     }
   }
 
-  *rest(placeBehind: (row: InputRow, rows: number) => InputPlace): Generator<InputBatch> {
+  *rest(placeBehind: (row: InputRow, rows: number) => InputPlace): Generator<ImportBatch<InputPlace>> {
     this.#close()
     yield* this.full(placeBehind)
   }

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import type { ImportBatch } from './import-rows.ts'
 import { InputError, type InputPlace } from './input.ts'
-import { type InputBatch, readRows } from './read-rows.ts'
+import { readRows } from './read-rows.ts'
 
 interface Read {
   readonly rows: readonly (readonly [line: number, text: string])[]
@@ -269,7 +270,7 @@ test('reading goes on at every place between two rows', async () => {
 
 /** The place behind a row: where reading ends if the input is cut into batches of single rows. */
 async function placeBehind(name: string, bytes: Buffer, row: number): Promise<InputPlace> {
-  let last: InputBatch | undefined
+  let last: ImportBatch<InputPlace> | undefined
   for await (const batch of readRows(sourceOf(name, bytes, 7), { batchRowsMax: 1 })) {
     last = batch
     if (batch.from === row) break

@@ -28,14 +28,14 @@ export interface ImportCounts {
   refused: number
 }
 
-export interface BatchResult {
+export interface ImportAnswer {
   readonly counts: Readonly<ImportCounts>
   readonly refused: readonly RefusedRow[]
 }
 
 export interface ImportTarget {
   /** `from`: rows of the import before these. When it resolves, the rows are durable. */
-  put(rows: readonly InputRow[], from: number): Promise<BatchResult>
+  put(rows: readonly InputRow[], from: number): Promise<ImportAnswer>
 }
 
 export function noCounts(): ImportCounts {

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container } from '@azure/cosmos'
 import { encodeRows } from '../../src/transfer/frames.ts'
-import type { BatchResult } from '../../src/transfer/target.ts'
+import type { ImportAnswer } from '../../src/transfer/target.ts'
 import { idsOf, startServer } from '../support/start-server.ts'
 
 const server = await startServer()
 
 interface Answer {
   readonly status: number
-  readonly result: BatchResult & { readonly message?: string }
+  readonly result: ImportAnswer & { readonly message?: string }
 }
 
 async function put(container: Container, rows: readonly (string | Buffer | object)[], query = ''): Promise<Answer> {

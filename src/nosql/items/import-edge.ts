@@ -1,4 +1,4 @@
-/** Makes items of imported rows: the checks of a create, in words for somebody who has the file before them. */
+/** Makes items of imported rows: the checks of a create, in words for somebody who looks at the file. */
 
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'

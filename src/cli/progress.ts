@@ -1,0 +1,75 @@
+/**
+ * Shows how far a long command is: on a terminal a line that is updated in place, otherwise a plain line now
+ * and then. Both go to standard error.
+ */
+
+import { machine } from '../base/clock.ts'
+
+const barChars = 24
+const showEveryMs = 100
+const plainEveryMs = 5000
+
+export interface ProgressState {
+  /** What is done: the bar begins anew when it changes. */
+  readonly phase: string
+  /** What it is done with. */
+  readonly subject: string
+  /** Things done, for the rate. */
+  readonly done: number
+  readonly unit: string
+  /** How much is done, from 0 to 1; undefined: nobody knows. */
+  readonly share: number | undefined
+}
+
+export class ProgressBar {
+  readonly #isTerminal = process.stderr.isTTY === true
+  #phase: string | undefined
+  #startMs = 0
+  #startDone = 0
+  #startShare = 0
+  #shownMs = 0
+
+  show(state: ProgressState): void {
+    const { phase, done, share } = state
+    const nowMs = machine.monotonicMs()
+    if (phase !== this.#phase) {
+      this.#phase = phase
+      this.#startMs = nowMs
+      this.#startDone = done
+      this.#startShare = share ?? 0
+      this.#shownMs = this.#isTerminal ? 0 : nowMs
+    }
+    if (nowMs - this.#shownMs < (this.#isTerminal ? showEveryMs : plainEveryMs)) return
+    this.#shownMs = nowMs
+    const text = this.#textOf(state, (nowMs - this.#startMs) / 1000)
+    process.stderr.write(this.#isTerminal ? `\r${cut(text)}\x1b[K` : `${text}\n`)
+  }
+
+  clear(): void {
+    if (this.#isTerminal) process.stderr.write('\r\x1b[K')
+  }
+
+  #textOf({ phase, subject, done, unit, share }: ProgressState, seconds: number): string {
+    const rate = (done - this.#startDone) / Math.max(0.001, seconds)
+    const parts = [`${done} ${unit}`, `${Math.round(rate)}/s`]
+    if (share === undefined) return `${phase} ${subject}: ${parts.join(', ')}`
+    const sharePerSecond = (share - this.#startShare) / Math.max(0.001, seconds)
+    if (sharePerSecond > 0) parts.push(`${durationText(Math.ceil((1 - share) / sharePerSecond))} left`)
+    const filled = Math.min(barChars, Math.round(barChars * share))
+    const bar = this.#isTerminal ? `[${'#'.repeat(filled)}${'.'.repeat(barChars - filled)}] ` : ''
+    return `${phase} ${bar}${Math.floor(100 * share)} %, ${parts.join(', ')}  ${subject}`
+  }
+}
+
+function cut(text: string): string {
+  return text.slice(0, Math.max(20, (process.stderr.columns ?? 80) - 1))
+}
+
+/** `29 s`, `1 m 32 s`, `14 h 22 m`, `6 d 03 h`. */
+export function durationText(seconds: number): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} m`
+  return `${Math.floor(seconds / 86_400)} d ${two(Math.floor((seconds % 86_400) / 3600))} h`
+}

@@ -1,0 +1,47 @@
+/** The file of rows that an import refused: `FILE.refused.jsonl`, a line of JSON for each. */
+
+import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
+import type { InputRow } from '../transfer/input.ts'
+import type { RefusedRow } from '../transfer/target.ts'
+
+/** Of a longer row only the beginning is written. */
+const shownCharsMax = 20_000
+
+export class RefusedRows {
+  readonly path: string
+  #bytes: number
+  #file: number | undefined
+
+  /** `bytes`: what an interrupted import has written. The rest belongs to rows that are sent again. */
+  constructor(path: string, bytes: number) {
+    this.path = path
+    this.#bytes = bytes
+    if (bytes === 0) rmSync(path, { force: true })
+    else if (existsSync(path)) {
+      this.#file = openSync(path, 'r+')
+      ftruncateSync(this.#file, bytes)
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(refused: readonly RefusedRow[], rows: readonly InputRow[]): void {
+    if (refused.length === 0) return
+    const byLine = new Map(rows.map(row => [row.line, row]))
+    const lines = refused.map(({ line, reason }) => {
+      const text = byLine.get(line)?.bytes.toString('utf8') ?? ''
+      const isCut = text.length > shownCharsMax
+      return JSON.stringify({ line, reason, text: text.slice(0, shownCharsMax), ...(isCut && { isCut }) })
+    })
+    this.#file ??= openSync(this.path, 'w')
+    const bytes = Buffer.from(`${lines.join('\n')}\n`)
+    this.#bytes += writeSync(this.#file, bytes, 0, bytes.length, this.#bytes)
+    fsyncSync(this.#file)
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+}

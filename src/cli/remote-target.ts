@@ -1,0 +1,59 @@
+/** Sends imported rows to a server. Rows that were not answered are sent again: they are done once. */
+
+import { machine } from '../base/clock.ts'
+import { encodeRows } from '../transfer/frames.ts'
+import type { InputRow } from '../transfer/input.ts'
+import type { KeepTtl } from '../transfer/keep-ttl.ts'
+import type { ImportAnswer, ImportMode, ImportTarget } from '../transfer/target.ts'
+import { pathOf, Refused, type ServerConnection, Unreachable } from './server-connection.ts'
+
+/** How long a server may be away, for instance to be started again. */
+const patienceMs = 30_000
+
+export interface RemoteContainer {
+  readonly api: 'nosql' | 'mongo'
+  readonly partitionKey: readonly string[]
+  readonly defaultTtl: number | null
+  /** Tells the container from one that has its name later. */
+  readonly incarnation: string
+}
+
+export interface RemoteTargetOptions {
+  readonly database: string
+  readonly container: string
+  readonly mode: ImportMode
+  readonly keepTtl: KeepTtl
+  readonly job: string
+}
+
+export class RemoteTarget implements ImportTarget {
+  readonly #connection: ServerConnection
+  readonly #options: RemoteTargetOptions
+
+  constructor(connection: ServerConnection, options: RemoteTargetOptions) {
+    this.#connection = connection
+    this.#options = options
+  }
+
+  async put(rows: readonly InputRow[], from: number): Promise<ImportAnswer> {
+    const { database, container, mode, keepTtl, job } = this.#options
+    const body = encodeRows(rows)
+    const startMs = machine.monotonicMs()
+    for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 4000)) {
+      try {
+        return await this.#connection.call<ImportAnswer>('POST', `import/${pathOf(database, container)}`, {
+          query: { mode, keepTtl, job, from },
+          body,
+        })
+      } catch (error) {
+        if (!isPassing(error) || machine.monotonicMs() - startMs > patienceMs) throw error
+        await new Promise<void>(resolve => machine.setTimeout(resolve, waitMs))
+      }
+    }
+  }
+}
+
+/** Whether it may be different when it is tried again. */
+function isPassing(error: unknown): boolean {
+  return error instanceof Unreachable || (error instanceof Refused && [408, 409, 429, 503].includes(error.status))
+}

@@ -1,0 +1,95 @@
+/** The running server that a command talks to, by its admin API. */
+
+import { RequestError } from '../base/error.ts'
+
+export interface ConnectionFlags {
+  readonly endpoint?: string
+  readonly key?: string
+}
+
+/** An answer that says no. */
+export class Refused extends RequestError {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super('malformed', message)
+    this.status = status
+  }
+}
+
+/** Nobody answers, or not to the end. */
+export class Unreachable extends RequestError {
+  constructor(message: string, cause: unknown) {
+    super('not_found', message, { cause })
+  }
+}
+
+interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  /** JSON, or bytes. */
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+export class ServerConnection {
+  readonly endpoint: string
+  readonly #base: string
+  readonly #key: string | undefined
+
+  constructor(flags: ConnectionFlags) {
+    const port = process.env.MAYFLY_PORT ?? process.env.PORT ?? '8081'
+    this.endpoint = flags.endpoint ?? process.env.COSMOS_ENDPOINT ?? `http://127.0.0.1:${port}`
+    this.#key = flags.key ?? process.env.COSMOS_KEY
+    this.#base = this.endpoint.endsWith('/') ? this.endpoint : `${this.endpoint}/`
+    if (!URL.canParse(this.#base) || !/^https?:/.test(this.#base)) {
+      throw new RequestError('malformed', `'${this.endpoint}' is not an address. Write it like http://127.0.0.1:8081.`)
+    }
+  }
+
+  /** A call whose answer is JSON. `path` is behind `/_mayfly/`. */
+  async call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+    const response = await this.open(method, path, options)
+    try {
+      return (await response.json()) as T
+    } catch (error) {
+      throw new Unreachable(`The server at ${this.endpoint} did not finish its answer.`, error)
+    }
+  }
+
+  /** A call whose answer is read as it comes. */
+  async open(method: string, path: string, { query = {}, body, signal }: CallOptions = {}): Promise<Response> {
+    const url = new URL(`_mayfly/${path}`, this.#base)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    }
+    const isBytes = body instanceof Uint8Array
+    let response: Response
+    try {
+      response = await fetch(url, {
+        method,
+        ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
+        ...(this.#key !== undefined && { headers: { authorization: `Bearer ${this.#key}` } }),
+        ...(signal !== undefined && { signal }),
+      })
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason
+      throw new Unreachable(`There is no server at ${this.endpoint}. Start one with "mayfly".`, error)
+    }
+    if (!response.ok) throw new Refused(response.status, await messageOf(response))
+    return response
+  }
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text()
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? `The server answered ${response.status}.`
+  } catch {
+    return `The server answered ${response.status}, and not as a Mayfly does.`
+  }
+}
+
+/** Names in a path. */
+export function pathOf(...names: readonly string[]): string {
+  return names.map(encodeURIComponent).join('/')
+}
