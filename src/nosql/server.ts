@@ -85,9 +85,9 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 
   function execute(http: HttpHead, { path }: Address, grant: Grant | undefined, body: Buffer) {
-    const { headers, origin } = http
+    const { headers, origin, caller } = http
     const text = isBinaryJson(body) ? binaryJsonToText(body) : body
-    const request: NosqlRequest = { service, headers, origin, path, body: text, grant }
+    const request: NosqlRequest = { service, headers, origin, caller, path, body: text, grant }
     const handler = findHandler(http.method, path)
     return grant === undefined ? handler(request) : checkGrantLives(engine, grant).then(() => handler(request))
   }

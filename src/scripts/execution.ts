@@ -33,12 +33,16 @@ const scriptLogEncodedCharsMax = 8 * KiB
 /** Most writes of one run. They are one commit, and 5,000 blocked the event loop for 55 to 103 ms. */
 export const scriptWritesMax = 2000
 
+/** Jobs of promises between two looks at the time. The engine looks only once in ten thousand steps. */
+const jobsPerCheck = 10
+
 const readKinds: ReadonlySet<HostCall['kind']> = new Set(['read', 'readFeed', 'query'])
 
 export class Execution {
   readonly #message: RunMessage
   readonly #startMs = machine.monotonicMs()
   readonly #context: EngineContext
+  readonly #isStopped: () => boolean
   readonly #send: (call: HostCall) => void
   readonly #waitingChars: number[] = []
   /** Waiting calls that were not sent to the server yet. */
@@ -54,8 +58,10 @@ export class Execution {
   #isAsking = false
   #isLate = false
 
-  constructor(engine: ScriptEngine, message: RunMessage, send: (call: HostCall) => void) {
+  /** `isStopped` tells whether the server has ended the run. */
+  constructor(engine: ScriptEngine, message: RunMessage, isStopped: () => boolean, send: (call: HostCall) => void) {
     this.#message = message
+    this.#isStopped = isStopped
     this.#send = send
     this.#context = engine.createContext(() => this.#checkLimits())
   }
@@ -96,7 +102,8 @@ export class Execution {
   #enter(entryPoint: GuestFunction, ...args: (string | undefined | GuestFunction)[]): RunEnd | undefined {
     if (this.#checkLimits()) return { kind: 'late' }
     const failure = this.#context.call(entryPoint, ...args)
-    if (failure === undefined) this.#context.runJobs()
+    while (failure === undefined && !this.#checkLimits() && this.#context.runJobs(jobsPerCheck));
+    this.#checkLimits()
     if (this.#isLate) return { kind: 'late' }
     if (failure !== undefined) return this.#thrown(failure)
     return this.#waitingChars.length > 0 && !this.#isAborted ? undefined : this.#outcome()
@@ -106,6 +113,7 @@ export class Execution {
   #outcome(): RunEnd {
     this.#isAsking = true
     const text = this.#context.call(this.#entryPoints!.outcome)
+    if (this.#checkLimits()) return { kind: 'late' }
     let outcome: unknown
     try {
       outcome = JSON.parse(text ?? '')
@@ -139,7 +147,7 @@ export class Execution {
 
   /** Whether the guest must stop. */
   #checkLimits(): boolean {
-    this.#isLate ||= machine.monotonicMs() - this.#startMs > this.#message.msMax
+    this.#isLate ||= machine.monotonicMs() - this.#startMs > this.#message.msMax || this.#isStopped()
     return this.#isLate || (this.#isAborted && !this.#isAsking)
   }
 

@@ -31,7 +31,11 @@ const scriptMemoryBytesMax = 64 * MiB
 /** Stack limit of a script. The thread's own stack must be far larger, or recursion crashes the engine. */
 const scriptStackBytesMax = 256 * KiB
 
-declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => never }
+interface WasmMemory {
+  grow(pages: number): number
+}
+
+declare const WebAssembly: { Memory: new (size: { initial: number; maximum: number }) => WasmMemory }
 
 /** The types describe the CommonJS form; imported as a module, the default export is the variant itself. */
 const variant = release as unknown as QuickJSSyncVariant
@@ -49,16 +53,32 @@ export async function loadEngine(): Promise<ScriptEngine> {
     initial: initialBytes / pageBytes,
     maximum: scriptMemoryBytesMax / pageBytes,
   })
+  const room: Room = { isUsedUp: false }
+  const grow = wasmMemory.grow.bind(wasmMemory)
+  wasmMemory.grow = pages => {
+    room.isUsedUp = true
+    const before = grow(pages)
+    room.isUsedUp = false
+    return before
+  }
   // The engine's last output must not reach the terminal.
   const emscriptenModule: object = { print: () => {}, printErr: () => {} }
-  return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmMemory, emscriptenModule })))
+  const options = { wasmMemory: wasmMemory as never, emscriptenModule }
+  return new ScriptEngine(await newQuickJSWASMModuleFromVariant(newVariant(variant, options)), room)
+}
+
+/** Whether there was no memory when the engine last asked for more. */
+interface Room {
+  isUsedUp: boolean
 }
 
 export class ScriptEngine {
   readonly #module: QuickJSWASMModule
+  readonly #room: Room
 
-  constructor(module: QuickJSWASMModule) {
+  constructor(module: QuickJSWASMModule, room: Room) {
     this.#module = module
+    this.#room = room
   }
 
   /** An isolated context: other contexts see nothing of it. */
@@ -66,7 +86,8 @@ export class ScriptEngine {
     const runtime = this.#module.newRuntime()
     runtime.setMaxStackSize(scriptStackBytesMax)
     runtime.setInterruptHandler(isOver)
-    return new EngineContext(runtime.newContext())
+    this.#room.isUsedUp = false
+    return new EngineContext(runtime.newContext(), this.#room)
   }
 }
 
@@ -87,12 +108,16 @@ export class UncaughtError extends Error {
   }
 }
 
+const outOfMemory = 'InternalError: out of memory'
+
 export class EngineContext {
   readonly #context: QuickJSContext
+  readonly #room: Readonly<Room>
   readonly #owned: QuickJSHandle[] = []
 
-  constructor(context: QuickJSContext) {
+  constructor(context: QuickJSContext, room: Readonly<Room>) {
     this.#context = context
+    this.#room = room
   }
 
   /** Evaluates a text to a function, or to an object of functions. */
@@ -126,10 +151,16 @@ export class EngineContext {
     return this.#context.typeof(result) === 'string' ? this.#context.getString(result) : undefined
   }
 
-  /** Runs pending promise jobs. Errors in them belong to the promises. */
-  runJobs(): void {
-    const result = this.#context.runtime.executePendingJobs()
+  /**
+   * Runs pending promise jobs, and returns whether there are more. Errors in them belong to the promises. But
+   * when memory is used up the engine drops jobs without an error, so that is one here.
+   */
+  runJobs(jobsMax: number): boolean {
+    const { runtime } = this.#context
+    const result = runtime.executePendingJobs(jobsMax)
     result.dispose()
+    if (this.#room.isUsedUp) throw new UncaughtError(outOfMemory, '')
+    return runtime.hasPendingJob()
   }
 
   /** Throws if the code has left the engine in a state that cannot be cleaned up. The engine is then lost. */
@@ -170,6 +201,6 @@ export class EngineContext {
     const text = read('message')
     const stack = read('stack')
     error.dispose()
-    throw new UncaughtError(name === '' ? 'InternalError: out of memory' : `${name}: ${text}`, stack)
+    throw new UncaughtError(name === '' ? outOfMemory : `${name}: ${text}`, stack)
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
+import { runStoredProcedure, runTrigger } from '../../test/support/run-script.ts'
 import { machine } from '../base/clock.ts'
 import { CapacityError, InvariantError } from '../base/error.ts'
 import { scriptWritesMax } from './execution.ts'
@@ -19,15 +20,8 @@ async function execute(
   args: readonly unknown[] = [],
   msMax = 5000,
 ) {
-  const outcome = await runner.runStoredProcedure({
-    id: 'proc',
-    body,
-    links: testLinks,
-    host,
-    epochMs,
-    args: JSON.stringify(args),
-    msMax,
-  })
+  const run = { id: 'proc', body, links: testLinks, host, epochMs, args: JSON.stringify(args) }
+  const outcome = await runStoredProcedure(runner, run, { msMax })
   return { value: JSON.parse(outcome.body), log: outcome.log }
 }
 
@@ -371,7 +365,7 @@ describe('triggers', () => {
       item.ttl = 20
       request.setBody(item)
     }`
-    const outcome = await runner.runTrigger({ ...run, type: 'pre', body, host: new MemoryScriptHost() })
+    const outcome = await runTrigger(runner, { ...run, type: 'pre', body, host: new MemoryScriptHost() })
     assert.deepEqual(JSON.parse(outcome.requestBody!), { id: 'DOC1Create', n: 1, ttl: 20 })
     assert.equal(outcome.responseBody, undefined)
   })
@@ -384,10 +378,10 @@ describe('triggers', () => {
     }`
     const host = new MemoryScriptHost([{ id: '1' }])
     await assert.rejects(
-      runner.runTrigger({ ...run, type: 'pre', body, host }),
+      runTrigger(runner, { ...run, type: 'pre', body, host }),
       /callback function must be provided for scenarios, such as pre-trigger/,
     )
-    const outcome = await runner.runTrigger({ ...run, type: 'pre', body: '() => {}', host })
+    const outcome = await runTrigger(runner, { ...run, type: 'pre', body: '() => {}', host })
     assert.equal(outcome.requestBody, run.requestBody)
   })
 
@@ -402,7 +396,7 @@ describe('triggers', () => {
       written.seen = [context.getRequest().getBody().n, refusals, context.getResponse().getMaxResourceQuota()]
       context.getResponse().setBody(written)
     }`
-    const outcome = await runner.runTrigger({
+    const outcome = await runTrigger(runner, {
       ...run,
       type: 'post',
       body,
@@ -418,9 +412,8 @@ describe('triggers', () => {
     const host = new MemoryScriptHost()
     const body =
       '() => { __.createDocument(__.getSelfLink(), { id: "meta" }, () => { throw new Error(4444, "post") }) }'
-    const error = await runner
-      .runTrigger({ ...run, type: 'post', body, host, responseBody: '{}' })
-      .catch(thrown => thrown)
+    const failing = runTrigger(runner, { ...run, type: 'post', body, host, responseBody: '{}' })
+    const error = await failing.catch(thrown => thrown)
     assert.ok(error instanceof ScriptError)
     assert.equal(error.number, 4444)
     assert.equal(host.calls.length, 1)
@@ -428,7 +421,7 @@ describe('triggers', () => {
 
   test('a delete has no body', async () => {
     const body = '() => { if (getContext().getRequest().getBody() !== undefined) throw 1 }'
-    const outcome = await runner.runTrigger({
+    const outcome = await runTrigger(runner, {
       ...run,
       type: 'pre',
       operation: 'Delete',
@@ -450,7 +443,7 @@ test('a closed runner cancels its runs and starts no more', async () => {
     },
   }
   const start = (body: string) =>
-    other.runStoredProcedure({ id: 'p', body, links: testLinks, host, epochMs, args: '[]' })
+    runStoredProcedure(other, { id: 'p', body, links: testLinks, host, epochMs, args: '[]' })
   const runs = Array.from({ length: 5 }, () =>
     start('() => { __.readDocuments(__.getSelfLink(), () => { for (;;); }) }'),
   )

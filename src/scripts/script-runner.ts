@@ -5,25 +5,20 @@
  * describes how scripts see the database.
  */
 
-import { CapacityError } from '../base/error.ts'
 import { MiB } from '../base/limits.ts'
 import type { Links } from './guest/collection.ts'
 import type { GuestSettings } from './guest/script.ts'
 import type { ScriptHost } from './host.ts'
-import { type RunDone, ScriptThreadLink } from './script-thread-link.ts'
+import type { RunDone } from './script-thread-link.ts'
+import { type ScriptTurn, ScriptTurns, type TurnCaller } from './script-turns.ts'
 
-/** The service's limit for a stored procedure or trigger: five seconds. */
+/** The service's limit for a stored procedure, or for a write with its triggers: five seconds. */
 const scriptMsMax = 5000
 
 /** Most characters of a script's response: as many as a page has. The service has the same limit. */
 export const scriptResponseCharsMax = 4 * MiB
 
-/**
- * Threads that run scripts, so that an endless script does not stop all others; and the most runs that may
- * wait for one.
- */
-export const scriptThreadsMax = 2
-const scriptRunsWaitingMax = 256
+export type ScriptCaller = Omit<TurnCaller, 'msMax'> & { readonly msMax?: number }
 
 export interface ScriptRun {
   /** The script's name, for its stack traces. */
@@ -35,7 +30,6 @@ export interface ScriptRun {
   readonly epochMs: number
   /** Headers of the request by lower-case name, for `getRequest().getValue(name)`. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly msMax?: number
 }
 
 export interface StoredProcedureRun extends ScriptRun {
@@ -68,11 +62,35 @@ export interface TriggerOutcome {
   readonly log: string
 }
 
-export class ScriptRunner {
-  readonly #idle: ScriptThreadLink[] = Array.from({ length: scriptThreadsMax }, () => new ScriptThreadLink())
-  readonly #links = [...this.#idle]
-  readonly #waiting: ((link: ScriptThreadLink) => void)[] = []
-  #isClosed = false
+export class ScriptRunner implements AsyncDisposable {
+  readonly #turns = new ScriptTurns()
+
+  /**
+   * Does work that runs scripts, when it is its turn. The work must change nothing before
+   * `ScriptRuns.finish`: it may be stopped and done again from the start.
+   */
+  inTurn<T>(caller: ScriptCaller, work: (runs: ScriptRuns) => Promise<T>): Promise<T> {
+    return this.#turns.take({ msMax: scriptMsMax, ...caller }, turn => work(new ScriptRuns(turn)))
+  }
+
+  /** Running and waiting runs are cancelled. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#turns[Symbol.asyncDispose]()
+  }
+}
+
+/** Runs the scripts of one turn, one after the other. They share its time. */
+export class ScriptRuns {
+  readonly #turn: ScriptTurn
+
+  constructor(turn: ScriptTurn) {
+    this.#turn = turn
+  }
+
+  /** Aborted when the scripts must end. */
+  get signal(): AbortSignal {
+    return this.#turn.signal
+  }
 
   /** Rejects with a ScriptError if the script throws, with a CapacityError if it takes too long. */
   async runStoredProcedure(run: StoredProcedureRun): Promise<StoredProcedureOutcome> {
@@ -99,43 +117,20 @@ export class ScriptRunner {
     return { requestBody: type === 'pre' ? request : requestBody, responseBody: response, log }
   }
 
-  /** Running and waiting runs are cancelled. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true
-    await Promise.all(this.#links.map(link => link[Symbol.asyncDispose]()))
+  /** Ends the scripts: they will not be done again. Throws if their work must not be committed. */
+  finish(): void {
+    this.check()
+    this.#turn.end()
   }
 
-  async #run(run: ScriptRun, part: Pick<GuestSettings, 'args' | 'request' | 'response'>): Promise<RunDone> {
-    const { id, body, links, host, epochMs, msMax = scriptMsMax } = run
+  /** Throws if their time is over, or if nobody waits for them. */
+  check(): void {
+    this.#turn.check()
+  }
+
+  #run(run: ScriptRun, part: Pick<GuestSettings, 'args' | 'request' | 'response'>): Promise<RunDone> {
+    const { id, body, links, host, epochMs } = run
     const settings: GuestSettings = { ...part, links, epochMs, responseCharsMax: scriptResponseCharsMax }
-    const link = await this.#idleLink()
-    try {
-      if (this.#isClosed) throw closed()
-      return await link.run({ body, fileName: `${id}.js`, settings: JSON.stringify(settings), msMax }, host)
-    } catch (error) {
-      throw this.#isClosed ? closed() : error
-    } finally {
-      this.#release(link)
-    }
+    return this.#turn.run({ body, fileName: `${id}.js`, settings: JSON.stringify(settings) }, host)
   }
-
-  #idleLink(): ScriptThreadLink | Promise<ScriptThreadLink> {
-    // The most recently used one already has its thread.
-    const link = this.#idle.pop()
-    if (link !== undefined) return link
-    if (this.#waiting.length >= scriptRunsWaitingMax) {
-      throw new CapacityError('throttled', 'Too many scripts are waiting to be run.', 1000)
-    }
-    return new Promise(resolve => this.#waiting.push(resolve))
-  }
-
-  #release(link: ScriptThreadLink): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#idle.push(link)
-    else next(link)
-  }
-}
-
-function closed(): CapacityError {
-  return new CapacityError('unavailable', 'The server is stopping.', 0)
 }

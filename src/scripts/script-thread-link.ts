@@ -26,15 +26,25 @@ export type RunDone = RunEnd & { readonly kind: 'done' }
 
 export class ScriptThreadLink {
   #thread: Promise<Worker> | undefined
+  /** The number of a run that must stop. The thread looks at it while a script is busy. */
+  #stopped = new Int32Array(new SharedArrayBuffer(4))
   #lastRun = 0
 
-  async run(message: Omit<RunMessage, 'kind' | 'run'>, host: ScriptHost): Promise<RunDone> {
+  /** Starts the thread if there is none. */
+  async ready(): Promise<void> {
+    this.#thread ??= this.#start()
+    await this.#thread
+  }
+
+  /** Rejects with the signal's reason if that ends the run. When it settles, the thread is free. */
+  async run(message: Omit<RunMessage, 'kind' | 'run'>, host: ScriptHost, signal: AbortSignal): Promise<RunDone> {
     this.#thread ??= this.#start()
     const thread = await this.#thread
+    signal.throwIfAborted()
     this.#lastRun += 1
-    const run = new Run(thread, this.#lastRun, host)
+    const run = new Run(thread, this.#lastRun, host, this.#stopped)
     try {
-      return await run.result({ ...message, kind: 'run', run: this.#lastRun })
+      return await run.result({ ...message, kind: 'run', run: this.#lastRun }, signal)
     } finally {
       if (run.isThreadLost) await thread.terminate()
     }
@@ -47,7 +57,7 @@ export class ScriptThreadLink {
 
   #start(): Promise<Worker> {
     return new Promise((resolve, reject) => {
-      const thread = startThread('script-thread')
+      const thread = startThread('script-thread', { workerData: this.#stopped })
       const fail = (cause: unknown) => reject(new InvariantError('A thread for scripts does not start.', { cause }))
       thread.once('error', fail)
       thread.once('exit', code => {
@@ -67,30 +77,39 @@ class Run {
   readonly #thread: Worker
   readonly #number: number
   readonly #host: ScriptHost
+  readonly #stopped: Int32Array
+  readonly #end = Promise.withResolvers<RunDone>()
   #isThreadLost = false
   #isOver = false
+  /** Why the run was stopped. */
+  #stopReason: Error | undefined
+  #killTimer: NodeJS.Timeout | undefined
   readonly #waiting: HostCall[] = []
   /** The loop that answers calls, while there are any. */
   #answering: Promise<void> | undefined
   /** When the event loop last had a turn. */
   #sliceStartMs = machine.monotonicMs()
 
-  constructor(thread: Worker, number: number, host: ScriptHost) {
+  constructor(thread: Worker, number: number, host: ScriptHost, stopped: Int32Array) {
     this.#thread = thread
     this.#number = number
     this.#host = host
+    this.#stopped = stopped
   }
 
   get isThreadLost(): boolean {
     return this.#isThreadLost
   }
 
-  async result(message: RunMessage): Promise<RunDone> {
+  async result(message: RunMessage, signal: AbortSignal): Promise<RunDone> {
     const thread = this.#thread
+    const onAbort = () => this.#stop(signal.reason)
     thread.ref()
+    signal.addEventListener('abort', onAbort)
     try {
       return await this.#listen(message)
     } finally {
+      signal.removeEventListener('abort', onAbort)
       this.#isOver = true
       thread.unref()
       await this.#answering
@@ -98,31 +117,42 @@ class Run {
   }
 
   #listen(message: RunMessage): Promise<RunDone> {
-    const { promise, resolve, reject } = Promise.withResolvers<RunDone>()
+    const { promise, resolve, reject } = this.#end
     const thread = this.#thread
-    const loseThread = (error: Error): void => {
-      this.#isThreadLost = true
-      reject(error)
-    }
-    const timer = machine.setTimeout(() => loseThread(timeOver()), message.msMax + scriptKillMsMax)
     const onMessage = (received: FromThread): void => {
       if (received.kind === 'ready' || received.run !== this.#number) return
       if (received.kind === 'call') {
         this.#waiting.push(received.call)
-        this.#answering ??= this.#answer(reject)
+        this.#answering ??= this.#answer()
       } else {
         this.#isThreadLost ||= received.isEngineLost
-        if (received.end?.kind === 'done') resolve(received.end)
+        if (this.#stopReason !== undefined) reject(this.#stopReason)
+        else if (received.end?.kind === 'done') resolve(received.end)
         else reject(toError(received.end))
       }
     }
-    const onEnd = (): void => loseThread(toError(undefined))
+    const onEnd = (): void => this.#loseThread(toError(undefined))
     thread.on('message', onMessage).on('error', onEnd).on('exit', onEnd)
     this.#post(message)
     return promise.finally(() => {
-      machine.clearTimeout(timer)
+      machine.clearTimeout(this.#killTimer)
       thread.off('message', onMessage).off('error', onEnd).off('exit', onEnd)
     })
+  }
+
+  /** Whatever the script is doing: nothing of it counts. */
+  #stop(reason: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stopReason = reason
+    Atomics.store(this.#stopped, 0, this.#number)
+    this.#post({ kind: 'drop', run: this.#number })
+    this.#killTimer = machine.setTimeout(() => this.#loseThread(reason), scriptKillMsMax)
+  }
+
+  #loseThread(error: Error): void {
+    this.#isThreadLost = true
+    this.#end.reject(this.#stopReason ?? error)
   }
 
   /**
@@ -130,7 +160,7 @@ class Run {
    * slice outlives this promise, because a thread that sends as fast as it is answered leaves nothing waiting
    * after each call.
    */
-  async #answer(reject: (error: unknown) => void): Promise<void> {
+  async #answer(): Promise<void> {
     for (;;) {
       if (machine.monotonicMs() - this.#sliceStartMs >= scriptSliceMsMax) {
         await new Promise<void>(resolve => machine.setImmediate(resolve))
@@ -141,7 +171,8 @@ class Run {
       try {
         await this.#call(call)
       } catch (error) {
-        this.#drop(error, reject)
+        // The host itself failed; the script is not told.
+        this.#stop(error as Error)
       }
     }
     this.#answering = undefined
@@ -159,14 +190,6 @@ class Run {
       const { body, options } = answer.ok
       this.#post({ kind: 'answer', run, body, options: JSON.stringify(options), error: undefined, isBudgetSpent })
     }
-  }
-
-  /** The host itself failed; the script is not told. */
-  #drop(error: unknown, reject: (error: unknown) => void): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#post({ kind: 'drop', run: this.#number })
-    reject(error)
   }
 
   #post(message: ToThread): void {

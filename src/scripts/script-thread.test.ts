@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../test/support/memory-script-host.ts'
+import { runStoredProcedure } from '../../test/support/run-script.ts'
 import { machine } from '../base/clock.ts'
 import { CapacityError } from '../base/error.ts'
 import { scriptCallsSentMax } from './execution.ts'
 import type { HostAnswer } from './host.ts'
 import { ScriptError } from './script-error.ts'
-import { ScriptRunner, scriptThreadsMax } from './script-runner.ts'
+import { ScriptRunner } from './script-runner.ts'
 import { scriptSliceMsMax } from './script-thread-link.ts'
+import { scriptThreadsMax } from './script-turns.ts'
 import { startThread } from './start-thread.ts'
 import type { FromThread } from './thread-messages.ts'
 
@@ -21,9 +23,10 @@ const patienceMs = 30_000
 
 /** 'late', the text of the error, or the value. */
 async function outcomeOf(script: string, msMax = patienceMs): Promise<unknown> {
-  const run = { id: 'p', body: `() => { ${script} }`, links: testLinks, epochMs: 0, args: '[]', msMax }
+  const run = { id: 'p', body: `() => { ${script} }`, links: testLinks, epochMs: 0, args: '[]' }
   try {
-    return JSON.parse((await runner.runStoredProcedure({ ...run, host: new MemoryScriptHost() })).body)
+    const host = new MemoryScriptHost()
+    return JSON.parse((await runStoredProcedure(runner, { ...run, host }, { msMax })).body)
   } catch (error) {
     if (error instanceof CapacityError) return error.kind === 'timed_out' ? 'late' : error.kind
     assert.ok(error instanceof ScriptError, String(error))
@@ -65,6 +68,7 @@ const attacks: readonly [what: string, script: string, expected: RegExp][] = [
   ['endless arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(1))', memory],
   ['endless functions, whose memory the engine does not count', 'let f = () => 1; for (;;) f = f.bind(null)', memory],
   ['endless texts', 'const a = []; for (;;) { try { for (;;) a.push("x".repeat(1e6) + a.length) } catch {} }', memory],
+  ['a chain of promises that grows', 'const job = () => Promise.resolve().then(job); job()', memory],
   ['a text that doubles', 'let s = "x"; for (;;) s += s', memory],
   ['a huge text', '"x".repeat(2 ** 29)', memory],
   ['a huge buffer', 'new ArrayBuffer(2 ** 31)', memory],
@@ -117,8 +121,8 @@ test('waiting calls do not block the event loop', async () => {
     return { ok: { body: '{}', options: {} } }
   }
   const body = '() => { for (let i = 0; i < 1000; i++) if (!__.readDocument(__.getAltLink() + "/docs/a")) throw i }'
-  const run = { id: 'p', body, links: testLinks, epochMs: 0, args: '[]', msMax: patienceMs }
-  await runner.runStoredProcedure({ ...run, host: { call } })
+  const run = { id: 'p', body, links: testLinks, epochMs: 0, args: '[]' }
+  await runStoredProcedure(runner, { ...run, host: { call } }, { msMax: patienceMs })
   isOver = true
   assert.equal(calls, 1000)
   // The call that ends a slice, and the first of a message that came in the same turn.
@@ -126,7 +130,7 @@ test('waiting calls do not block the event loop', async () => {
 })
 
 test('a script sends no more calls than the server can receive in one turn', async () => {
-  const thread = startThread('script-thread')
+  const thread = startThread('script-thread', { workerData: new Int32Array(new SharedArrayBuffer(4)) })
   let calls = 0
   const { promise: ended, resolve: end } = Promise.withResolvers<FromThread>()
   thread.on('message', (received: FromThread) => {

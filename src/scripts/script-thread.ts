@@ -1,6 +1,7 @@
 /** The thread that runs stored procedures and triggers, one at a time. */
 
-import { parentPort } from 'node:worker_threads'
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/error.ts'
 import { Execution } from './execution.ts'
 import { loadEngine } from './quickjs.ts'
@@ -10,13 +11,21 @@ const port = parentPort
 assert(port !== null, 'this file is the start of a thread')
 const post = (message: FromThread): void => port.postMessage(message)
 
+/** The number of the run that must stop. */
+const stopped = workerData as Int32Array
+const threadNice = 5
+
+// The main thread, which answers all clients, goes first. Linux sets the priority of the calling thread.
+if (process.platform === 'linux') setPriority(threadNice)
+
 const engine = await loadEngine()
 let current: { readonly run: number; readonly execution: Execution } | undefined
 
 function step(message: ToThread): RunEnd | undefined {
   const { kind, run } = message
   if (kind === 'run') {
-    current = { run, execution: new Execution(engine, message, call => post({ kind: 'call', run, call })) }
+    const isStopped = () => Atomics.load(stopped, 0) === run
+    current = { run, execution: new Execution(engine, message, isStopped, call => post({ kind: 'call', run, call })) }
     return current.execution.start()
   }
   return kind === 'answer' ? current?.execution.answer(message) : undefined

@@ -14,16 +14,16 @@ import { findScript } from '../scripts/script-store.ts'
 
 export async function executeStoredProcedure(request: NosqlRequest): Promise<NosqlResponse> {
   const { service, path } = request
-  const { engine, scripts: runner } = service
+  const { engine } = service
   const container = await requireContainer(request)
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   const args = parseArguments(request)
   const script = await findScript(engine, view, 'sprocs', path[5]!)
   if (script === undefined) throw outcomeError('missing')
-  const { result, transaction, stored } = await inTransaction(service, view, components, async transaction => {
+  const { result, transaction, stored } = await inTransaction(request, view, components, async (transaction, runs) => {
     transaction.charge(catalogReadRu)
-    return runner.runStoredProcedure({ ...scriptRun(request, transaction, script), args })
+    return runs.runStoredProcedure({ ...scriptRun(request, transaction, runs, script), args })
   })
   const version = Math.max(0, ...[...stored.values()].map(item => item.version))
   const headers =

@@ -3,6 +3,7 @@
 import { RequestError } from '../../base/error.ts'
 import { itemBytesMax } from '../../base/limits.ts'
 import { textOf } from '../../document/body.ts'
+import type { ScriptRuns } from '../../scripts/script-runner.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import { malformed } from '../definitions/definition-input.ts'
 import type { Script } from '../definitions/script-definition.ts'
@@ -48,13 +49,12 @@ export async function writeWithTriggers(
   container: ContainerRecord,
   kind: WriteKind,
 ): Promise<NosqlResponse> {
-  const { service } = request
   const view = viewOf(container)
   const components = requirePartitionKey(view, headerOf(request, partitionKeyHeader))
   if (request.body.length > itemBytesMax) throw new RequestError('too_large', 'Request size is too large')
   const triggers = { pre: await find(request, view, 'pre', kind), post: await find(request, view, 'post', kind) }
-  const { result, transaction, stored } = await inTransaction(service, view, components, transaction =>
-    run(request, transaction, kind, triggers),
+  const { result, transaction, stored } = await inTransaction(request, view, components, (transaction, runs) =>
+    run(request, { transaction, runs }, kind, triggers),
   )
   const item = stored.get(result.id)
   const headers =
@@ -102,18 +102,17 @@ const operations = { create: 'Create', upsert: 'Upsert', replace: 'Replace', del
 
 async function run(
   request: NosqlRequest,
-  transaction: ScriptTransaction,
+  { transaction, runs }: { readonly transaction: ScriptTransaction; readonly runs: ScriptRuns },
   kind: WriteKind,
   { pre, post }: Triggers,
 ): Promise<Outcome> {
-  const { scripts } = request.service
   const operation = operations[kind]
   let requestBody = kind === 'delete' ? undefined : decodeJson(request.body)
   if (requestBody !== undefined) parseJson(requestBody)
   let log = ''
   for (const script of pre) {
-    const base = scriptRun(request, transaction, script)
-    const outcome = await scripts.runTrigger({ ...base, type: 'pre', operation, requestBody })
+    const base = scriptRun(request, transaction, runs, script)
+    const outcome = await runs.runTrigger({ ...base, type: 'pre', operation, requestBody })
     requestBody = kind === 'delete' ? undefined : outcome.requestBody
     log += outcome.log
   }
@@ -121,8 +120,8 @@ async function run(
   let answer: string | undefined
   for (const script of post) {
     const responseBody = answer ?? item?.text
-    const base = scriptRun(request, transaction, script)
-    const outcome = await scripts.runTrigger({ ...base, type: 'post', operation, requestBody, responseBody })
+    const base = scriptRun(request, transaction, runs, script)
+    const outcome = await runs.runTrigger({ ...base, type: 'post', operation, requestBody, responseBody })
     if (outcome.responseBody !== responseBody) answer = outcome.responseBody
     log += outcome.log
   }

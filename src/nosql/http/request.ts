@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AccountKeys } from '../../base/account-keys.ts'
+import type { Caller } from '../../base/caller.ts'
 import { RequestError } from '../../base/error.ts'
 import { definitionBytesMax } from '../../base/limits.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -25,6 +26,7 @@ export interface NosqlRequest {
   readonly headers: IncomingHttpHeaders
   /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
+  readonly caller: Caller
   /** The decoded path: `['dbs', 'shop', 'colls', 'carts']`. */
   readonly path: readonly string[]
   readonly body: Buffer

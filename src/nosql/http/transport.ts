@@ -1,6 +1,7 @@
 /** What this edge needs from HTTP: a request in, one answer out. */
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../../base/caller.ts'
 
 export interface HttpHead {
   readonly method: string
@@ -9,6 +10,7 @@ export interface HttpHead {
   readonly headers: IncomingHttpHeaders
   /** The address that the client used: `http://127.0.0.1:8081`. */
   readonly origin: string
+  readonly caller: Caller
 }
 
 export interface HttpRequest extends HttpHead {

@@ -16,11 +16,12 @@ import { withFunctions } from './query-functions.ts'
 import { prepareScriptQuery, queryInScript } from './script-query.ts'
 import type { ScriptTransaction, SeenItem } from './script-transaction.ts'
 
-export function scriptHost(service: Service, transaction: ScriptTransaction): ScriptHost {
+/** The signal ends a call that takes long. */
+export function scriptHost(service: Service, transaction: ScriptTransaction, signal: AbortSignal): ScriptHost {
   return {
     async call(call): Promise<HostAnswer> {
       try {
-        return { ok: await perform(service, transaction, call) }
+        return { ok: await perform(service, transaction, call, signal) }
       } catch (error) {
         if (!(error instanceof RequestError)) throw error
         const { status, message } = publicError(error)
@@ -31,11 +32,16 @@ export function scriptHost(service: Service, transaction: ScriptTransaction): Sc
   }
 }
 
-async function perform(service: Service, transaction: ScriptTransaction, call: HostCall): Promise<HostSuccess> {
+async function perform(
+  service: Service,
+  transaction: ScriptTransaction,
+  call: HostCall,
+  signal: AbortSignal,
+): Promise<HostSuccess> {
   const { strict } = service
   switch (call.kind) {
     case 'read': {
-      const item = await transaction.read(await idOf(transaction, call.document))
+      const item = await transaction.read(await idOf(transaction, call.document, signal))
       if (item === undefined) throw outcomeError('missing')
       if (call.ifNoneMatch !== undefined && isSameEtag(item, call.ifNoneMatch)) {
         return { options: { notModified: true, statusCode: 304 } }
@@ -52,7 +58,7 @@ async function perform(service: Service, transaction: ScriptTransaction, call: H
       const { computedProperties = [] } = transaction.view.record.definition as ContainerDefinition
       const query = prepareScriptQuery(call.spec, computedProperties)
       const { rows, continuation } = await withFunctions(service, transaction.view, query.prepared, callUserDefined =>
-        queryInScript(service.engine, transaction, query, { ...call, callUserDefined }),
+        queryInScript(service.engine, transaction, query, { ...call, callUserDefined, signal }),
       )
       for (const row of rows) noteRow(transaction, row)
       return { body: `[${rows.join(',')}]`, options: continuation === undefined ? {} : { continuation } }
@@ -64,13 +70,13 @@ async function perform(service: Service, transaction: ScriptTransaction, call: H
       return { body: written.item.text, options: { statusCode: written.isNew ? 201 : 200 } }
     }
     case 'replace': {
-      const id = await idOf(transaction, call.document)
+      const id = await idOf(transaction, call.document, signal)
       const item = parseItem(call.body, strict)
       const written = await transaction.replace(id, item, call.etag)
       return { body: written.item.text, options: { statusCode: 200 } }
     }
     case 'patch': {
-      const id = await idOf(transaction, call.document)
+      const id = await idOf(transaction, call.document, signal)
       const patch = parsePatch(call.operations)
       const { view, at } = transaction
       const change = (text: string) =>
@@ -79,7 +85,7 @@ async function perform(service: Service, transaction: ScriptTransaction, call: H
       return { body: item.text, options: { statusCode: 200 } }
     }
     case 'delete':
-      await transaction.delete(await idOf(transaction, call.document), call.etag)
+      await transaction.delete(await idOf(transaction, call.document, signal), call.etag)
       return { options: { statusCode: 204 } }
   }
 }
@@ -90,8 +96,8 @@ function parseItem(text: string, strict: boolean) {
   return readItemText(text, parseJson(text), bytes, { strict })
 }
 
-async function idOf(transaction: ScriptTransaction, document: DocumentReference): Promise<string> {
-  const id = 'id' in document ? document.id : await transaction.idOf(document.rid)
+async function idOf(transaction: ScriptTransaction, document: DocumentReference, signal: AbortSignal): Promise<string> {
+  const id = 'id' in document ? document.id : await transaction.idOf(document.rid, signal)
   if (id === undefined) throw outcomeError('missing')
   return id
 }

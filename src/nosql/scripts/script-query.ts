@@ -38,6 +38,8 @@ export interface ScriptQueryOptions {
   readonly pageSize: number
   readonly continuation: string | undefined
   readonly callUserDefined?: ((name: string, values: readonly SqlValue[]) => SqlValue) | undefined
+  /** Ends the query. */
+  readonly signal: AbortSignal
 }
 
 interface Query {
@@ -72,7 +74,7 @@ async function onePage(
   engine: Engine,
   transaction: ScriptTransaction,
   { prepared, parameters }: Query,
-  { pageSize, callUserDefined }: ScriptQueryOptions,
+  { pageSize, callUserDefined, signal }: ScriptQueryOptions,
 ): Promise<ScriptPage | undefined> {
   const { record } = transaction.view
   const { indexingPolicy } = record.definition as ContainerDefinition
@@ -93,7 +95,7 @@ async function onePage(
       statement: hasFunctions ? undefined : statement,
       mayIndex: path => isPathIndexed(indexingPolicy, path),
     },
-    { position: undefined, rowsMax: pageSize, bytesMax: pageBytesMax },
+    { position: undefined, rowsMax: pageSize, bytesMax: pageBytesMax, signal: () => signal },
   )
   if (page.next !== undefined) return undefined
   transaction.charge(page.chargeRu)
@@ -110,7 +112,7 @@ function isInItemOrder({ query, select }: PreparedQuery): boolean {
 async function rowsOfItems(
   transaction: ScriptTransaction,
   query: Query,
-  { pageSize, continuation, callUserDefined }: ScriptQueryOptions,
+  { pageSize, continuation, callUserDefined, signal }: ScriptQueryOptions,
 ): Promise<ScriptPage> {
   const bookmark = readBookmark(continuation) ?? { after: '', skip: 0 }
   if (!('after' in bookmark)) malformed(invalidContinuation)
@@ -118,7 +120,7 @@ async function rowsOfItems(
   const meter = new Meter(transaction)
   const rows: string[] = []
   let { after, skip } = bookmark
-  for await (const items of transaction.all(after, scanItemsMax)) {
+  for await (const items of transaction.all(after, scanItemsMax, signal)) {
     for (const { id, text } of items) {
       meter.read()
       const rest = run.accept(JSON.parse(text)).slice(skip)
@@ -139,14 +141,14 @@ async function rowsOfItems(
 async function collectedRows(
   transaction: ScriptTransaction,
   query: Query,
-  { pageSize, continuation, callUserDefined }: ScriptQueryOptions,
+  { pageSize, continuation, callUserDefined, signal }: ScriptQueryOptions,
 ): Promise<ScriptPage> {
   const bookmark = readBookmark(continuation) ?? { offset: 0 }
   if (!('offset' in bookmark)) malformed(invalidContinuation)
   const run = newRun(transaction, query, callUserDefined)
   const meter = new Meter(transaction)
   const all: SqlValue[] = []
-  for await (const items of transaction.all('', scanItemsMax)) {
+  for await (const items of transaction.all('', scanItemsMax, signal)) {
     if (run.isDone) break
     for (const { text } of items) {
       all.push(...run.accept(JSON.parse(text)))

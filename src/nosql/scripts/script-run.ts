@@ -1,11 +1,11 @@
 /** Runs scripts over one partition key until their writes are committed, or they fail. */
 
 import { CapacityError } from '../../base/error.ts'
-import type { PartitionKeyComponent } from '../../document/partition-key.ts'
-import type { ScriptRun } from '../../scripts/script-runner.ts'
+import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
+import type { ScriptRun, ScriptRuns } from '../../scripts/script-runner.ts'
 import type { StoredItem } from '../../store/item.ts'
 import type { ContainerView } from '../http/container-view.ts'
-import type { NosqlRequest, Service } from '../http/request.ts'
+import type { NosqlRequest } from '../http/request.ts'
 import { scriptHost } from './script-host.ts'
 import { ScriptTransaction } from './script-transaction.ts'
 
@@ -18,22 +18,28 @@ export interface Committed<T> {
   readonly stored: ReadonlyMap<string, StoredItem>
 }
 
-/** `work` runs again from the start, in a new transaction, if others changed what it depends on. */
+/** `work` runs again from the start, in a new transaction, if others wait or changed what it depends on. */
 export async function inTransaction<T>(
-  { engine }: Service,
+  { service: { engine, scripts }, caller }: NosqlRequest,
   view: ContainerView,
   components: readonly PartitionKeyComponent[],
-  work: (transaction: ScriptTransaction) => Promise<T>,
+  work: (transaction: ScriptTransaction, runs: ScriptRuns) => Promise<T>,
 ): Promise<Committed<T>> {
+  const path = [view.record.number, canonicalPartitionKey(components), caller.connection]
   for (let attempt = 1; attempt <= scriptAttemptsMax; attempt++) {
-    using at = await engine.view(view.record)
-    const transaction = new ScriptTransaction(engine, view, components, at)
-    const result = await work(transaction)
-    try {
-      return { result, transaction, stored: await transaction.commit() }
-    } catch (error) {
-      if (!ScriptTransaction.isStale(error)) throw error
-    }
+    const committed = await scripts.inTurn({ path, gone: caller.gone }, async runs => {
+      using at = await engine.view(view.record)
+      const transaction = new ScriptTransaction(engine, view, components, at)
+      const result = await work(transaction, runs)
+      runs.finish()
+      try {
+        return { result, transaction, stored: await transaction.commit(() => runs.check()) }
+      } catch (error) {
+        if (!ScriptTransaction.isStale(error)) throw error
+        return undefined
+      }
+    })
+    if (committed !== undefined) return committed
   }
   // The service answers 449 here, which SDKs do not retry. They do retry 429.
   throw new CapacityError('throttled', 'The items that the script works on keep changing. Please try again.', 50)
@@ -43,6 +49,7 @@ export async function inTransaction<T>(
 export function scriptRun(
   request: NosqlRequest,
   transaction: ScriptTransaction,
+  { signal }: ScriptRuns,
   script: { readonly id: string; readonly body: string },
 ): ScriptRun {
   const { view, at } = transaction
@@ -54,7 +61,7 @@ export function scriptRun(
     id: script.id,
     body: script.body,
     links: { self: view.self, alt: `dbs/${database.id}/colls/${id}` },
-    host: scriptHost(request.service, transaction),
+    host: scriptHost(request.service, transaction, signal),
     epochMs: at.moment * 1000,
     headers: Object.fromEntries(headers),
   }

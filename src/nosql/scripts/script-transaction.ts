@@ -189,9 +189,10 @@ export class ScriptTransaction {
   }
 
   /** All items in chunks of limited size. Yields to the event loop between them. */
-  async *all(after: string, itemsMax: number): AsyncGenerator<SeenItem[]> {
+  async *all(after: string, itemsMax: number, signal: AbortSignal): AsyncGenerator<SeenItem[]> {
     let from: string | undefined = after
     while (from !== undefined) {
+      signal.throwIfAborted()
       const { items, last } = await this.page(from, itemsMax)
       yield items
       from = last
@@ -200,10 +201,10 @@ export class ScriptTransaction {
   }
 
   /** Scripts name items by their `_self`. Nearly always the script was given the item before. */
-  async idOf(rid: string): Promise<string | undefined> {
+  async idOf(rid: string, signal: AbortSignal): Promise<string | undefined> {
     const known = this.#ids.get(rid)
     if (known !== undefined) return known
-    for await (const _ of this.all('', scanItemsMax)) if (this.#ids.has(rid)) break
+    for await (const _ of this.all('', scanItemsMax, signal)) if (this.#ids.has(rid)) break
     return this.#ids.get(rid)
   }
 
@@ -212,8 +213,10 @@ export class ScriptTransaction {
     this.#ids.set(rid, id)
   }
 
-  /** Writes everything. Returns the stored items by id. */
-  async commit(): Promise<ReadonlyMap<string, StoredItem>> {
+  /**
+   * Writes everything, unless `check` throws at the last moment. Returns the stored items by id.
+   */
+  async commit(check: () => void): Promise<ReadonlyMap<string, StoredItem>> {
     const entries = [...this.#tracked]
     const { record } = this.#view
     if (entries.length === 0) {
@@ -222,6 +225,7 @@ export class ScriptTransaction {
     }
     const steps = entries.map(([id, tracked]): Step => {
       const decide = (found: StoredItem | undefined) => {
+        check()
         if (found?.version !== tracked.found?.version) throw stale
         return this.#changeAt(tracked)
       }

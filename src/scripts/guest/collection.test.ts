@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../../test/support/memory-script-host.ts'
+import { runStoredProcedure } from '../../../test/support/run-script.ts'
 import type { HostCall } from '../host.ts'
 import { ScriptError } from '../script-error.ts'
 import { ScriptRunner } from '../script-runner.ts'
@@ -10,7 +11,7 @@ after(() => runner[Symbol.asyncDispose]())
 
 async function execute(body: string, host = new MemoryScriptHost()): Promise<unknown> {
   const run = { id: 'proc', body, links: testLinks, host, epochMs: 0, args: '[]' }
-  return JSON.parse((await runner.runStoredProcedure(run)).body)
+  return JSON.parse((await runStoredProcedure(runner, run)).body)
 }
 
 const document = { rid: 'MQ==' }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { MemoryScriptHost, testLinks } from '../../../test/support/memory-script-host.ts'
+import { runStoredProcedure } from '../../../test/support/run-script.ts'
 import { ScriptRunner } from '../script-runner.ts'
 
 const runner = new ScriptRunner()
@@ -8,7 +9,7 @@ after(() => runner[Symbol.asyncDispose]())
 
 async function execute(body: string, host: MemoryScriptHost, args: readonly unknown[] = []): Promise<unknown> {
   const run = { id: 'proc', body, links: testLinks, host, epochMs: 0, args: JSON.stringify(args) }
-  return JSON.parse((await runner.runStoredProcedure(run)).body)
+  return JSON.parse((await runStoredProcedure(runner, run)).body)
 }
 
 const families = [

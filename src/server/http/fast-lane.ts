@@ -10,6 +10,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
 import { ownText } from '../../base/own-text.ts'
@@ -22,6 +23,12 @@ import { type PlainRequest, parsePlainRequest } from './request-parser.ts'
 
 /** Clients keep connections for minutes. Closing one while it is being reused costs them a retry. */
 export const keepAliveMs = 65_000
+
+/**
+ * A client that says that it will send nothing more may still read, or may have gone: TCP does not tell. Work
+ * that takes longer than this ends.
+ */
+const halfClosedMsMax = 1000
 
 export interface FastLaneOptions {
   readonly nosql: NosqlServer
@@ -115,9 +122,11 @@ export class FastLane {
     }
     const reading = readInPlace(accepted, bytes => onData(bytes))
     const { socket } = reading
+    const caller = new Caller(socket)
     let waiting: Buffer | undefined
     let arriving: ArrivingBody | undefined
     let linger: NodeJS.Timeout | undefined
+    let departure: NodeJS.Timeout | undefined
     let isBusy = false
     /** The client will send nothing more, but still reads. */
     let hasEnded = false
@@ -126,6 +135,8 @@ export class FastLane {
 
     const onClose = () => {
       machine.clearTimeout(linger)
+      machine.clearTimeout(departure)
+      caller.leave()
       arriving?.end()
       arriving = undefined
       this.#endings.delete(endIfIdle)
@@ -142,6 +153,7 @@ export class FastLane {
       if (arriving !== undefined) socket.destroy()
       // Later, so that an answer that is already queued is written first.
       if (!isBusy) machine.setImmediate(() => socket.end())
+      else departure = machine.setTimeout(() => caller.leave(), halfClosedMsMax).unref()
     }
 
     const leave = (bytes: Buffer) => {
@@ -199,7 +211,7 @@ export class FastLane {
     const take = (plain: PlainRequest) => {
       const { method, url, headers } = plain
       const body = plain.body.length === 0 ? plain.body : Buffer.from(plain.body)
-      const request = { method, url, headers, body, origin: `http://${headers.host}` }
+      const request = { method, url, headers, body, origin: `http://${headers.host}`, caller }
       const reply = (made: HttpAnswer) => answer(made, method === 'HEAD')
       if (plain.missingBytes === 0) {
         isBusy = true

@@ -16,6 +16,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
 import { pageBytesMax } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
@@ -129,7 +130,9 @@ export class Http2Sessions {
       dropBody(req, () => stream.close(constants.NGHTTP2_NO_ERROR))
     }
     const origin = `${'encrypted' in req.socket ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
-    carryOut({ nosql, memory, requestMsMax }, { method, url, headers, origin }, req, reply)
+    const caller = new Caller(stream.session)
+    stream.once('close', () => caller.leave())
+    carryOut({ nosql, memory, requestMsMax }, { method, url, headers, origin, caller }, req, reply)
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Caller } from '../../base/caller.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
@@ -31,7 +32,9 @@ export function nodeHttpHandler(
       dropBody(req, () => req.socket.destroy())
     }
     inTurn(req, res, () => {
-      const head = { method, url, headers, origin: originOf(req) }
+      const caller = new Caller(req.socket)
+      res.once('close', () => caller.leave())
+      const head = { method, url, headers, origin: originOf(req), caller }
       carryOut({ nosql, memory, requestMsMax }, head, req, reply)
     })
   }
