@@ -1,0 +1,99 @@
+/** The header of a container: its name, facts, actions, and the tabs of its screens. */
+
+import { useEffect } from 'preact/hooks'
+import { getContainer } from '../api/calls.ts'
+import type { Container } from '../api/shapes.ts'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { moveFocus } from '../components/roving.ts'
+import { ttlTitle } from '../components/ttl-badge.tsx'
+import { mayWrite } from '../live/store.ts'
+import { bytesText, count } from '../live/time-text.ts'
+import { containerDetails } from './container-details.ts'
+import { goToScreen } from './router.ts'
+import { addressOf, type ContainerRoute } from './routes.ts'
+import { labelOf, screensOf } from './screens.ts'
+import { openDeleteContainer } from './shell-dialogs.tsx'
+import { itemsWord, itemWord, keyText, placeWord, throughputText, ttlText } from './words.ts'
+
+export function ContainerHead({ route, container }: { route: ContainerRoute; container: Container }) {
+  const { database } = route
+  const { id, api, living } = container
+  const details = containerDetails.value
+  const here = details?.id === id ? details : undefined
+  // The size is about right and costs a look at the store: once for each visit is enough.
+  useEffect(() => {
+    containerDetails.value = undefined
+    getContainer(route).then(
+      answer => {
+        containerDetails.value = answer
+      },
+      () => {},
+    )
+  }, [database, id])
+  const newItem = () => goToScreen('items', { item: 'new' })
+  return (
+    <div class="chead">
+      <div class="chead-row">
+        <h1>
+          <span>{database} / </span>
+          {id}
+        </h1>
+        <ul class="facts">
+          <li>
+            <span class={container.partitionKey.length > 0 ? 'mono' : ''}>{keyText(container)}</span>
+          </li>
+          <li>
+            {container.isAbout && 'about '}
+            {count(living)} {living === 1 ? itemWord(api) : itemsWord(api)}
+          </li>
+          {here && <li title="About right">{bytesText(here.bytes)}</li>}
+          <li>{throughputText(container.throughput)}</li>
+          <li title={ttlTitle(container.ttl)}>
+            TTL <b class={container.ttl.kind === 'off' ? 'm' : 'life m'}>{ttlText(container.ttl)}</b>
+          </li>
+        </ul>
+        <span class="grow" />
+        {mayWrite.value && (
+          <>
+            <button type="button" class="btn hide-m" onClick={newItem}>
+              <Icon name="add" />
+              New {itemWord(api)}
+            </button>
+            <button type="button" class="icon onlym" aria-label={`New ${itemWord(api)}`} onClick={newItem}>
+              <Icon name="add" />
+            </button>
+            <Menu
+              label={`More actions for ${id}`}
+              entries={[
+                {
+                  label: `Delete ${placeWord(api)}…`,
+                  isDanger: true,
+                  run: () => openDeleteContainer(database, container, here),
+                },
+              ]}
+            >
+              <Icon name="more" />
+            </Menu>
+          </>
+        )}
+      </div>
+      <div class="tabs" role="tablist" aria-label={id} onKeyDown={event => moveFocus(event, '[role=tab]')}>
+        {screensOf(api).map(screen => {
+          const isHere = screen.name === route.screen
+          return (
+            <a
+              key={screen.name}
+              role="tab"
+              tabIndex={isHere ? 0 : -1}
+              aria-selected={isHere}
+              href={addressOf({ name: 'container', database, container: id, screen: screen.name })}
+            >
+              {labelOf(screen, api)}
+            </a>
+          )
+        })}
+      </div>
+    </div>
+  )
+}

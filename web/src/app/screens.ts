@@ -1,0 +1,36 @@
+/** The screens of a container: their tabs, keys, and how their code is loaded. */
+
+import type { ComponentType } from 'preact'
+import type { Api, Container } from '../api/shapes.ts'
+import type { IconName } from '../components/icon.tsx'
+import type { ContainerRoute, ScreenName } from './routes.ts'
+
+/** What a screen gets: the container as the tree shows it now, and where the page is. */
+export interface ScreenProps {
+  route: ContainerRoute
+  container: Container
+}
+
+export interface ScreenEntry {
+  name: ScreenName
+  label: string
+  /** Mongo's word, if it has another one. */
+  mongoLabel?: string
+  /** After `g`. */
+  letter?: string
+  icon: IconName
+  /** Missing: both. */
+  api?: Api
+  load: () => Promise<ComponentType<ScreenProps>>
+}
+
+/** In the order of the tabs. */
+export const screens: readonly ScreenEntry[] = []
+
+export function screensOf(api: Api): ScreenEntry[] {
+  return screens.filter(screen => screen.api === undefined || screen.api === api)
+}
+
+export function labelOf(screen: ScreenEntry, api: Api): string {
+  return (api === 'mongo' && screen.mongoLabel) || screen.label
+}

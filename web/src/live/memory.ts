@@ -1,0 +1,20 @@
+/** What the browser remembers between visits: the theme, chosen columns, the history of queries. */
+
+/** What the browser remembers; nothing where storage is forbidden. */
+export function remembered(name: string): string | null {
+  try {
+    return localStorage.getItem(name)
+  } catch {
+    return null
+  }
+}
+
+/** Remembers a text for the next visit, where storage is allowed and not full. */
+export function remember(name: string, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(name)
+    else localStorage.setItem(name, value)
+  } catch {
+    // The page works without it.
+  }
+}

@@ -1,0 +1,18 @@
+/** Starts the page: paints the shell, then asks the server. */
+
+import { render } from 'preact'
+import './theme/tokens.css'
+import './theme/base.css'
+import './theme/shell.css'
+import './theme/controls.css'
+import './theme/grid.css'
+import './theme/code.css'
+import './theme/cards.css'
+import './theme/settings.css'
+import './theme/overlays.css'
+import './theme/responsive.css'
+import { Shell } from './app/shell.tsx'
+import { start } from './live/store.ts'
+
+render(<Shell />, document.getElementById('page')!)
+void start()
