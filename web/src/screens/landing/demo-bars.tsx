@@ -12,7 +12,9 @@ const urgentS = 10
 const frameMs = 250
 
 /** Spreads the births over the lifespan; the same picture each time. */
-const births = Array.from({ length: columns * rows }, (_, index) => Math.abs((Math.sin(index * 12.9898) * 43758.5453) % 1))
+const births = Array.from({ length: columns * rows }, (_, index) =>
+  Math.abs((Math.sin(index * 12.9898) * 43758.5453) % 1),
+)
 
 /** Draws all bars at one moment of the picture's own time. */
 function draw(svg: SVGSVGElement, seconds: number): void {
