@@ -18,6 +18,7 @@ import { Random } from './random.ts'
 import { checkRecovered } from './recover.ts'
 import { Running, serverArguments } from './server-process.ts'
 import { check } from './violation.ts'
+import { WireClient } from './wire-client.ts'
 import { type Counts, furnish, newWorld, type World } from './world.ts'
 
 export interface CycleOptions {
@@ -41,56 +42,55 @@ export async function runCycles({
   const directory = mkdtempSync(join(tmpdir(), 'mayfly-crash-'))
   const world = newWorld()
   let cycle = 0
-  let server: Started | undefined
+  let server: Running | undefined
   try {
     server = await start(directory, world)
-    await withClients(server.endpoint, ([client]) => furnish(client!, world))
+    await withClients(server, ([client], wire) => furnish(client!, wire, world))
     for (cycle = 1; cycle <= cycles; cycle++) {
       const random = new Random(seed, cycle)
       await endUnderLoad(server, world, { random, seed, cycle, signal })
       await betweenLives(directory, world, random)
       server = await start(directory, world)
-      const purges = random.chance(0.3)
-      await withClients(server.endpoint, clients => checkRecovered(clients, world, purges))
+      await withClients(server, (clients, wire) => checkRecovered(clients, wire, world, random))
       onCycle?.(cycle, world.counts)
     }
   } catch (cause) {
     const found = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
     throw new Error(`seed ${seed}, cycle ${cycle}, data in ${directory}: ${found}`, { cause })
   } finally {
-    await server?.running.end('SIGKILL')
+    await server?.end('SIGKILL')
   }
   rmSync(directory, { recursive: true })
   return { ...world.counts, built: world.builder.builtCount }
 }
 
-interface Started {
-  readonly running: Running
-  readonly endpoint: string
-}
-
-async function start(directory: string, { counts }: World): Promise<Started> {
+async function start(directory: string, { counts }: World): Promise<Running> {
   const running = new Running(serverArguments(directory))
-  const endpoint = await running.ready()
+  await running.ready()
   counts.readyMsMax = Math.max(counts.readyMsMax, Math.round(machine.monotonicMs() - running.spawnedMs))
-  return { running, endpoint }
+  return running
 }
 
-async function withClients(endpoint: string, work: (clients: readonly Client[]) => Promise<void>): Promise<void> {
+async function withClients(
+  { endpoint, mongoUri }: Running,
+  work: (clients: readonly Client[], wire: WireClient) => Promise<void>,
+): Promise<void> {
   const clients = Array.from({ length: 8 }, () => new Client(endpoint))
+  using wire = await WireClient.open(mongoUri)
   try {
-    await work(clients)
+    await work(clients, wire)
   } finally {
     for (const client of clients) client[Symbol.dispose]()
   }
 }
 
 async function endUnderLoad(
-  { running, endpoint }: Started,
+  running: Running,
   world: World,
   options: { random: Random; seed: number; cycle: number; signal: 'SIGKILL' | 'SIGTERM' },
 ): Promise<void> {
   const { random, seed, cycle, signal } = options
+  const { endpoint, mongoUri } = running
   // One cycle in five lasts until the purger has started to work by itself.
   const untilPurgeMs = running.spawnedMs + firstPurgeMs - machine.monotonicMs() + random.between(0, 150)
   const lifeMs = random.chance(0.2) ? Math.max(5, untilPurgeMs) : random.between(5, 400)
@@ -98,13 +98,14 @@ async function endUnderLoad(
   const endsQuietly = random.chance(0.2)
   let isEnding = false
   let isOver = false
-  const load = runLoad(world, { endpoint, seed, cycle, isEnding: () => isEnding, isOver: () => isOver })
+  const load = runLoad(world, { endpoint, mongoUri, seed, cycle, isEnding: () => isEnding, isOver: () => isOver })
   await timeOrFailure(lifeMs, load, running)
   if (endsQuietly) {
     isOver = true
     await load
     using client = new Client(endpoint)
-    await govern(client, world, { kind: 'advance', seconds: random.between(1, 100) })
+    using wire = await WireClient.open(mongoUri)
+    await govern({ client, wire }, world, { kind: 'advance', seconds: random.between(1, 100) })
   }
   check(
     running.child.exitCode === null && running.child.signalCode === null,

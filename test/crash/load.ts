@@ -2,26 +2,30 @@
  * The mixed load: eight actors, each with its own connection and its own items, one request at a time.
  *
  * The first actor is also the governor: it alone moves the clock, changes defaults and forces purges. The
- * second also creates and deletes containers. They run until the server is gone or the load is over.
+ * second also creates and deletes containers, and the next three write groups of items, two of them over
+ * Mongo. They run until the server is gone or the load is over.
  */
 
 import { Client, ConnectionLost, type Reply } from './client.ts'
 import { versionOf } from './item-model.ts'
 import {
   actorCount,
-  containers,
   drawGovernorOperation,
   drawItemOperation,
   type GovernorOperation,
+  governed,
   type ItemOperation,
   partitionKeyOf,
 } from './operations.ts'
 import { Random } from './random.ts'
+import { changeTtlIndex } from './ttl-index.ts'
 import { check } from './violation.ts'
-import { definitionText, type World } from './world.ts'
+import { WireClient, wireDatabase } from './wire-client.ts'
+import { databaseOf, definitionText, type World } from './world.ts'
 
 export interface LoadOptions {
   readonly endpoint: string
+  readonly mongoUri: string
   readonly seed: number
   readonly cycle: number
   /** Whether the server was told to stop; until then losing it is a failure. */
@@ -40,17 +44,27 @@ export async function runLoad(world: World, options: LoadOptions): Promise<void>
 }
 
 async function runActor(world: World, actor: number, options: LoadOptions): Promise<void> {
-  const { endpoint, seed, cycle, isEnding, isOver } = options
+  const { endpoint, mongoUri, seed, cycle, isEnding, isOver } = options
   const random = new Random(seed, cycle, actor)
   using client = new Client(endpoint)
+  let wire: WireClient | undefined
   try {
+    if ([0, 3, 4].includes(actor)) wire = await WireClient.open(mongoUri)
     for (let step = 0; !isOver(); step++) {
-      if (actor === 0 && random.chance(0.5)) await govern(client, world, drawGovernorOperation(random))
+      const serial = `${cycle}.${actor}.${step}`
+      if (actor === 0 && random.chance(0.5)) await govern({ client, wire: wire! }, world, drawGovernorOperation(random))
       else if (actor === 1 && random.chance(0.3)) await world.builder.step(client, random)
-      else await operate(client, world, drawItemOperation(random, actor, `${cycle}.${actor}.${step}`))
+      else if ([2, 3, 4].includes(actor) && random.chance(0.4)) {
+        if (actor === 2) await world.groups.batch(client, random, serial)
+        else if (actor === 3) await world.groups.transaction(wire!, random, serial)
+        else await world.groups.writes(wire!, random, serial)
+        world.counts.groupWrites++
+      } else await operate(client, world, drawItemOperation(random, actor, serial))
     }
   } catch (error) {
     if (!(error instanceof ConnectionLost && isEnding())) throw error
+  } finally {
+    wire?.[Symbol.dispose]()
   }
 }
 
@@ -90,7 +104,7 @@ export function itemHeaders(id: string): Record<string, string> {
 
 /** One action of the governor; nothing else may move the clock or change a default meanwhile. */
 export async function govern(
-  client: Client,
+  { client, wire }: { client: Client; wire: WireClient },
   { timeline, definitions, counts, purges }: World,
   operation: GovernorOperation,
 ): Promise<void> {
@@ -107,6 +121,12 @@ export async function govern(
     case 'default': {
       const { container, defaultTtl } = operation
       timeline.begin({ kind: 'default', container, to: defaultTtl })
+      if (databaseOf(container) === wireDatabase) {
+        await changeTtlIndex(wire, container, timeline.defaultOf(container), defaultTtl)
+        timeline.acknowledge()
+        counts.defaultChanges++
+        return
+      }
       const body = definitionText(container, defaultTtl)
       const changed = await client.json('PUT', `/dbs/crash/colls/${container}`, { body })
       check((changed.defaultTtl ?? null) === defaultTtl, `default ${defaultTtl} became ${changed.defaultTtl}`)
@@ -117,7 +137,8 @@ export async function govern(
       return
     }
     case 'purge': {
-      const body = JSON.stringify({ db: 'crash', container: operation.container })
+      const { container } = operation
+      const body = JSON.stringify({ db: databaseOf(container), container })
       const { removed, remaining } = await client.json('POST', '/_mayfly/purge', { body })
       // Nobody else moves the clock or changes a default, so nothing can die meanwhile.
       check(remaining === 0, `${remaining} dead items remained after a purge`)
@@ -126,7 +147,8 @@ export async function govern(
       return
     }
     case 'status': {
-      const states = await Promise.all(containers.map(each => client.json('GET', `/_mayfly/ttl/crash/${each}`)))
+      const paths = governed.map(each => `/_mayfly/ttl/${databaseOf(each)}/${each}`)
+      const states = await Promise.all(paths.map(path => client.json('GET', path)))
       const inBackground = states.reduce((sum, { purged }) => sum + (purged as number), 0) - purges.byCall
       counts.purgedInBackground += inBackground - purges.inBackground
       purges.inBackground = inBackground

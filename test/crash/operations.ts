@@ -5,6 +5,9 @@ import type { Random } from './random.ts'
 
 export const containers = ['short', 'long'] as const
 
+/** Everything whose default the governor changes: also those of groups.ts. */
+export const governed = [...containers, 'batches', 'ledger', 'journal'] as const
+
 export const actorCount = 8
 const idsPerActor = 10
 
@@ -43,7 +46,7 @@ export function drawItemOperation(random: Random, actor: number, serial: string)
   }
 }
 
-function drawTtl(random: Random): number | undefined {
+export function drawTtl(random: Random): number | undefined {
   switch (random.weighted({ absent: 40, never: 15, short: 20, long: 25 })) {
     case 'absent':
       return undefined
@@ -64,7 +67,7 @@ export type GovernorOperation =
 
 export function drawGovernorOperation(random: Random): GovernorOperation {
   const kind = random.weighted({ advance: 45, default: 25, purge: 20, status: 10 })
-  const container = random.pick(containers)
+  const container = random.pick(governed)
   switch (kind) {
     case 'advance':
       return { kind, seconds: random.chance(0.02) ? 3600 : random.between(1, 4) }

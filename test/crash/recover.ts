@@ -1,16 +1,25 @@
 /** What must hold after a restart, checked against everything that was acknowledged before it. */
 
 import type { Client } from './client.ts'
+import { collections } from './groups.ts'
 import { type ItemModel, versionOf } from './item-model.ts'
 import { itemHeaders } from './load.ts'
+import type { Random } from './random.ts'
+import { readTtlIndex } from './ttl-index.ts'
 import { check } from './violation.ts'
-import type { World } from './world.ts'
+import type { WireClient } from './wire-client.ts'
+import { databaseOf, type World } from './world.ts'
 
 /** Number of connections that read at the same time. */
 const width = 8
 
-export async function checkRecovered(clients: readonly Client[], world: World, purges: boolean): Promise<void> {
-  const { timeline, models, definitions, builder, counts } = world
+export async function checkRecovered(
+  clients: readonly Client[],
+  wire: WireClient,
+  world: World,
+  random: Random,
+): Promise<void> {
+  const { timeline, models, definitions, builder, groups, counts } = world
   const client = clients[0]!
   world.purges.byCall = 0
   world.purges.inBackground = 0
@@ -25,6 +34,10 @@ export async function checkRecovered(clients: readonly Client[], world: World, p
     if (version > versions.newest) versions.give(version)
     versions.raiseFloor()
   }
+  for (const collection of collections) {
+    const { defaultTtl } = await client.json('GET', `/_mayfly/ttl/${databaseOf(collection)}/${collection}`)
+    timeline.settleDefault(collection, await readTtlIndex(wire, collection, defaultTtl as number | null))
+  }
   timeline.abandon()
 
   for (const model of models.values()) {
@@ -32,9 +45,15 @@ export async function checkRecovered(clients: readonly Client[], world: World, p
     await checkOtherPaths(client, model.container, living)
     model.versions.raiseFloor()
   }
+  const { open, happened, repeated } = await groups.settle(client, wire, random)
+  counts.groupsUnderWay += open
+  counts.groupSurvivors += happened
+  counts.repeated += repeated
   timeline.forgetEnded()
   await builder.settle(client)
-  if (purges) await purgeAndLookAgain(client, world)
+  if (!random.chance(0.3)) return
+  await purgeAndLookAgain(client, world)
+  await groups.look(client, wire)
 }
 
 /** Reads every item that ever existed by id; returns the ids of the living ones. */

@@ -40,12 +40,20 @@ export class Running {
     })
   }
 
+  /** Known when it is ready. */
+  endpoint = ''
+  mongoUri = ''
+
   /** The endpoint from the ready line. */
   ready(): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
     const told = () => {
       const line = /^\{"ready":true.*\}$/m.exec(this.stdout)
-      if (line !== null) resolve(JSON.parse(line[0]).endpoint)
+      if (line === null) return
+      const { endpoint, mongoUri } = JSON.parse(line[0])
+      this.endpoint = endpoint
+      this.mongoUri = mongoUri
+      resolve(endpoint)
     }
     this.child.stdout?.on('data', told)
     this.exited.then(
@@ -72,7 +80,8 @@ export class Running {
 }
 
 export function serverArguments(directory: string): string[] {
-  return ['--port', '0', '--data', directory, '--json', '--log-level', 'error', '--clock', 'manual', '--no-mongo']
+  const ports = ['--port', '0', '--mongo-port', '0']
+  return [...ports, '--data', directory, '--json', '--log-level', 'error', '--clock', 'manual']
 }
 
 /** A test that ends early must not leave servers behind. */

@@ -61,6 +61,10 @@ export class Timeline {
     this.#pending = undefined
   }
 
+  defaultOf(container: string): number | null {
+    return this.#of(container).at(-1)!.defaultTtl
+  }
+
   epochCount(container: string): number {
     return this.#of(container).length
   }
@@ -93,7 +97,7 @@ export class Timeline {
   }
 
   settleDefault(container: string, defaultTtl: number | null): void {
-    const present = this.#of(container).at(-1)!.defaultTtl
+    const present = this.defaultOf(container)
     if (defaultTtl === present) return
     const pending = this.#pending
     const isPending = pending?.kind === 'default' && pending.container === container && pending.to === defaultTtl
