@@ -228,22 +228,26 @@ function readKeys({ key, keyFile }: FlagValues): readonly AccountKey[] {
  * write. Empty lines and lines that begin with # are ignored. Errors never show the text of a line.
  */
 export function readKeyFile(file: string): readonly AccountKey[] {
-  let lines: string[]
+  let text: string
   try {
-    lines = readFileSync(file, 'utf8').split('\n')
+    text = readFileSync(file, 'utf8')
   } catch (error) {
     throw new RequestError('malformed', `The key file ${file} cannot be read.`, { cause: error })
   }
+  return parseKeyFile(file, text)
+}
+
+export function parseKeyFile(file: string, text: string): readonly AccountKey[] {
   const keys: AccountKey[] = []
-  for (const [index, line] of lines.entries()) {
-    const [text = '', mark, ...rest] = line.trim().split(/\s+/)
-    if (text === '' || text.startsWith('#')) continue
+  for (const [index, line] of text.split('\n').entries()) {
+    const [key = '', mark, ...rest] = line.trim().split(/\s+/)
+    if (key === '' || key.startsWith('#')) continue
     const place = `Line ${index + 1} of the key file ${file}`
-    if (!isKey(text)) throw new RequestError('malformed', `${place} must be base64 of at least 16 bytes.`)
+    if (!isKey(key)) throw new RequestError('malformed', `${place} must be base64 of at least 16 bytes.`)
     if ((mark !== undefined && mark !== 'read-only') || rest.length > 0) {
       throw new RequestError('malformed', `${place} may have only the word read-only behind the key.`)
     }
-    keys.push({ text, isReadOnly: mark !== undefined })
+    keys.push({ text: key, isReadOnly: mark !== undefined })
   }
   if (keys[0] === undefined) throw new RequestError('malformed', `There is no key in the key file ${file}.`)
   if (keys[0].isReadOnly) {
