@@ -5,11 +5,10 @@
  * An input is made from the seed and its number alone, so any of them can be made again.
  */
 
-import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { machine } from '../../src/base/clock.ts'
 import { MayflyError } from '../../src/base/error.ts'
-import { WorkTooLong, type WorkWatch, watched } from '../../src/base/work.ts'
+import { HoldWatch, WorkTooLong, type WorkWatch, watched } from '../../src/base/work.ts'
 import { FramingError } from '../../src/mongo/wire/frame.ts'
 import { Random } from '../crash/random.ts'
 
@@ -35,16 +34,15 @@ export interface FuzzOptions {
   readonly msMax?: number
 }
 
+/** As the server's own thread holds it at most, about. */
+const holdMsMax = 5
+
 /** A second look at an input that took long: the machine may have been busy. */
 const looksAgain = 20
 
 /** Ends work by its steps, so that the result does not depend on the machine. */
 class StepWatch implements WorkWatch {
   #looks = 0
-
-  turn(): void {
-    this.#looks = 0
-  }
 
   /** A look comes after about 500 steps. */
   look(): void {
@@ -55,55 +53,62 @@ class StepWatch implements WorkWatch {
 
 export async function fuzz(name: string, target: Target, options: FuzzOptions): Promise<Fuzzed> {
   const { seed, from = 0, inputs, msMax } = options
+  const makeWatch = () => (msMax === undefined ? new StepWatch() : new HoldWatch(holdMsMax))
   const counts = { accepted: 0, refused: 0, cut: 0, slowestMs: 0 }
   for (let at = from; at < from + inputs; at++) {
     const input = target.make(new Random(seed, at))
-    const tell = (what: string) => `${name}, --seed ${seed} --from ${at}: ${what}. ${shown(input)}`
-    let ms = await timed(target, input, counts, tell)
+    const fails = (what: string) => new Error(`${name}, --seed ${seed} --from ${at}: ${what}. ${shown(input)}`)
+    let { outcome, ms } = await tryOut(target, input, makeWatch())
+    if (outcome instanceof Error) throw fails(inspect(outcome))
+    counts[outcome]++
     if (msMax === undefined) continue
     for (let look = 0; ms > msMax && look < looksAgain; look++) {
-      ms = Math.min(ms, await timed(target, input, { ...counts }, tell))
+      ms = Math.min(ms, (await tryOut(target, input, makeWatch())).ms)
     }
-    assert.ok(ms <= msMax, tell(`it took ${Math.round(ms)} ms`))
+    if (ms > msMax) throw fails(`it took ${Math.round(ms)} ms`)
     counts.slowestMs = Math.max(counts.slowestMs, ms)
   }
   return counts
 }
 
-type Counts = { -readonly [Name in keyof Fuzzed]: Fuzzed[Name] }
+type Outcome = 'accepted' | 'refused' | 'cut' | Error
 
-async function timed(target: Target, input: unknown, counts: Counts, tell: (what: string) => string): Promise<number> {
+/**
+ * What comes of an input, and for how long nobody else had a turn. Work in slices may take longer in all.
+ */
+async function tryOut(target: Target, input: unknown, watch: WorkWatch): Promise<{ outcome: Outcome; ms: number }> {
   const startMs = machine.monotonicMs()
+  let outcome: Outcome | undefined
   try {
-    const running = watched(new StepWatch(), () => target.run(input))
-    const holdMs = running instanceof Promise ? await longestHoldMs(running, startMs) : undefined
-    counts.accepted++
-    if (holdMs !== undefined) return holdMs
+    const running = watched(watch, () => target.run(input))
+    if (!(running instanceof Promise)) outcome = 'accepted'
+    else {
+      running.then(
+        () => {
+          outcome = 'accepted'
+        },
+        error => {
+          outcome = outcomeOf(error)
+        },
+      )
+    }
   } catch (error) {
-    if (error instanceof WorkTooLong) counts.cut++
-    else if (isRefusal(error)) counts.refused++
-    else throw new Error(tell(inspect(error)), { cause: error })
+    outcome = outcomeOf(error)
   }
-  return machine.monotonicMs() - startMs
-}
-
-/** Work in slices may take long in all: what counts is for how long others had no turn. */
-async function longestHoldMs(running: Promise<unknown>, startMs: number): Promise<number> {
-  let longest = 0
   let beganMs = startMs
-  let isOver = false
-  const end = running.finally(() => {
-    isOver = true
-  })
-  end.catch(() => {})
-  while (!isOver) {
-    await new Promise<void>(resolve => machine.setImmediate(resolve))
+  let ms = 0
+  for (;;) {
+    if (outcome === undefined) await new Promise<void>(resolve => machine.setImmediate(resolve))
     const nowMs = machine.monotonicMs()
-    longest = Math.max(longest, nowMs - beganMs)
+    ms = Math.max(ms, nowMs - beganMs)
+    if (outcome !== undefined) return { outcome, ms }
     beganMs = nowMs
   }
-  await end
-  return longest
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof WorkTooLong) return 'cut'
+  return isRefusal(error) ? 'refused' : (error as Error)
 }
 
 function isRefusal(error: unknown): boolean {
