@@ -1,6 +1,7 @@
 /**
- * Items that are written together. A write of all or nothing leaves all members in one state: the one that was
- * acknowledged last, or the one that was under way at the crash. Other writes decide for each member alone.
+ * Items that are written together. A write of all or nothing leaves all members in one state: the one that
+ * was acknowledged last, or the one that was under way at the crash. Other writes decide for each member
+ * alone.
  *
  * Mongo does not say when it wrote a document. So a state knows the earliest and the latest second.
  */

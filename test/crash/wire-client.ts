@@ -1,4 +1,4 @@
-/** One Mongo connection with a session: a command ends with its whole answer, or with the loss of the connection. */
+/** One Mongo connection with a session: a command ends with its answer, or with the loss of the connection. */
 
 import { randomUUID } from 'node:crypto'
 import { type Document, Long, UUID } from 'bson'

@@ -1,6 +1,6 @@
 /**
- * Throws many inputs at one parser. An input may be accepted or refused; nothing else may happen: no error that
- * is not one of ours, no broken round trip, no input that takes long.
+ * Throws many inputs at one parser. An input may be accepted or refused. Nothing else may happen: no error
+ * that is not one of ours, no broken round trip, no input that takes long.
  *
  * An input is made from the seed and its number alone, so any of them can be made again.
  */

@@ -1,4 +1,4 @@
-/** What the Mongo side parses: frames, messages, BSON, pipelines, filters, updates, patterns and index keys. */
+/** What the Mongo side parses: frames, messages, BSON, pipelines, filters, updates, patterns, indexes. */
 
 import assert from 'node:assert/strict'
 import { type Document, deserialize, serialize } from 'bson'
