@@ -1,4 +1,4 @@
-/** One Mongo connection with a session: a command ends with its answer, or with the loss of the connection. */
+/** One Mongo connection with a session. A command ends with its answer, or the connection is lost. */
 
 import { randomUUID } from 'node:crypto'
 import { type Document, Long, UUID } from 'bson'
