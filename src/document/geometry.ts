@@ -6,6 +6,8 @@
  * cross the antimeridian are not split.
  */
 
+import { spend } from '../base/work.ts'
+
 export type Position = readonly [longitude: number, latitude: number]
 export type Ring = readonly Position[]
 
@@ -51,6 +53,7 @@ function ownProperty(value: unknown, name: string): unknown {
 
 function readList<T>(value: unknown, read: (element: unknown) => T): readonly T[] {
   if (!Array.isArray(value) || value.length === 0) throw new InvalidShape('The coordinates must be a non-empty array.')
+  spend(value.length)
   return value.map(read)
 }
 
@@ -89,9 +92,10 @@ function readPolygon(value: unknown): readonly Ring[] {
 }
 
 export function edgesOf(shape: Shape): readonly (readonly [Position, Position])[] {
-  return [...shape.lines, ...shape.polygons.flat()].flatMap(line =>
-    line.slice(1).map((position, index) => [line[index] as Position, position] as const),
-  )
+  return [...shape.lines, ...shape.polygons.flat()].flatMap(line => {
+    spend(2 * line.length)
+    return line.slice(1).map((position, index) => [line[index] as Position, position] as const)
+  })
 }
 
 export function positionsOf(shape: Shape): readonly Position[] {
@@ -123,6 +127,7 @@ function isInPolygon(position: Position, rings: readonly Ring[]): boolean {
   let isInside = false
   for (const ring of rings) {
     for (let index = 1; index < ring.length; index += 1) {
+      spend(1)
       const [from, to] = [ring[index - 1] as Position, ring[index] as Position]
       if (isOnEdge(position, [from, to])) return true
       const isBetween = from[1] > y !== to[1] > y
@@ -146,7 +151,12 @@ function touches(position: Position, shape: Shape): boolean {
 
 function anyEdgesCross(left: Shape, right: Shape): boolean {
   const others = edgesOf(right)
-  return edgesOf(left).some(edge => others.some(other => edgesCross(edge, other)))
+  return edgesOf(left).some(edge => {
+    return others.some(other => {
+      spend(1)
+      return edgesCross(edge, other)
+    })
+  })
 }
 
 export function intersects(left: Shape, right: Shape): boolean {

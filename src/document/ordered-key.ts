@@ -15,6 +15,7 @@
 
 import { assert, RequestError } from '../base/error.ts'
 import { nestingDepthMax, queryDepthMax, queryRowBytesMax } from '../base/limits.ts'
+import { spend } from '../base/work.ts'
 import { type Ends, indexKeyBytesMax, type KeyRange, mirrored, rangeAfterPrefix, successor } from './key-bytes.ts'
 import { compareTexts, KeyWriter, type OrderedKey } from './key-writer.ts'
 
@@ -86,6 +87,7 @@ function writeString(text: string): void {
 }
 
 function writeContainer(value: object, depth: number): void {
+  spend(8)
   // Items and parameters nest less deep, and the depth of a query bounds what the query builds of them.
   if (depth >= nestingDepthMax + queryDepthMax) throw new RequestError('malformed', 'A value is nested too deeply.')
   if (Array.isArray(value)) {

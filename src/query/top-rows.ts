@@ -2,6 +2,7 @@
 
 import { RequestError } from '../base/error.ts'
 import { queryMemoryBytesMax } from '../base/limits.ts'
+import { spend } from '../base/work.ts'
 import type { Program } from './program.ts'
 import type { RowOrigin } from './row-origins.ts'
 import { identityOf } from './sort-key.ts'
@@ -42,7 +43,10 @@ export class TopRows {
 
   /** Sorts the rows, removes duplicates, and keeps the first ones. */
   #settle(): void {
-    const sorted = this.#rows.toSorted((left, right) => Buffer.compare(left.sortKey, right.sortKey))
+    const sorted = this.#rows.toSorted((left, right) => {
+      spend(2)
+      return Buffer.compare(left.sortKey, right.sortKey)
+    })
     this.#rows = this.#withoutDuplicates(sorted).slice(0, this.#rowsMax)
     // Cutting at twice the size sorts each row only a few times, without a heap.
     this.#cutAt = 2 * this.#rows.length + 64
@@ -65,6 +69,7 @@ export class TopRows {
     }
     const seen = new Set<string>()
     return sorted.filter(({ sortKey }) => {
+      spend(4)
       const identity = identityOf(sortKey)
       const isNew = !seen.has(identity)
       seen.add(identity)

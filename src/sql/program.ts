@@ -11,6 +11,7 @@
  */
 
 import { hash } from 'node:crypto'
+import { spend } from '../base/work.ts'
 import { encodeFullKey } from '../document/ordered-key.ts'
 import type { Emit, Program, SourceItem } from '../query/program.ts'
 import { identityBytes, tieOf } from '../query/sort-key.ts'
@@ -67,8 +68,9 @@ function distinctOf(query: Query): Program['distinct'] {
 type Steps = Pick<Program, 'accept' | 'finish'>
 
 function plain({ select }: PreparedQuery, frame: Frame): Steps {
-  const { filter, bindRows } = select
+  const { filter, bindRows, steps } = select
   const push = (emit: Emit) => {
+    spend(steps)
     if (filter !== undefined && filter(frame) !== true) return true
     const row = projectRow(select, frame)
     return row === undefined || emit(row, undefined)
@@ -84,8 +86,9 @@ function plain({ select }: PreparedQuery, frame: Frame): Steps {
 }
 
 function sorted({ select, query }: PreparedQuery, frame: Frame): Steps {
-  const { filter, bindRows, orderKeys } = select
+  const { filter, bindRows, orderKeys, steps } = select
   const push = (item: SourceItem, rowOfItem: number, emit: Emit) => {
+    spend(steps)
     if (filter !== undefined && filter(frame) !== true) return true
     const keys = orderKeys.map(({ evaluate, isDescending }) => ({ value: evaluate(frame), isDescending }))
     // As in the service's index: an item without any of the properties is not in the order.
@@ -136,6 +139,7 @@ function collected(prepared: PreparedQuery, options: RunOptions): Program {
       if (!isCounted) run.finish()
       const counts = new Map<string, number>()
       for (const { row, orderKey } of rows) {
+        spend(1)
         const key = canonicalKey(row)
         const count = counts.get(key) ?? 0
         counts.set(key, count + 1)
@@ -177,5 +181,6 @@ function countedRow(prepared: PreparedQuery, options: RunOptions, count: number)
 }
 
 function digest(key: string): Buffer {
+  spend(20 + key.length / 16)
   return hash('sha256', key, 'buffer').subarray(0, identityBytes)
 }

@@ -41,6 +41,7 @@ import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
 import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
+import { WorkTime } from '../http/work-time.ts'
 import { withFunctions } from '../scripts/query-functions.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
 import { metricsHeaders } from './query-metrics.ts'
@@ -140,10 +141,12 @@ async function answerPage(
   const { range } = query
   const scope = scopeOf(prepared, parameters, view, range)
   const token = headerOf(request, 'x-ms-continuation')
+  using time = new WorkTime(request.caller)
   const page = await engine.queryPage(view.record, query, {
     position: token === undefined ? undefined : (decodeRangeContinuation(keys, scope, token) as PagePosition),
     rowsMax: pageSize(request),
     bytesMax: pageBytesMax,
+    signal: time.signal,
   })
   let headers =
     sessionHeader(view, page.version, range.min) +

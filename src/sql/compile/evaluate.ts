@@ -6,6 +6,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
+import { spend } from '../../base/work.ts'
 import { findFunction } from '../functions/table.ts'
 import { aliasOf } from '../syntax/alias.ts'
 import type { Expression, FunctionCall, Identifier, In, Index, Like, MemberAccess, Subquery } from '../syntax/ast.ts'
@@ -54,6 +55,7 @@ const compilers: {
     const terms = compileAll(operands, scope)
     const deciding = operator === 'OR'
     return frame => {
+      spend(terms.length)
       let isKnown = true
       for (const term of terms) {
         const value = term(frame)
@@ -90,6 +92,7 @@ const compilers: {
   array: ({ items }, scope) => {
     const elements = compileAll(items, scope)
     return frame => {
+      spend(elements.length)
       const array: SqlValue[] = []
       for (const element of elements) {
         const value = element(frame)
@@ -133,6 +136,7 @@ export function compileAll(nodes: readonly Expression[], scope: NameScope): Eval
 /** Makes an object with these names. Undefined values are left out; of two equal names the later counts. */
 export function compileObject(names: readonly string[], evaluators: readonly Evaluator[]): Evaluator {
   return frame => {
+    spend(names.length)
     const object: Record<string, SqlValue> = {}
     for (let index = 0; index < names.length; index += 1) {
       const value = evaluators[index]!(frame)
@@ -273,6 +277,10 @@ function compileCall(node: FunctionCall, scope: NameScope): Evaluator {
   const [first, second] = values
   const call = (given: readonly SqlValue[], { context }: Frame) => {
     context.budget.chargeCall()
+    for (const value of given) {
+      if (typeof value === 'string') spend(value.length / 16)
+      else if (Array.isArray(value)) spend(value.length)
+    }
     return evaluate(given, context)
   }
   if (values.length === 1) return frame => call([first!(frame)], frame)

@@ -6,6 +6,7 @@
  */
 
 import { pageItemsMax } from '../../base/limits.ts'
+import { spend } from '../../base/work.ts'
 import { resolveCounts } from '../syntax/counts.ts'
 import type { RunningAggregate } from '../values/aggregate.ts'
 import { startAggregate } from '../values/aggregate.ts'
@@ -60,7 +61,8 @@ export class RowPipeline {
 
   /** Takes the row in the frame. Returns whether to continue. */
   push(): boolean {
-    const { filter, groups, orderKeys } = this.#select
+    const { filter, groups, orderKeys, steps } = this.#select
+    spend(steps)
     const frame = this.#frame
     if (this.isDone) return false
     if (filter !== undefined && filter(frame) !== true) return true
@@ -142,6 +144,7 @@ export class RowPipeline {
   #finishGroups(plan: GroupPlan): void {
     const { values } = this.#frame
     for (const group of this.#sortedGroups()) {
+      spend(this.#select.steps)
       for (const [index, { slot }] of plan.keys.entries()) values[slot] = group.keys[index]
       for (const [index, { slot }] of plan.aggregates.entries()) values[slot] = group.accumulators[index]!.result()
       if (!this.#deliver(projectRow(this.#select, this.#frame))) return

@@ -1,5 +1,6 @@
 /** Bounded sorting: keeps the first rows of an order, no more than will be asked for. */
 
+import { spend } from '../../base/work.ts'
 import { compareValues } from '../values/compare.ts'
 import type { MemoryLease } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
@@ -17,6 +18,7 @@ export type RowOrder = (left: readonly SqlValue[], right: readonly SqlValue[]) =
 export function rowOrder(orderKeys: readonly Pick<OrderKey, 'isDescending'>[]): RowOrder {
   const signs = orderKeys.map(key => (key.isDescending ? -1 : 1))
   return (left, right) => {
+    spend(2)
     for (let index = 0; index < signs.length; index += 1) {
       const order = compareValues(left[index], right[index])
       if (order !== 0) return order * (signs[index] as number)

@@ -1,5 +1,6 @@
 /** Array and set functions. Elements are compared as values; the order of properties does not matter. */
 
+import { spend } from '../../base/work.ts'
 import { canonicalKey, compareValues, equalValues } from '../values/compare.ts'
 import { finiteOrUndefined, isObject, isPrimitive, ownProperty, type SqlValue } from '../values/value.ts'
 import { define, defineOpen, type FunctionFamily, onArray, onTwoArrays } from './define.ts'
@@ -12,6 +13,7 @@ function isAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
 function isPartlyAmong(array: readonly SqlValue[], searched: SqlValue): boolean {
   if (!isObject(searched)) return isAmong(array, searched)
   const properties = Object.entries(searched)
+  spend(array.length)
   return array.some(
     element => isObject(element) && properties.every(([name, value]) => equalValues(ownProperty(element, name), value)),
   )
@@ -28,7 +30,10 @@ function sum(numbers: readonly number[]): number {
 }
 
 function median(numbers: readonly number[]): number | undefined {
-  const sorted = [...numbers].sort((left, right) => left - right)
+  const sorted = [...numbers].sort((left, right) => {
+    spend(1)
+    return left - right
+  })
   const middle = sorted.length / 2
   if (sorted.length % 2 === 1) return sorted[Math.floor(middle)]
   const [low, high] = [sorted[middle - 1], sorted[middle]]
@@ -111,12 +116,13 @@ export const arrayFunctions: FunctionFamily = {
   }),
   'OBJECTTOARRAY OBJECT_TO_ARRAY': define(1, 3, ([object, nameOfName = 'k', nameOfValue = 'v']) => {
     if (!isObject(object) || typeof nameOfName !== 'string' || typeof nameOfValue !== 'string') return undefined
-    return Object.entries(object).map(([name, value]) =>
-      Object.fromEntries<SqlValue>([
+    return Object.entries(object).map(([name, value]) => {
+      spend(4)
+      return Object.fromEntries<SqlValue>([
         [nameOfName, name],
         [nameOfValue, value],
-      ]),
-    )
+      ])
+    })
   }),
   'SETDIFFERENCE SET_DIFFERENCE': onTwoArrays((left, right) => pickFrom(left, right, isInRight => !isInRight)),
   'SETEQUAL SET_EQUAL': onTwoArrays((left, right) => {

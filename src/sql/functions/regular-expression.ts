@@ -5,7 +5,14 @@
 
 import type { Matcher } from 're2js'
 import { RequestError } from '../../base/error.ts'
-import { compilePattern, InvalidPattern, type Pattern, patternCharsMax, patternSteps } from '../../document/pattern.ts'
+import {
+  compilePattern,
+  InvalidPattern,
+  matcherOf as matcherOfPattern,
+  type Pattern,
+  patternCharsMax,
+  patternSteps,
+} from '../../document/pattern.ts'
 import type { RunContext } from '../values/run-context.ts'
 import type { SqlValue } from '../values/value.ts'
 import { define, type FunctionFamily } from './define.ts'
@@ -40,7 +47,7 @@ export const regularExpressionFunctions: FunctionFamily = {
 
 function matcherOf(expression: Pattern, text: string, { budget }: RunContext): Matcher {
   budget.chargeSteps(patternSteps(expression, text))
-  return expression.matcher(text)
+  return matcherOfPattern(expression, text)
 }
 
 function isGroup(group: SqlValue, expression: Pattern): group is number {

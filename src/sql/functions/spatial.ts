@@ -1,9 +1,13 @@
 /** The ST_ functions on GeoJSON values. An argument that is not valid GeoJSON gives undefined. */
 
+import { spend } from '../../base/work.ts'
 import { edgesOf, intersects, isWithin, positionsOf, readShape, type Shape } from '../../document/geometry.ts'
 import type { SqlValue } from '../values/value.ts'
 import { type BuiltIn, define, type FunctionFamily } from './define.ts'
 import { distanceBetween, distanceToEdge, ringArea } from './earth.ts'
+
+/** One takes half a microsecond, and up to 30 if the points are nearly opposite. */
+const stepsPerDistance = 20
 
 function onTwoShapes(compute: (left: Shape, right: Shape) => SqlValue): BuiltIn {
   return define(2, 2, ([left, right]) => {
@@ -22,8 +26,14 @@ function cornersToShape(corners: Shape, shape: Shape): number {
   const edges = edgesOf(shape)
   let shortest = Number.POSITIVE_INFINITY
   for (const position of positionsOf(corners)) {
-    for (const point of shape.points) shortest = Math.min(shortest, distanceBetween(position, point))
-    for (const edge of edges) shortest = Math.min(shortest, distanceToEdge(position, edge))
+    for (const point of shape.points) {
+      spend(stepsPerDistance)
+      shortest = Math.min(shortest, distanceBetween(position, point))
+    }
+    for (const edge of edges) {
+      spend(stepsPerDistance)
+      shortest = Math.min(shortest, distanceToEdge(position, edge))
+    }
   }
   return shortest
 }

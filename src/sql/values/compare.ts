@@ -11,6 +11,7 @@
  */
 
 import { RequestError } from '../../base/error.ts'
+import { spend } from '../../base/work.ts'
 import { checkSize, isArray, isObject, type ObjectValue, type SqlValue } from './value.ts'
 
 /**
@@ -18,6 +19,9 @@ import { checkSize, isArray, isObject, type ObjectValue, type SqlValue } from '.
  * shared parts reach it.
  */
 const queryComparisonStepsMax = 5_000_000
+
+/** Characters that are compared or copied in the time of one step of work. */
+const charsPerStep = 32
 
 export const typeRanks = {
   undefined: 0,
@@ -43,8 +47,12 @@ export function compareStrings(left: string, right: string): number {
   for (let at = 0; at < length; at += 1) {
     const a = left.charCodeAt(at)
     const b = right.charCodeAt(at)
-    if (a !== b) return codePointWeight(a) - codePointWeight(b)
+    if (a !== b) {
+      spend(1 + at / charsPerStep)
+      return codePointWeight(a) - codePointWeight(b)
+    }
   }
+  spend(1 + length / charsPerStep)
   return left.length - right.length
 }
 
@@ -96,6 +104,9 @@ function compareObjects(left: ObjectValue, right: ObjectValue): number {
 
 /** Deep equality; the order of an object's properties does not matter. */
 export function equalValues(left: SqlValue, right: SqlValue): boolean {
+  if (typeof left === 'string' && typeof right === 'string' && left.length === right.length) {
+    spend(1 + left.length / (4 * charsPerStep))
+  } else spend(1)
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
   return equalParts(left, right, { steps: 0 })
@@ -105,6 +116,7 @@ export function equalValues(left: SqlValue, right: SqlValue): boolean {
 function equalParts(left: SqlValue, right: SqlValue, walk: { steps: number }): boolean {
   if (left === right) return true
   walk.steps += 1
+  spend(1)
   if (walk.steps > queryComparisonStepsMax) {
     throw new RequestError('malformed', `A comparison takes more than ${queryComparisonStepsMax} steps.`)
   }
@@ -137,6 +149,7 @@ export function canonicalKey(value: SqlValue): string {
 
 function keyOf(value: SqlValue): string {
   if (value === undefined) return 'u'
+  spend(typeof value === 'string' ? 4 + value.length / charsPerStep : 4)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(keyOf).join(',')}]`
   const object = value as ObjectValue

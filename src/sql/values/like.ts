@@ -8,6 +8,8 @@
  * steps and may stop the match.
  */
 
+import { spend } from '../../base/work.ts'
+
 type PatternPart =
   | { readonly kind: 'text'; readonly character: string }
   | { readonly kind: 'any' }
@@ -76,6 +78,7 @@ function matches(
   let starPart = -1
   let starAt = 0
   while (at < text.length) {
+    spend(1)
     const current = parts[part]
     const character = String.fromCodePoint(text.codePointAt(at) as number)
     if (current?.kind === 'any') {
@@ -102,5 +105,6 @@ function matchesOne(part: PatternPart, character: string): boolean {
   if (part.kind === 'text') return part.character === character
   if (part.kind !== 'set') return true
   const point = codePoint(character)
+  spend(part.ranges.length)
   return part.ranges.some(([low, high]) => point >= low && point <= high) !== part.negated
 }

@@ -1,8 +1,9 @@
 /** What a run of a query has besides the rows: parameters, the moment, the host's hooks, and budgets. */
 
 import { machine } from '../../base/clock.ts'
-import { RequestError } from '../../base/error.ts'
+import { CapacityError, RequestError } from '../../base/error.ts'
 import { queryMemoryBytesMax, queryStepsMax } from '../../base/limits.ts'
+import { spend } from '../../base/work.ts'
 import { approximateBytes, type SqlValue } from './value.ts'
 
 /** Rows that one item may become through JOINs. Three arrays of 100 make a million; more is a mistake. */
@@ -70,7 +71,10 @@ export interface Frame {
   readonly context: RunContext
 }
 
-/** Bounds the cost of one query. Rows are counted per item, memory for the whole run. */
+/**
+ * Bounds the cost of one query. Rows are counted per item, memory for the whole run. What is counted here is
+ * also work (`base/work.ts`), which ends when nobody wants it any more.
+ */
 export class RunBudget {
   #joinRows = 0
   #subqueryRows = 0
@@ -84,10 +88,12 @@ export class RunBudget {
     this.#subqueryRows = 0
     this.#steps = 0
     this.#startMs = undefined
+    spend(1)
   }
 
   /** Called for each function call: one may take long on a large value, and there can be thousands. */
   chargeCall(): void {
+    spend(1)
     this.#calls += 1
     if (this.#calls % 32 === 0) this.checkTime()
   }
@@ -95,17 +101,20 @@ export class RunBudget {
   checkTime(): void {
     this.#startMs ??= machine.monotonicMs()
     if (machine.monotonicMs() - this.#startMs > queryItemMsMax) {
-      throw over(`The query works for more than ${queryItemMsMax} milliseconds on one item.`)
+      const sentence = `The query works for more than ${queryItemMsMax} milliseconds on one item.`
+      throw new CapacityError('timed_out', sentence, 0)
     }
   }
 
   /** Work that is neither rows nor linear in the size of a value. */
   chargeSteps(steps: number): void {
+    spend(steps)
     this.#steps += steps
     if (this.#steps > queryStepsMax) throw over(`The query takes more than ${queryStepsMax} steps for one item.`)
   }
 
   chargeJoinRow(): void {
+    spend(1)
     this.#joinRows += 1
     if (this.#joinRows > queryJoinRowsMax) {
       throw over(`The JOINs of the query make more than ${queryJoinRowsMax} rows of one item.`)
@@ -113,6 +122,7 @@ export class RunBudget {
   }
 
   chargeSubqueryRow(): void {
+    spend(1)
     this.#subqueryRows += 1
     if (this.#subqueryRows > querySubqueryRowsMax) {
       throw over(`The subqueries of the query make more than ${querySubqueryRowsMax} rows of one item.`)

@@ -6,8 +6,13 @@
  * the lengths allow such a case, the Knuth-Morris-Pratt algorithm is used instead.
  */
 
+import { spend } from '../../base/work.ts'
+
 /** Text length times part length up to which the JavaScript engine searches: 10 ms at worst. */
 export const searchProductMax = 2 ** 26
+
+/** Work is looked at after so many characters of a search that is long. */
+const charsPerLook = 4096
 
 export function indexOf(text: string, part: string, from = 0): number {
   if (isCheap(text, part)) return text.indexOf(part, from)
@@ -37,6 +42,7 @@ export function split(text: string, separator: string): string[] {
 }
 
 function isCheap(text: string, part: string): boolean {
+  spend(1 + text.length / 16)
   return part.length > text.length || text.length * part.length <= searchProductMax
 }
 
@@ -55,6 +61,7 @@ class Searcher {
     this.#part = part
     this.#borders = new Int32Array(part.length + 1)
     for (let at = 1, length = 0; at < part.length; at += 1) {
+      if (at % charsPerLook === 0) spend(charsPerLook)
       while (length > 0 && part[at] !== part[length]) length = this.#borders[length]!
       if (part[at] === part[length]) length += 1
       this.#borders[at + 1] = length
@@ -65,6 +72,7 @@ class Searcher {
     const part = this.#part
     let length = 0
     for (let at = from; at < text.length; at += 1) {
+      if (at % charsPerLook === 0) spend(charsPerLook)
       while (length > 0 && text[at] !== part[length]) length = this.#borders[length]!
       if (text[at] === part[length]) length += 1
       if (length === part.length) return at - length + 1

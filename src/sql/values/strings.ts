@@ -2,6 +2,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { MiB } from '../../base/limits.ts'
+import { spend } from '../../base/work.ts'
 import { split } from './search.ts'
 
 /** Longest string that a query makes (CONCAT, ||, REPLACE, STRINGJOIN, TOSTRING): the size of an item. */
@@ -11,6 +12,7 @@ export function joinStrings(parts: readonly string[], separator = ''): string {
   let length = separator.length * Math.max(0, parts.length - 1)
   for (const part of parts) length += part.length
   checkLength(length)
+  spend(parts.length + length / 16)
   return parts.join(separator)
 }
 

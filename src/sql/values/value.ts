@@ -7,6 +7,7 @@
 
 import { RequestError } from '../../base/error.ts'
 import { nestingDepthMax, queryRowBytesMax } from '../../base/limits.ts'
+import { spend } from '../../base/work.ts'
 
 export type SqlValue = undefined | null | boolean | number | string | readonly SqlValue[] | ObjectValue
 
@@ -59,6 +60,7 @@ export function approximateBytes(value: SqlValue, bytesMax: number): number {
   const open: SqlValue[] = [value]
   while (open.length > 0 && bytes <= bytesMax) {
     const next = open.pop()
+    spend(1)
     if (typeof next === 'string') bytes += next.length + 3
     else if (typeof next !== 'object' || next === null) bytes += 8
     else if (isArray(next)) {
@@ -94,6 +96,7 @@ export function checkNesting(value: SqlValue, what: string): void {
       throw new RequestError('malformed', `${what} is nested deeper than ${nestingDepthMax} levels.`)
     }
     const below: SqlValue[] = []
+    spend(level.length)
     for (const node of level) {
       if (typeof node !== 'object' || node === null) continue
       for (const child of Object.values(node)) if (typeof child === 'object') below.push(child)
