@@ -1,13 +1,16 @@
-// The library for `require`. It loads the modules with Node's own `require`: that of a test runner such as jest
-// knows no ES modules, and would replace the timers that Mayfly needs.
+// The library for `require`. It loads the modules with Node's own loader: that of a test runner such as jest
+// knows no ES modules, and would replace the process and the timers that Mayfly needs.
 
 'use strict'
 
-const node = require('./check-node.cjs')
+const { Module } = require('node:module')
+const { join } = require('node:path')
 
+// jest replaces `require` and `createRequire`, but not the class of modules.
+const load = path => new Module(__filename).require(join(__dirname, path))
+
+const node = load('check-node.cjs')
 if (node.complaint !== undefined) throw new Error(node.complaint)
 node.loadSqliteQuietly()
 
-const { createRequire } = process.getBuiltinModule('node:module')
-
-exports.mayfly = createRequire(__filename)(node.hasSources ? '../src/index.ts' : '../dist/index.js').mayfly
+exports.mayfly = load(node.hasSources ? '../src/index.ts' : '../dist/index.js').mayfly
