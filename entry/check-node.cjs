@@ -19,7 +19,7 @@ exports.complaint =
     ? undefined
     : `Mayfly needs Node ${needed.join('.')} or newer; this is ${process.versions.node}.`
 
-/** Loads node:sqlite without its notice that it is experimental, which would stand in the output of every test. */
+/** Loads node:sqlite without its notice that it is experimental: it would stand in the output of every test. */
 exports.loadSqliteQuietly = () => {
   const { emitWarning } = process
   process.emitWarning = (warning, ...rest) => {

@@ -1,5 +1,5 @@
-// The library for `require`. It loads the modules with Node's own loader: that of a test runner such as jest
-// knows no ES modules, and would replace the process and the timers that Mayfly needs.
+// The library for `require`. It loads the modules with Node's own loader: that of a test runner such as
+// jest knows no ES modules, and would replace the process and the timers that Mayfly needs.
 
 'use strict'
 

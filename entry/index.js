@@ -1,4 +1,5 @@
-// The library for `import`: checks the version of Node, then loads the compiled code, or in a checkout the sources.
+// The library for `import`: checks the version of Node, then loads the compiled code, or in a checkout the
+// sources.
 
 import node from './check-node.cjs'
 

@@ -1,4 +1,4 @@
-// A Mayfly in a container, for those who use Testcontainers. The image is built from the Dockerfile of Mayfly.
+// A Mayfly in a container, for those who use Testcontainers. Build its image from the Dockerfile of Mayfly.
 import { GenericContainer, Wait } from 'testcontainers'
 
 const key = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='

@@ -92,7 +92,8 @@ for (const n of [1, 2]) {
       const started = await succeed('npx', ['mayfly', '--version'], options())
       assert.match(started.stdout, /^\d+\.\d+\.\d+\n$/)
       const story = `npx mayfly exec --clock manual -- node -e '
-        fetch(process.env.COSMOS_ENDPOINT + "/_mayfly/clock", { method: "POST", body: JSON.stringify({ advance: "1h" }) })
+        const body = JSON.stringify({ advance: "1h" })
+        fetch(process.env.COSMOS_ENDPOINT + "/_mayfly/clock", { method: "POST", body })
           .then(answer => answer.json()).then(state => console.log(state.mode))'`
       assert.equal((await succeed('sh', ['-c', story], options())).stdout, 'manual\n')
     })
