@@ -55,6 +55,8 @@ export interface CallOptions {
   /** Query parameters; undefined and empty ones are left out. */
   params?: Record<string, string | number | undefined>
   body?: unknown
+  /** Sent as it is, in place of a body. */
+  file?: Blob
   ifMatch?: string
   signal?: AbortSignal
 }
@@ -72,11 +74,12 @@ export async function call<Answer>(method: Method, path: string, options: CallOp
   const headers: Record<string, string> = { accept: 'application/json' }
   if (method !== 'GET') headers['x-mayfly-explorer'] = '1'
   if (options.body !== undefined) headers['content-type'] = 'application/json'
+  if (options.file !== undefined) headers['content-type'] = 'application/octet-stream'
   if (options.ifMatch !== undefined) headers['if-match'] = options.ifMatch
   const response = await fetch(addressOf(path, options.params), {
     method,
     headers,
-    body: options.body === undefined ? null : JSON.stringify(options.body),
+    body: options.file ?? (options.body === undefined ? null : JSON.stringify(options.body)),
     signal: options.signal ?? null,
   }).catch((error: unknown) => {
     throw options.signal?.aborted ? error : new NoAnswerError()

@@ -25,7 +25,29 @@ export interface ScreenEntry {
 }
 
 /** In the order of the tabs. */
-export const screens: readonly ScreenEntry[] = []
+export const screens: readonly ScreenEntry[] = [
+  {
+    name: 'settings',
+    label: 'Settings',
+    letter: 's',
+    icon: 'settings',
+    load: async () => (await import('../screens/settings/settings-screen.tsx')).SettingsScreen,
+  },
+  {
+    name: 'expiry',
+    label: 'Expiry',
+    letter: 'e',
+    icon: 'chart',
+    load: async () => (await import('../screens/expiry/expiry-screen.tsx')).ExpiryScreen,
+  },
+  {
+    name: 'load',
+    label: 'Load',
+    letter: 'l',
+    icon: 'events',
+    load: async () => (await import('../screens/load/load-screen.tsx')).LoadScreen,
+  },
+]
 
 export function screensOf(api: Api): ScreenEntry[] {
   return screens.filter(screen => screen.api === undefined || screen.api === api)

@@ -1,0 +1,28 @@
+/** The row of numbers above a chart. */
+
+import type { ComponentChildren, JSX } from 'preact'
+
+export function Stats({ children }: { children: ComponentChildren }): JSX.Element {
+  return <dl class="stats">{children}</dl>
+}
+
+interface StatProps {
+  label: ComponentChildren
+  /** Undefined while it is not known. */
+  value: string | undefined
+  unit?: string
+  tone?: string
+  title?: string
+}
+
+export function Stat({ label, value, unit, tone = '', title }: StatProps): JSX.Element {
+  return (
+    <div title={title}>
+      <dt>{label}</dt>
+      <dd class={tone}>
+        {value ?? <span class="t3">—</span>}
+        {unit && value !== undefined && <small> {unit}</small>}
+      </dd>
+    </div>
+  )
+}

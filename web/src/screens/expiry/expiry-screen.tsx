@@ -1,0 +1,250 @@
+/** When the items of a container die: a histogram with a brush, and the items that the brush covers. */
+
+import { useState } from 'preact/hooks'
+import { getForecast } from '../../api/calls.ts'
+import { getBehind } from '../../api/container-calls.ts'
+import type { Behind } from '../../api/container-shapes.ts'
+import type { Container, Forecast } from '../../api/shapes.ts'
+import { setParams } from '../../app/router.ts'
+import { addressOf, type ContainerRoute } from '../../app/routes.ts'
+import type { ScreenProps } from '../../app/screens.ts'
+import { countedItems } from '../../app/words.ts'
+import { zone } from '../../app/zone.ts'
+import { ChartTable } from '../../charts/chart-table.tsx'
+import { Legend, type LegendEntry } from '../../charts/legend.tsx'
+import { Stat, Stats } from '../../charts/stats.tsx'
+import { Refusal } from '../../components/refusal.tsx'
+import { eachSecond, itemNowMs } from '../../live/clock.ts'
+import { useRefresh } from '../../live/refresh.ts'
+import { count, dayText, durationText, fullTime, spanText, timeOfDay } from '../../live/time-text.ts'
+import { type Bucket, deathsIn, deathsWithin, type Span, snapped, type Zoom, zooms } from './buckets.ts'
+import { ExpiryChart, type SeriesName } from './expiry-chart.tsx'
+import './expiry.css'
+
+interface Shown {
+  zoom: Zoom
+  forecast: Forecast
+  /** The next hour by the minute, for the numbers on top. */
+  hour: Forecast
+  behind: Behind
+  /** Dead items wait until they are removed; this is from the moment of the counts. */
+  oldest: number | null
+}
+
+/** Deaths come every second in a busy container; the bars need not. */
+const gapMs = 2_000
+
+export function ExpiryScreen({ route, container }: ScreenProps) {
+  const zoom = zooms.find(({ id }) => id === route.params.zoom) ?? zooms[1]!
+  const [shown, setShown] = useState<Shown | undefined>()
+  const [error, setError] = useState<unknown>()
+  const [hidden, setHidden] = useState<ReadonlySet<SeriesName>>(new Set())
+  const { database } = route
+  useRefresh(
+    async signal => {
+      try {
+        setShown(await load(route, zoom, signal))
+        setError(undefined)
+      } catch (thrown) {
+        if (signal.aborted) throw thrown
+        setError(thrown)
+      }
+    },
+    { gapMs, events: ['deaths', 'changes', 'counts'] },
+    [database, route.container, zoom.id],
+  )
+  const buckets = shown?.forecast.buckets ?? []
+  const asked = spanOf(route.params)
+  const span = asked && snapped(buckets, asked)
+  return (
+    <div class={span ? 'expiry has-brush' : 'expiry'}>
+      <Numbers shown={shown} container={container} />
+      {error !== undefined && <Refusal error={error} />}
+      <section aria-label="When items die">
+        <div class="chart-head">
+          <h2>When {container.api === 'mongo' ? 'documents' : 'items'} die</h2>
+          <Legend entries={legendOf(container)} hidden={hidden} onChange={setHidden} />
+          <span class="sp" />
+          <fieldset class="seg" aria-label="How far ahead">
+            {zooms.map(({ id, label }) => (
+              <button
+                key={id}
+                type="button"
+                aria-pressed={id === zoom.id}
+                onClick={() => setParams({ zoom: id === '1h' ? undefined : id, from: undefined, to: undefined })}
+              >
+                {label}
+              </button>
+            ))}
+          </fieldset>
+        </div>
+        <div class="chart-box">{shown && <Chart shown={shown} span={span} hidden={hidden} api={container.api} />}</div>
+        {shown && <Numbered shown={shown} />}
+      </section>
+      {shown && <Sentence route={route} shown={shown} span={span} api={container.api} />}
+    </div>
+  )
+}
+
+async function load(route: ContainerRoute, zoom: Zoom, signal: AbortSignal): Promise<Shown> {
+  const isHour = zoom.id === '1h'
+  const nothing: Behind = { buckets: [], waitingLonger: 0, oldest: null, isAbout: false }
+  const [forecast, hour, behind] = await Promise.all([
+    getForecast(route, zoom.window, zoom.buckets, signal),
+    isHour ? undefined : getForecast(route, '1h', 60, signal),
+    getBehind(route, zoom.behind?.window ?? '1m', zoom.behind?.buckets ?? 1, signal),
+  ])
+  const shownBehind = zoom.behind ? behind : { ...nothing, oldest: behind.oldest }
+  return { zoom, forecast, hour: hour ?? forecast, behind: shownBehind, oldest: behind.oldest }
+}
+
+function spanOf({ from, to }: Readonly<Record<string, string>>): Span | undefined {
+  const span = { from: Number(from), to: Number(to) }
+  return Number.isSafeInteger(span.from) && Number.isSafeInteger(span.to) && span.to > span.from ? span : undefined
+}
+
+function legendOf({ defaultTtl }: Container): LegendEntry<SeriesName>[] {
+  const inherited = defaultTtl !== null && defaultTtl > 0 ? `inherited ${spanText(defaultTtl)}` : 'inherited'
+  return [
+    { series: 'inherited', label: inherited, swatch: 'inherited' },
+    { series: 'own', label: 'own ttl', swatch: 'own' },
+    { series: 'removed', label: 'removed', swatch: 'removed' },
+    { series: 'waiting', label: 'waiting to be removed', swatch: 'waiting' },
+  ]
+}
+
+function Numbers({ shown, container }: { shown: Shown | undefined; container: Container }) {
+  const hour = shown?.hour
+  const about = (n: number | undefined, isAbout: boolean | undefined) =>
+    n === undefined ? undefined : `${isAbout ? '~ ' : ''}${count(n)}`
+  const within = hour && deathsWithin(hour.buckets, 3600)
+  const oldest = shown?.oldest
+  return (
+    <Stats>
+      <Stat label="Within 1 min" value={about(hour && deathsWithin(hour.buckets, 60), hour?.isAbout)} />
+      <Stat label="Within 1 h" value={about(within, hour?.isAbout)} />
+      <Stat label="Later" value={about(hour?.later, hour?.isAbout)} />
+      <Stat label="Never" value={about(hour?.never, hour?.isAbout)} tone="never" />
+      <Stat
+        label="Dead but present"
+        value={about(container.dead, container.isAbout)}
+        tone={container.dead > 0 ? 'dead' : ''}
+      />
+      <Waited since={oldest} />
+    </Stats>
+  )
+}
+
+/** Grows by the second while the oldest dead item waits. */
+export function Waited({ since }: { since: number | null | undefined }) {
+  const seconds = since ? Math.max(0, Math.floor(eachSecond.value / 1000) - since) : 0
+  return <Stat label="Oldest has waited" value={since ? durationText(seconds) : since === null ? '0 s' : undefined} />
+}
+
+interface ChartProps {
+  shown: Shown
+  span: Span | undefined
+  hidden: ReadonlySet<SeriesName>
+  api: Container['api']
+}
+
+function Chart({ shown: { zoom, forecast, behind }, span, hidden, api }: ChartProps) {
+  const nowMs = eachSecond.value
+  const isDays = zoom.id === '30d' || zoom.id === 'all'
+  const exact = (seconds: number) => fullTime(seconds * 1000, nowMs, zone())
+  const short = (seconds: number) => {
+    const time = timeOfDay(seconds * 1000, zone())
+    if (isDays) return dayText(seconds * 1000, nowMs, zone())
+    return zoom.id === '1m' ? time : time.slice(0, 5)
+  }
+  const total = deathsIn(forecast.buckets, { from: 0, to: Number.MAX_SAFE_INTEGER })
+  const isNarrow = matchMedia('(max-width: 620px)').matches
+  return (
+    <ExpiryChart
+      height={span ? (isNarrow ? 260 : 300) : isNarrow ? 300 : 400}
+      ahead={forecast.buckets}
+      behind={behind.buckets}
+      now={Math.floor(nowMs / 1000)}
+      hidden={hidden}
+      span={span}
+      onBrush={next => setParams({ from: next && String(next.from), to: next && String(next.to) })}
+      timeText={short}
+      exactTime={exact}
+      label={`${countedItems(total.inherited + total.own, api)} die in the time that is shown: ${count(
+        total.inherited,
+      )} inherit their lifespan, ${count(total.own)} have their own.`}
+    />
+  )
+}
+
+function Numbered({ shown: { forecast, behind } }: { shown: Shown }) {
+  const nowMs = itemNowMs()
+  const from = (seconds: number) => fullTime(seconds * 1000, nowMs, zone())
+  return (
+    <ChartTable
+      caption="Deaths by time"
+      head={['from', 'to', 'inherited', 'own ttl', 'removed', 'waiting']}
+      rows={() => [
+        ...behind.buckets.map(each => [
+          from(each.start),
+          from(each.end),
+          '',
+          '',
+          count(each.removed),
+          count(each.waiting),
+        ]),
+        ...forecast.buckets.map(each => [
+          from(each.start),
+          from(each.end),
+          count(each.inherited),
+          count(each.own),
+          '',
+          '',
+        ]),
+      ]}
+    />
+  )
+}
+
+interface SentenceProps {
+  route: ContainerRoute
+  shown: Shown
+  span: Span | undefined
+  api: Container['api']
+}
+
+function Sentence({ route, shown: { forecast }, span, api }: SentenceProps) {
+  const nowMs = itemNowMs()
+  if (!span) {
+    return (
+      <div class="brushed">
+        <p>
+          Drag over the bars to see which {api === 'mongo' ? 'documents' : 'items'} die then. A click takes one bar.
+        </p>
+      </div>
+    )
+  }
+  const { inherited, own } = deathsIn(forecast.buckets, span)
+  const time = (seconds: number) => fullTime(seconds * 1000, nowMs, zone())
+  const params = { from: String(span.from), to: String(span.to) }
+  return (
+    <div class="brushed">
+      <p>
+        <b class="b t1">
+          {forecast.isAbout && 'About '}
+          {countedItems(inherited + own, api)} {inherited + own === 1 ? 'dies' : 'die'} between {time(span.from)} and{' '}
+          {time(span.to)}.
+        </b>{' '}
+        {count(inherited)} inherit, {count(own)} have their own ttl.
+      </p>
+      <button type="button" class="btn sm" onClick={() => setParams({ from: undefined, to: undefined })}>
+        Clear
+      </button>
+      <a class="btn sm pri" href={addressOf({ ...route, screen: 'items', params })}>
+        Show in {api === 'mongo' ? 'Documents' : 'Items'}
+      </a>
+    </div>
+  )
+}
+
+export type { Bucket }

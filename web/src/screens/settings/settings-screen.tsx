@@ -1,0 +1,95 @@
+/** The settings of a container, part by part, as in the portal. */
+
+import { useState } from 'preact/hooks'
+import { getSettings } from '../../api/container-calls.ts'
+import type { MongoSettings, NosqlSettings, Settings } from '../../api/container-shapes.ts'
+import type { ScreenProps } from '../../app/screens.ts'
+import { Refusal } from '../../components/refusal.tsx'
+import { useRefresh } from '../../live/refresh.ts'
+import { FrameContext, type PartName } from './frame.tsx'
+import { ChangeStreams, MongoIndexes, MongoTtl, ShardKey } from './mongo-parts.tsx'
+import { ChangeFeed, NosqlTtl, UniqueKeys } from './nosql-parts.tsx'
+import './settings-part.css'
+import { ThroughputPart } from './throughput-part.tsx'
+
+const nosqlParts: readonly PartName[] = [
+  { id: 'ttl', label: 'Time to Live' },
+  { id: 'indexing', label: 'Indexing policy' },
+  { id: 'throughput', label: 'Throughput' },
+  { id: 'unique', label: 'Unique keys' },
+  { id: 'feed', label: 'Change feed' },
+  { id: 'definition', label: 'All as JSON' },
+]
+
+const mongoParts: readonly PartName[] = [
+  { id: 'ttl', label: 'Time to Live' },
+  { id: 'indexes', label: 'Indexes' },
+  { id: 'throughput', label: 'Throughput' },
+  { id: 'shard', label: 'Shard key' },
+  { id: 'streams', label: 'Change streams' },
+]
+
+export function SettingsScreen({ route, container }: ScreenProps) {
+  const [settings, setSettings] = useState<Settings | undefined>()
+  const [error, setError] = useState<unknown>()
+  const { database } = route
+  const name = { database, container: route.container }
+  useRefresh(
+    async signal => {
+      try {
+        setSettings(await getSettings(name, signal))
+        setError(undefined)
+      } catch (thrown) {
+        if (signal.aborted) throw thrown
+        setError(thrown)
+      }
+    },
+    { gapMs: 1000, events: ['catalog'] },
+    [database, route.container],
+  )
+  const parts = container.api === 'mongo' ? mongoParts : nosqlParts
+  const part = parts.find(({ id }) => id === route.params.part)?.id ?? 'ttl'
+  return (
+    <FrameContext.Provider value={{ route, container, parts, part }}>
+      {error !== undefined && <Refusal error={error} />}
+      {settings === undefined ? (
+        <div class="settings-form" aria-busy="true" />
+      ) : settings.api === 'mongo' ? (
+        <MongoPart
+          key={part}
+          part={part}
+          name={name}
+          container={container}
+          settings={settings}
+          onSettings={setSettings}
+        />
+      ) : (
+        <NosqlPart
+          key={part}
+          part={part}
+          name={name}
+          container={container}
+          settings={settings}
+          onSettings={setSettings}
+        />
+      )}
+    </FrameContext.Provider>
+  )
+}
+
+type Shared = Omit<Parameters<typeof ThroughputPart>[0], 'settings'> & { part: string }
+
+function NosqlPart({ part, ...props }: Shared & { settings: NosqlSettings }) {
+  if (part === 'throughput') return <ThroughputPart {...props} />
+  if (part === 'unique') return <UniqueKeys {...props} />
+  if (part === 'feed') return <ChangeFeed {...props} />
+  return <NosqlTtl {...props} />
+}
+
+function MongoPart({ part, ...props }: Shared & { settings: MongoSettings }) {
+  if (part === 'throughput') return <ThroughputPart {...props} />
+  if (part === 'indexes') return <MongoIndexes {...props} />
+  if (part === 'shard') return <ShardKey {...props} />
+  if (part === 'streams') return <ChangeStreams {...props} />
+  return <MongoTtl {...props} />
+}
