@@ -30,7 +30,7 @@ function useScreen(name: string, load: (() => Promise<ComponentType<ScreenProps>
     return () => {
       isWanted = false
     }
-  }, [name])
+  }, [name, load === undefined])
   return { Screen: loaded.get(name), error: state?.name === name ? state.error : undefined }
 }
 

@@ -49,6 +49,8 @@ export interface PlotProps {
 }
 
 const axisWidth = 44
+/** Half of the last time below the axis. */
+const rightRoom = 20
 
 export function Plot(props: PlotProps) {
   const { height, from, to, marks, times, label, children, topRoom = 12 } = props
@@ -60,16 +62,20 @@ export function Plot(props: PlotProps) {
   const [places, setPlaces] = useState<Places | undefined>(undefined)
 
   useLayoutEffect(() => {
-    const made = new uPlot(options(latest, box.current!.clientWidth), data(latest.current), box.current!)
+    let known = ''
+    // uPlot lays itself out some time after a change. What lies above it follows when it draws.
+    const follow = (drawn: uPlot) => {
+      const { min, max } = drawn.scales.x!
+      const place = [drawn.bbox.width, drawn.bbox.height, min, max].join()
+      if (place === known) return
+      known = place
+      setPlaces(placesOf(drawn))
+    }
+    const made = new uPlot(options(latest, box.current!.clientWidth, follow), data(latest.current), box.current!)
     plot.current = made
-    const measure = () => setPlaces(placesOf(made))
-    measure()
     const observer = new ResizeObserver(([entry]) => {
       const width = Math.floor(entry!.contentRect.width)
-      if (width > 0 && width !== made.width) {
-        made.setSize({ width, height: latest.current.height })
-        measure()
-      }
+      if (width > 0 && width !== made.width) made.setSize({ width, height: latest.current.height })
     })
     observer.observe(box.current!)
     return () => {
@@ -79,10 +85,7 @@ export function Plot(props: PlotProps) {
     }
   }, [height, topRoom])
 
-  useEffect(() => {
-    plot.current?.setData(data(props))
-    if (plot.current) setPlaces(placesOf(plot.current))
-  }, [from, to, marks.at(-1), times.length])
+  useEffect(() => plot.current?.setData(data(props)), [from, to, marks.at(-1), times.length])
   // What is drawn may differ each time, and drawing is cheap.
   useEffect(() => plot.current?.redraw(false))
   useSignalEffect(() => {
@@ -127,13 +130,13 @@ function data({ from, to, marks }: PlotProps): uPlot.AlignedData {
   ]
 }
 
-function options(latest: { current: PlotProps }, width: number): uPlot.Options {
+function options(latest: { current: PlotProps }, width: number, onDraw: (plot: uPlot) => void): uPlot.Options {
   const { height, topRoom = 12 } = latest.current
   const font = () => `500 11px ${palette().font}`
   return {
     width: Math.max(width, 100),
     height,
-    padding: [topRoom, 0, 0, 0],
+    padding: [topRoom, rightRoom, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -164,7 +167,15 @@ function options(latest: { current: PlotProps }, width: number): uPlot.Options {
       },
     ],
     hooks: {
-      draw: [plot => latest.current.draw(penOf(plot))],
+      draw: [
+        plot => {
+          // uPlot remembers the styles that it has set, and must find them again.
+          plot.ctx.save()
+          latest.current.draw(penOf(plot))
+          plot.ctx.restore()
+        },
+        onDraw,
+      ],
     },
   }
 }

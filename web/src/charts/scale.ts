@@ -1,6 +1,6 @@
 /** Round numbers and times for the axes of a chart. */
 
-const steps = [1, 2, 2.5, 5, 10]
+const steps = [1, 1.5, 2, 2.5, 3, 4, 5, 10]
 
 /** The marks of an axis from 0 to at least `max`, about `parts` of them, at round numbers. */
 export function marksUpTo(max: number, parts = 4): number[] {

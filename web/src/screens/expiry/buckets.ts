@@ -59,6 +59,16 @@ export function snapped(buckets: readonly Bucket[], { from, to }: Span): Span | 
   return first && { from: first.start, to: touched.at(-1)!.end }
 }
 
+/** The whole buckets that come nearest to a span: an address keeps a span while the buckets move on. */
+export function nearest(buckets: readonly Bucket[], { from, to }: Span): Span | undefined {
+  const first = buckets[0]
+  if (!first || to <= first.start || from >= buckets.at(-1)!.end) return undefined
+  const width = first.end - first.start
+  const start = buckets[clamp(Math.round((from - first.start) / width), 0, buckets.length - 1)]!.start
+  const end = buckets[clamp(Math.round((to - first.start) / width) - 1, 0, buckets.length - 1)]!.end
+  return { from: start, to: Math.max(end, start + width) }
+}
+
 export function bucketAt(buckets: readonly Bucket[], seconds: number): Bucket | undefined {
   return buckets.find(({ start, end }) => seconds >= start && seconds < end)
 }

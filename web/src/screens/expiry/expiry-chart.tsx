@@ -72,7 +72,7 @@ export function ExpiryChart(props: ExpiryChartProps) {
       from={from}
       to={to}
       marks={marksUpTo(highest, 3)}
-      times={timeMarks(from, to, { anchor: now, marksMax: isNarrow ? 4 : 6 })}
+      times={timeMarks(from, to, { anchor: ahead[0]?.start ?? now, marksMax: isNarrow ? 4 : 6 })}
       timeText={timeText}
       markText={shortCount}
       draw={draw}

@@ -14,10 +14,11 @@ import { ChartTable } from '../../charts/chart-table.tsx'
 import { Legend, type LegendEntry } from '../../charts/legend.tsx'
 import { Stat, Stats } from '../../charts/stats.tsx'
 import { Refusal } from '../../components/refusal.tsx'
+import { Segments } from '../../components/segments.tsx'
 import { eachSecond, itemNowMs } from '../../live/clock.ts'
 import { useRefresh } from '../../live/refresh.ts'
 import { count, dayText, durationText, fullTime, spanText, timeOfDay } from '../../live/time-text.ts'
-import { type Bucket, deathsIn, deathsWithin, type Span, snapped, type Zoom, zooms } from './buckets.ts'
+import { type Bucket, deathsIn, deathsWithin, nearest, type Span, type Zoom, zooms } from './buckets.ts'
 import { ExpiryChart, type SeriesName } from './expiry-chart.tsx'
 import './expiry.css'
 
@@ -55,7 +56,7 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
   )
   const buckets = shown?.forecast.buckets ?? []
   const asked = spanOf(route.params)
-  const span = asked && snapped(buckets, asked)
+  const span = asked && nearest(buckets, asked)
   return (
     <div class={span ? 'expiry has-brush' : 'expiry'}>
       <Numbers shown={shown} container={container} />
@@ -65,18 +66,13 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
           <h2>When {container.api === 'mongo' ? 'documents' : 'items'} die</h2>
           <Legend entries={legendOf(container)} hidden={hidden} onChange={setHidden} />
           <span class="sp" />
-          <fieldset class="seg" aria-label="How far ahead">
-            {zooms.map(({ id, label }) => (
-              <button
-                key={id}
-                type="button"
-                aria-pressed={id === zoom.id}
-                onClick={() => setParams({ zoom: id === '1h' ? undefined : id, from: undefined, to: undefined })}
-              >
-                {label}
-              </button>
-            ))}
-          </fieldset>
+          <Segments
+            isBare
+            label="How far ahead"
+            value={zoom.id}
+            options={zooms.map(({ id, label }) => ({ value: id, label }))}
+            onChange={id => setParams({ zoom: id === '1h' ? undefined : id, from: undefined, to: undefined })}
+          />
         </div>
         <div class="chart-box">{shown && <Chart shown={shown} span={span} hidden={hidden} api={container.api} />}</div>
         {shown && <Numbered shown={shown} />}
@@ -141,6 +137,9 @@ export function Waited({ since }: { since: number | null | undefined }) {
   return <Stat label="Oldest has waited" value={since ? durationText(seconds) : since === null ? '0 s' : undefined} />
 }
 
+/** What stands above and below the chart. */
+const aroundPx = 420
+
 interface ChartProps {
   shown: Shown
   span: Span | undefined
@@ -161,7 +160,7 @@ function Chart({ shown: { zoom, forecast, behind }, span, hidden, api }: ChartPr
   const isNarrow = matchMedia('(max-width: 620px)').matches
   return (
     <ExpiryChart
-      height={span ? (isNarrow ? 260 : 300) : isNarrow ? 300 : 400}
+      height={isNarrow ? 280 : span ? 300 : Math.max(300, innerHeight - aroundPx)}
       ahead={forecast.buckets}
       behind={behind.buckets}
       now={Math.floor(nowMs / 1000)}

@@ -15,6 +15,7 @@ import { Stat, Stats } from '../../charts/stats.tsx'
 import { announce } from '../../components/announce.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Refusal } from '../../components/refusal.tsx'
+import { Segments } from '../../components/segments.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { onLive } from '../../live/connection.ts'
 import { useRefresh } from '../../live/refresh.ts'
@@ -100,18 +101,13 @@ function Load({ name, route, params = route?.params ?? {}, api }: LoadProps) {
             onChange={setHidden}
           />
           <span class="sp" />
-          <fieldset class="seg" aria-label="How far back">
-            {ranges.map(({ id, label }) => (
-              <button
-                key={id}
-                type="button"
-                aria-pressed={id === range.id}
-                onClick={() => setParams({ range: id === '2m' ? undefined : id })}
-              >
-                {label}
-              </button>
-            ))}
-          </fieldset>
+          <Segments
+            isBare
+            label="How far back"
+            value={range.id}
+            options={ranges.map(({ id, label }) => ({ value: id, label }))}
+            onChange={id => setParams({ range: id === '2m' ? undefined : id })}
+          />
           <PauseButton />
           {route && (
             <a class="btn" href={addressOf({ ...route, screen: 'settings', params: { part: 'throughput' } })}>
