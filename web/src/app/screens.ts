@@ -27,6 +27,14 @@ export interface ScreenEntry {
 /** In the order of the tabs. */
 export const screens: readonly ScreenEntry[] = [
   {
+    name: 'items',
+    label: 'Items',
+    mongoLabel: 'Documents',
+    letter: 'i',
+    icon: 'item',
+    load: async () => (await import('../screens/items/items-screen.tsx')).ItemsScreen,
+  },
+  {
     name: 'settings',
     label: 'Settings',
     letter: 's',

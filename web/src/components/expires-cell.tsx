@@ -1,0 +1,33 @@
+/** The cell that says when something dies: a number, and a bar for the share of its lifespan that is left. */
+
+import { isTimeKnown } from '../live/clock.ts'
+import { type LifeTimes, lifeText, shareLeft, type Urgency } from './life.ts'
+
+interface ExpiresProps {
+  life: LifeTimes
+  nowMs: number
+  urgency: Urgency
+  /** For people who listen: `own ttl 60`. */
+  source: string
+  role?: 'gridcell'
+}
+
+/** `expires in 29 seconds, own ttl 60`. */
+function label(text: string, urgency: Urgency, source: string): string {
+  const when = urgency === 'never' ? 'never expires' : urgency === 'dead' ? `died ${text}` : `expires in ${text}`
+  return source ? `${when}, ${source}` : when
+}
+
+export function ExpiresCell({ life, nowMs, urgency, source, role }: ExpiresProps) {
+  const text = lifeText(life, nowMs)
+  return (
+    <span
+      class={isTimeKnown.value ? 'c-exp' : 'c-exp unknown'}
+      role={role}
+      aria-label={role && label(text, urgency, source)}
+    >
+      <span class="num">{text}</span>
+      <span class="lb" aria-hidden="true" style={{ '--v': shareLeft(life, nowMs).toFixed(1) }} />
+    </span>
+  )
+}

@@ -1,0 +1,144 @@
+/** Below the grid: its order, who died meanwhile, what waits, how many match; or what is selected. */
+
+import type { Container, Filter } from '../../api/shapes.ts'
+import { countedItems, itemsWord } from '../../app/words.ts'
+import { zone } from '../../app/zone.ts'
+import { Icon } from '../../components/icon.tsx'
+import { Menu } from '../../components/menu.tsx'
+import { clockMode, itemNowMs } from '../../live/clock.ts'
+import { mayWrite } from '../../live/store.ts'
+import { count, fullTime } from '../../live/time-text.ts'
+import type { ItemList } from './item-list.ts'
+import type { Selection } from './selection.ts'
+
+export type ListOrder = 'soonest' | 'natural' | 'newest'
+
+const orderLabels: Readonly<Record<ListOrder, string>> = {
+  soonest: 'Soonest first',
+  natural: 'By key',
+  newest: 'Newest first',
+}
+
+interface ListFootProps {
+  list: ItemList
+  container: Container
+  order: ListOrder
+  filter: Filter
+  query: string
+  from: number | undefined
+  to: number | undefined
+  matching: number | undefined
+  isAbout: boolean
+  died: number
+  top: number
+  selection: Selection
+  onOrder: (order: ListOrder) => void
+  onReload: () => void
+  onClearBrush: () => void
+  onClearSelection: () => void
+  onDelete: () => void
+}
+
+/** `15 of 18,204 match`, `Rows 1 to 20 of 1,310`. */
+function matchText({ list, container, query, filter, matching, isAbout, top }: ListFootProps): string {
+  const about = isAbout ? 'about ' : ''
+  if (matching === undefined) return ''
+  if (query !== '') return `${about}${count(matching)} of ${count(container.living)} match`
+  const rows = list.rows.value.length
+  const last = Math.min(matching, top + Math.min(rows, 20))
+  if (filter === 'all' && matching === 0) return ''
+  return `Rows ${count(Math.min(top + 1, matching))} to ${count(last)} of ${about}${count(matching)}`
+}
+
+function Brush({ from, to, onClearBrush }: Pick<ListFootProps, 'from' | 'to' | 'onClearBrush'>) {
+  if (from === undefined && to === undefined) return null
+  const now = itemNowMs()
+  const text = (seconds: number) => fullTime(seconds * 1000, now, zone())
+  return (
+    <span>
+      {from !== undefined && to !== undefined
+        ? `Dying between ${text(from)} and ${text(to)}`
+        : from !== undefined
+          ? `Dying after ${text(from)}`
+          : `Dying until ${text(to!)}`}{' '}
+      <button type="button" class="link" onClick={onClearBrush}>
+        Show all
+      </button>
+    </span>
+  )
+}
+
+export function ListFoot(props: ListFootProps) {
+  const { list, container, order, filter, died, selection, onOrder, onReload } = props
+  const { api } = container
+  if (!selection.isEmpty) return <SelectionFoot {...props} />
+  const isManual = clockMode.value === 'manual'
+  const waiting = list.newCount.value
+  const isStale = list.isStale.value
+  return (
+    <div class="gfoot">
+      {filter === 'dead' ? (
+        <span class="hide-m">Latest death first</span>
+      ) : (
+        <Menu
+          label={`Order: ${orderLabels[order]}`}
+          class="order hide-m"
+          entries={(Object.keys(orderLabels) as ListOrder[]).map(each => ({
+            label: orderLabels[each],
+            run: () => onOrder(each),
+          }))}
+        >
+          {orderLabels[order]} <Icon name="down" small />
+        </Menu>
+      )}
+      <Brush {...props} />
+      {isManual ? (
+        <>
+          <span class="t3 hide-m">|</span>
+          <span class="hide-m">Time stands still. Nothing dies until you move the clock.</span>
+        </>
+      ) : (
+        died > 0 && (
+          <>
+            <span class="t3 hide-m">|</span>
+            <span>
+              <b class="t1 m">{count(died)}</b> died while you watched
+            </span>
+          </>
+        )
+      )}
+      {(waiting > 0 || isStale) && (
+        <button type="button" class="link" onClick={onReload}>
+          {isStale ? `New or changed ${itemsWord(api)}: show them` : `${count(waiting)} new`}
+        </button>
+      )}
+      <span class="grow" />
+      {list.isLoading.value && !list.isFirst.value && <span class="t3 hide-m">Loading…</span>}
+      <span>{matchText(props)}</span>
+    </div>
+  )
+}
+
+function SelectionFoot({ selection, container, filter, matching, list, onClearSelection, onDelete }: ListFootProps) {
+  const n = selection.count(matching ?? list.rows.value.length)
+  const what = countedItems(n, container.api)
+  const why = !mayWrite.value
+    ? 'A read-only key cannot delete'
+    : filter === 'dead'
+      ? 'They are dead already: the purge removes them'
+      : undefined
+  return (
+    <div class="gfoot selecting" role="status">
+      <span>
+        <b class="t1 m">{selection.isAll ? `All ${what} that match` : what}</b> selected
+      </span>
+      <button type="button" class="link" onClick={onClearSelection}>
+        Clear
+      </button>
+      <span class="grow" />
+      <button type="button" class="btn sm dgr" disabled={why !== undefined} title={why} onClick={onDelete}>
+        Delete {what}…
+      </button>
+    </div>
+  )
+}
