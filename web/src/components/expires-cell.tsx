@@ -21,6 +21,7 @@ function label(text: string, urgency: Urgency, source: string): string {
 export function ExpiresCell({ life, nowMs, urgency, source, role }: ExpiresProps) {
   const text = lifeText(life, nowMs)
   return (
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: the label is there only with the role of a cell.
     <span
       class={isTimeKnown.value ? 'c-exp' : 'c-exp unknown'}
       role={role}

@@ -13,7 +13,6 @@ interface SegmentsProps<Value extends string> {
 
 export function Segments<Value extends string>({ label, value, options, onChange, isBare }: SegmentsProps<Value>) {
   const group = (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset draws a frame and cannot lie in a flex row.
     <div class="seg" role="group" aria-label={label}>
       {options.map(option => (
         <button

@@ -53,7 +53,7 @@ function partText(value: unknown): string {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? '–' : (cellText(value) ?? '–')
 }
 
-function valueOf({ values }: ListedItem, column: Column): unknown {
+function pathValue({ values }: ListedItem, column: Column): unknown {
   return column.kind === 'value' ? values[column.path] : undefined
 }
 
@@ -90,7 +90,7 @@ function Cell({
       </span>
     )
   }
-  const text = column.kind === 'key' ? partText(item.partitionKey[column.level]) : cellText(valueOf(item, column))
+  const text = column.kind === 'key' ? partText(item.partitionKey[column.level]) : cellText(pathValue(item, column))
   return (
     <span class="c-pk mono t2" role="gridcell" title={text}>
       {text}
@@ -127,7 +127,6 @@ export function ItemRow(props: ItemRowProps) {
       onPointerLeave={() => handlers.hold(item.key, false)}
     >
       <span class="c-sel" role="gridcell">
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: Space and X do the same. */}
         <input
           type="checkbox"
           aria-label={`Select ${item.id}`}
