@@ -3,11 +3,12 @@
  * JSON.
  */
 
-import { EJSON, serialize } from 'bson'
 import { RequestError } from '../../base/error.ts'
-import { itemId } from '../../document/bson/document-id.ts'
-import { BsonDocument } from '../../document/bson/value.ts'
-import { findElement } from '../../document/bson/view.ts'
+import { storedId } from '../../document/bson/document-id.ts'
+import { parseExtendedJson } from '../../document/bson/parse-extended-json.ts'
+import { bsonType } from '../../document/bson/types.ts'
+import { type BsonArray, string, type Value } from '../../document/bson/value.ts'
+import { encodeDocument } from '../../document/bson/writer.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { StoredDefinition } from './collection-definition.ts'
@@ -17,30 +18,27 @@ import { partitionOf, unshardedPartition } from './document-key.ts'
  * `id` is `"abc"`, `7` or `{"$oid":"…"}`. Text that is not JSON is taken as a string. `shard` is an array.
  */
 export function namedDocumentKey(container: ContainerRecord, id: string, shard: string | null): ItemKey {
-  const bytes = serialize({ _id: parsed(id) ?? id })
-  const at = findElement(bytes, 0, idName)
-  return { ...partitionNamed(container, shard), id: itemId(bytes, bytes[at]!, at + idName.length + 2) }
+  const document = encodeDocument([['_id', parsed(id) ?? string(id)]])
+  return { ...partitionNamed(container, shard), id: storedId(document) }
 }
 
 function partitionNamed(container: ContainerRecord, shard: string | null): Pick<ItemKey, 'epk' | 'pk'> {
   const { shardKey } = container.definition as StoredDefinition
   if (shardKey === undefined) return unshardedPartition
   const values = shard === null ? undefined : parsed(shard)
-  if (!Array.isArray(values) || values.length !== shardKey.length) {
+  if (values === undefined || !isArray(values) || values.elements.length !== shardKey.length) {
     throw new RequestError('malformed', `Name the shard key of the document: &partitionKey=[${shardKey.join(', ')}].`)
   }
-  const document = BsonDocument.view(serialize(Object.fromEntries(values.map((value, at) => [`v${at}`, value]))))
-  return partitionOf(
-    container.partitionKey,
-    values.map((_, at) => document.get(`v${at}`)),
-  )
+  return partitionOf(container.partitionKey, values.elements)
 }
 
-const idName = Buffer.from('_id')
+function isArray(value: Value): value is BsonArray {
+  return value.type === bsonType.array
+}
 
-function parsed(text: string): unknown {
+function parsed(text: string): Value | undefined {
   try {
-    return EJSON.parse(text, { relaxed: false })
+    return parseExtendedJson(text)
   } catch {
     return undefined
   }
