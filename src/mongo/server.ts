@@ -6,10 +6,17 @@ import type { AccountKeys } from '../base/account-keys.ts'
 import { type Clock, machine } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { ImportEdge } from '../engine/import-writer.ts'
+import type { Namespace } from '../mql/stages/namespace.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { KeepTtl } from '../transfer/keep-ttl.ts'
 import { Users } from './access/users.ts'
+import { emptyDocument } from './answers/fields.ts'
+import { createCollection, findCollection } from './collections/collections.ts'
 import { Connection } from './connection.ts'
 import { dropForgottenIndexes, finishRewriting, renewCollatedIndexes } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
+import { checkDatabaseName, checkedNamespace } from './requests/namespace.ts'
 import { ChangeOrigins } from './service/change-origins.ts'
 import { ClusterTime } from './service/cluster-time.ts'
 import { CursorRegistry } from './service/cursors.ts'
@@ -23,6 +30,7 @@ import { PastDocuments } from './session/past-documents.ts'
 import { Logins } from './session/scram.ts'
 import { Sessions } from './session/sessions.ts'
 import { WriteIntents } from './session/write-intents.ts'
+import { importEdge } from './write/import-edge.ts'
 
 /** How often idle cursors and sessions are looked for. */
 const mongoHousekeepingMs = 60_000
@@ -96,6 +104,21 @@ export class MongoServer {
     this.#connections.add(connection)
     stream.once('close', () => this.#connections.delete(connection))
     return connection
+  }
+
+  /** Reads imported rows for a collection, and writes them. */
+  importEdge(container: ContainerRecord, keepTtl: KeepTtl): ImportEdge {
+    return importEdge(this.#service, container, keepTtl)
+  }
+
+  /** Finds a collection or creates it. `shardKey`: `/a` or `a`. */
+  async ensureCollection(namespace: Namespace, shardKey: string | undefined): Promise<ContainerRecord> {
+    checkDatabaseName(namespace.database)
+    const { engine } = this.#service
+    const found = await findCollection(engine, checkedNamespace(namespace.database, namespace.collection))
+    if (found !== undefined) return found.container
+    const shard = shardKey === undefined ? {} : { shardKey: [shardKey.replace(/^\//, '').replaceAll('/', '.')] }
+    return (await createCollection(engine, namespace, { options: emptyDocument, ...shard })).container
   }
 
   /** Closes every connection after its running command is answered. */

@@ -3,17 +3,26 @@
 import type { ImportSide } from '../admin/import-calls.ts'
 import { RequestError } from '../base/error.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { MongoServer } from '../mongo/server.ts'
 import { ensureContainer, partitionKeyNamed } from '../nosql/ensure-container.ts'
 import { importEdge } from '../nosql/items/import-edge.ts'
 
-export function importSide({ engine, strict }: { readonly engine: Engine; readonly strict: boolean }): ImportSide {
+export function importSide({
+  engine,
+  strict,
+  mongo,
+}: {
+  readonly engine: Engine
+  readonly strict: boolean
+  readonly mongo: () => Promise<MongoServer>
+}): ImportSide {
   return {
     edgeOf: async (container, keepTtl) => {
       if (container.encoding === 'json') return importEdge(engine, container, { keepTtl, strict })
-      throw new RequestError('unsupported', 'Rows cannot be imported into collections yet.')
+      return (await mongo()).importEdge(container, keepTtl)
     },
     create: async ({ api, database, container, partitionKey, defaultTtl }) => {
-      if (api === 'mongo') throw new RequestError('unsupported', 'Rows cannot be imported into collections yet.')
+      if (api === 'mongo') return (await mongo()).ensureCollection({ database, collection: container }, partitionKey)
       if (partitionKey === undefined) {
         throw new RequestError(
           'malformed',

@@ -151,7 +151,7 @@ export async function startServer(
     storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
-    imports: importSide({ engine, strict }),
+    imports: importSide({ engine, strict, mongo: () => loadMongo() }),
   })
 
   let mongo: Promise<MongoServer> | undefined
