@@ -12,6 +12,7 @@ import type { Engine } from '../engine/engine.ts'
 import { wholeItemKey } from '../engine/item-key.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey } from '../store/item.ts'
+import { listContainers } from './export-calls.ts'
 import { requireContainer, requireDatabase } from './named-resource.ts'
 
 export interface AdminContext {
@@ -56,6 +57,7 @@ const rootCalls: Readonly<Record<string, Call>> = {
   'POST clock': moveClock,
   'POST keys/reload': reloadKeys,
   'POST purge': purge,
+  'GET containers': async ({ engine }, { query }) => listContainers(engine, query.get('db')),
   'GET mongo': async ({ mongoSettings }) => settingsState(mongoSettings),
   'POST mongo': switchMongo,
 }

@@ -8,6 +8,7 @@ import { printIndexPath } from '../document/index-definition.ts'
 import type { IndexRecord } from '../store/catalog.ts'
 import { type AdminContext, answerAdminCall, clockState } from './api.ts'
 import { publicError } from './error-map.ts'
+import { answerExport } from './export-calls.ts'
 import { checkAdmin, checkCaller, type GuardOptions } from './guard.ts'
 import { answerImport, type ImportSide } from './import-calls.ts'
 import { metricsText, type RequestCounters } from './metrics.ts'
@@ -61,18 +62,19 @@ export function isAdminPath(url: string): boolean {
 
 export function adminHandler(options: AdminOptions): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
-    answer(options, req).then(
-      ({ status = 200, type, body }) => send(res, status, type, body),
+    answer(options, req, res).then(
+      made => made && send(res, made.status ?? 200, made.type, made.body),
       error => {
         const { status, code, message } = publicError(error)
         if (status === 500) options.log.error({ error, url: req.url }, 'an admin call failed in a way it should not')
-        send(res, status, 'application/json', JSON.stringify({ code, message }))
+        if (!res.headersSent) send(res, status, 'application/json', JSON.stringify({ code, message }))
       },
     )
   }
 }
 
-async function answer(options: AdminOptions, req: IncomingMessage): Promise<Answer> {
+/** Undefined: the answer was sent already. */
+async function answer(options: AdminOptions, req: IncomingMessage, res: ServerResponse): Promise<Answer | undefined> {
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
   const page = Object.hasOwn(pages, pathname) ? pages[pathname] : undefined
   if (page !== undefined) {
@@ -85,6 +87,10 @@ async function answer(options: AdminOptions, req: IncomingMessage): Promise<Answ
   checkAdmin(req, options)
   const path = pathname.slice(adminPrefix.length).split('/').map(decode)
   if (path[0] === 'import') return json(await answerImport(options, path.slice(1), searchParams, req))
+  if (path[0] === 'export') {
+    await answerExport(options, path.slice(1), searchParams, req, res)
+    return undefined
+  }
   const body = await readBody(req)
   return json(await answerAdminCall(options, { method: req.method ?? 'GET', path, query: searchParams, body }))
 }

@@ -11,6 +11,7 @@ import { type KeepTtl, keepTtlModes } from '../transfer/keep-ttl.ts'
 import { readRows } from '../transfer/read-rows.ts'
 import { addCounts, type ImportCounts, type ImportMode, importModes, noCounts } from '../transfer/target.ts'
 import { Checkpoint, type ImportState } from './checkpoint.ts'
+import { choice } from './choice.ts'
 import { besideInput, inputFile } from './input-file.ts'
 import { ProgressBar } from './progress.ts'
 import { RefusedRows } from './refused-rows.ts'
@@ -207,10 +208,4 @@ function countsText(counts: ImportCounts, refusedFile: string | undefined): stri
     ...(refused > 0 ? [`${refused} refused${refusedFile === undefined ? '' : `: see ${refusedFile}`}`] : []),
   ]
   return `${parts.join(', ')}.`
-}
-
-export function choice<T extends string>(given: string, choices: readonly T[], flag: string): T {
-  const found = choices.find(each => each === given)
-  if (found === undefined) throw new RequestError('malformed', `${flag} takes ${choices.join(', ')}, not '${given}'.`)
-  return found
 }

@@ -95,6 +95,16 @@ export async function main(argv: readonly string[]): Promise<void> {
     .option('--json', 'print the result as JSON')
     .action(async (files, flags) => (await import('./import.ts')).importFiles(files, flags))
 
+  remote(program.command('export'))
+    .description('write the items of a container, a database or everything into files')
+    .option('--database <name>', 'only this database')
+    .option('--container <name>', 'only this container or collection')
+    .option('--output <file or folder>', 'where to write (default: standard output); .gz and .zst compress')
+    .option('--format <jsonl|json|csv>', 'the format (default: by the name, otherwise jsonl)')
+    .option('--compress <gz|zst>', 'compress the files in a folder')
+    .option('--no-keep-ttl', 'leave out when items die')
+    .action(async flags => (await import('./export.ts')).exportItems(flags))
+
   program
     .command('migrate')
     .description('copy all data from one directory or PostgreSQL database to another; continues after an interruption')

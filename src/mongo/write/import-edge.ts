@@ -1,4 +1,4 @@
-/** Makes documents of imported rows, which are extended JSON, and writes them as other writes of documents do. */
+/** Makes documents of imported rows, which are extended JSON, and writes them as other writes do. */
 
 import { isUtf8 } from 'node:buffer'
 import { RequestError } from '../../base/error.ts'

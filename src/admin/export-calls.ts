@@ -1,0 +1,55 @@
+/** The admin calls that show what is stored: the list of containers, and the items of one. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { RequestError } from '../base/error.ts'
+import type { Engine } from '../engine/engine.ts'
+import { exportRows } from '../engine/export-rows.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import { requireContainer, requireDatabase } from './named-resource.ts'
+import { sendPieces } from './streamed-answer.ts'
+
+/** `GET /_mayfly/export/{db}/{container}`: the items as JSON Lines. With `?keepTtl=no` without their lives. */
+export async function answerExport(
+  { engine }: { readonly engine: Engine },
+  [database, container]: readonly string[],
+  query: URLSearchParams,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  if (req.method !== 'GET') throw new RequestError('method_not_allowed', 'Items are exported with GET.')
+  if (database === undefined || container === undefined) {
+    throw new RequestError('malformed', 'Name the database and the container: GET /_mayfly/export/{db}/{container}.')
+  }
+  const found = await requireContainer(engine, database, container)
+  const keepsLife = query.get('keepTtl') !== 'no'
+  await sendPieces(res, { 'content-type': 'application/x-ndjson' }, signal =>
+    exportRows(engine, found, { keepsLife, signal }),
+  )
+}
+
+/** `GET /_mayfly/containers?db=…`: what there is, with counts. */
+export async function listContainers(engine: Engine, database: string | null): Promise<object> {
+  const databases = database === null ? await engine.catalog.databases() : [await requireDatabase(engine, database)]
+  const listed = []
+  for (const each of databases) {
+    const containers = []
+    for (const container of await engine.catalog.containers(each)) containers.push(await shown(engine, container))
+    listed.push({ id: each.id, containers })
+  }
+  return { databases: listed }
+}
+
+async function shown(engine: Engine, container: ContainerRecord): Promise<object> {
+  const { id, encoding, partitionKey, definition } = container
+  const { living, backlog, defaultTtl } = await engine.reports.ttlStatus(container)
+  const isDocuments = encoding === 'bson'
+  return {
+    id,
+    api: isDocuments ? 'mongo' : 'nosql',
+    partitionKey: isDocuments ? ((definition as { shardKey?: readonly string[] }).shardKey ?? []) : partitionKey.paths,
+    defaultTtl,
+    living,
+    backlog,
+    ...(!isDocuments && { definition }),
+  }
+}

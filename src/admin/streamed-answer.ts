@@ -1,0 +1,50 @@
+/** Sends an answer piece by piece, as fast as the client reads. */
+
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+
+/** Gathers small pieces, so that each write to the socket is worth it. */
+const writeBytesMin = 256 * 1024
+
+/**
+ * The signal aborts when the client has gone. If a piece fails after the first one was sent, the connection
+ * is cut: an answer that ends properly is whole. A failure before that is thrown.
+ */
+export async function sendPieces(
+  res: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  pieces: (signal: AbortSignal) => AsyncIterable<string | Uint8Array>,
+): Promise<void> {
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
+  let waiting: Buffer[] = []
+  let bytes = 0
+  const begin = () => {
+    if (!res.headersSent)
+      res.writeHead(200, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers })
+  }
+  const flush = async () => {
+    begin()
+    const isFull = !res.write(Buffer.concat(waiting))
+    waiting = []
+    bytes = 0
+    if (isFull) await once(res, 'drain', { signal: gone.signal })
+  }
+  try {
+    for await (const piece of pieces(gone.signal)) {
+      const chunk =
+        typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+      waiting.push(chunk)
+      bytes += chunk.length
+      if (bytes >= writeBytesMin) await flush()
+    }
+    if (bytes > 0) await flush()
+    begin()
+    res.end()
+  } catch (error) {
+    if (gone.signal.aborted) return
+    if (!res.headersSent) throw error
+    res.destroy()
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+/** What a server has: its databases and containers, with counts. */
+
+import type { ServerConnection } from './server-connection.ts'
+
+export interface ListedContainer {
+  readonly id: string
+  readonly api: 'nosql' | 'mongo'
+  readonly partitionKey: readonly string[]
+  readonly defaultTtl: number | null
+  readonly living: number
+  readonly backlog: number
+  /** As in the REST protocol. A collection has none. */
+  readonly definition?: object
+}
+
+export interface ListedDatabase {
+  readonly id: string
+  readonly containers: readonly ListedContainer[]
+}
+
+export async function listServer(connection: ServerConnection, database?: string): Promise<readonly ListedDatabase[]> {
+  const query = { db: database }
+  const { databases } = await connection.call<{ databases: ListedDatabase[] }>('GET', 'containers', { query })
+  return databases
+}

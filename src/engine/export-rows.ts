@@ -1,0 +1,101 @@
+/**
+ * Exports a container: its items as JSON Lines, in the order of their keys.
+ *
+ * Which moment it shows: an item that lives unchanged during the whole export is in it exactly once. An item
+ * that is written meanwhile is in it once at most, as it was before or after. An item that dies before it is
+ * read is not in it. (A backup shows one moment.)
+ *
+ * Documents are canonical extended JSON. A row whose item has a deadline says when, so that an import can
+ * keep it (`transfer/keep-ttl.ts`).
+ */
+
+import { machine } from '../base/clock.ts'
+import { CapacityError } from '../base/error.ts'
+import { MiB, pageItemsMax } from '../base/limits.ts'
+import { textOf } from '../document/body.ts'
+import { printExtendedJson } from '../document/bson/extended-json.ts'
+import { BsonDocument } from '../document/bson/value.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey, ScannedItem } from '../store/item.ts'
+import { neverDeadline, type Viewpoint } from '../store/policy.ts'
+import { wholeRange } from '../store/reading.ts'
+import type { ExportNote } from '../transfer/keep-ttl.ts'
+import { exportProperty } from '../transfer/keep-ttl.ts'
+import type { Engine } from './engine.ts'
+
+/** A page is read in one go: a few milliseconds. Printing extended JSON takes longer. */
+const jsonPage = { itemsMax: pageItemsMax, bytesMax: 1 * MiB }
+const bsonPage = { itemsMax: 100, bytesMax: MiB / 4 }
+
+/** Yields lines, many at a time. `keepsLife`: rows say when their items die. */
+export async function* exportRows(
+  engine: Engine,
+  container: ContainerRecord,
+  { keepsLife, signal }: { readonly keepsLife: boolean; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const page = container.encoding === 'json' ? jsonPage : bsonPage
+  let after: ItemKey | undefined
+  do {
+    signal.throwIfAborted()
+    const { items, last, moment, policy } = await engine.uncharged.scan(container, { ...wholeRange, after }, page)
+    const lines = items.map(item => printed(container, item, keepsLife ? { moment, policy } : undefined))
+    const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
+    await charged(() => engine.chargePage(container, items.length, bytes), signal)
+    if (lines.length > 0) yield lines.join('')
+    after = last
+    // Requests come first.
+    await new Promise<void>(resolve => machine.setImmediate(resolve))
+  } while (after !== undefined)
+}
+
+function printed({ encoding }: ContainerRecord, item: ScannedItem, life: Viewpoint | undefined): string {
+  const { body, key } = item
+  const text = encoding === 'json' ? inOneLine(textOf(body)) : textOfDocument(body as Uint8Array)
+  const expiresAt = life && deadlineOf(item, life)
+  const hasNoKey = encoding === 'json' && key.pk.includes('{}') && hasUndefined(key.pk)
+  if (expiresAt === undefined && !hasNoKey) return `${text}\n`
+  const note: ExportNote = {
+    exportedAt: life?.moment ?? 0,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(hasNoKey && { hasNoKey }),
+  }
+  const end = text.lastIndexOf('}')
+  const comma = text.length > 2 ? ',' : ''
+  return `${text.slice(0, end)}${comma}${JSON.stringify(exportProperty)}:${JSON.stringify(note)}}\n`
+}
+
+/** Valid JSON has line ends only between its parts. */
+function inOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]+/g, ' ') : text
+}
+
+function textOfDocument(body: Uint8Array): string {
+  return printExtendedJson(BsonDocument.view(body), { mode: 'canonical' })
+}
+
+/** When the item dies, if the policy stays. */
+function deadlineOf({ ts, deadline }: ScannedItem, { policy }: Viewpoint): number | undefined {
+  const { defaultTtl } = policy
+  if (defaultTtl === null || deadline === neverDeadline) return undefined
+  if (deadline !== null) return deadline
+  return defaultTtl > 0 ? ts + defaultTtl : undefined
+}
+
+/** Whether a component of a partition key is undefined, which is written as `{}`. */
+function hasUndefined(pk: string): boolean {
+  return (JSON.parse(pk) as unknown[]).some(component => typeof component === 'object' && component !== null)
+}
+
+/** An export waits for throughput. */
+async function charged(charge: () => void, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      charge()
+      return
+    } catch (error) {
+      if (!(error instanceof CapacityError)) throw error
+      signal.throwIfAborted()
+      await new Promise<void>(resolve => machine.setTimeout(resolve, Math.min(error.retryAfterMs, 1000)))
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Prints rows as CSV, so that `split-csv.ts` reads the same values again.
+ *
+ * Text that could be taken for something else ("7", "true", an empty text) is printed as a JSON text, with
+ * quotes. Numbers that JavaScript prints otherwise (1.0, or more digits than a double has) come back as text.
+ */
+
+import { JsonReader } from '../document/json-reader.ts'
+
+/** The column of rows that are no objects. */
+const valueColumn = 'value'
+
+/** Adds the columns of a row that are new. */
+export function addColumns(row: string, columns: Set<string>): void {
+  for (const name of valuesIn(row).keys()) columns.add(name)
+}
+
+export function csvHeader(columns: readonly string[]): string {
+  return `${columns.map(name => cellOf(name)).join(',')}\r\n`
+}
+
+export function csvRecord(row: string, columns: readonly string[]): string {
+  const values = valuesIn(row)
+  return `${columns.map(name => valueCell(values.get(name), name)).join(',')}\r\n`
+}
+
+/** The members of a row by name, as they are written. Of repeated names the last counts. */
+function valuesIn(row: string): Map<string, string> {
+  const reader = new JsonReader(row)
+  if (reader.next !== '{') return new Map([[valueColumn, row.trim()]])
+  const values = new Map<string, string>()
+  reader.object(name => {
+    const start = reader.at
+    skipValue(reader)
+    values.set(name, row.slice(start, reader.at).trim())
+  })
+  return values
+}
+
+function skipValue(reader: JsonReader): void {
+  if (reader.next === '{') reader.object(() => skipValue(reader))
+  else if (reader.next === '[') reader.array(() => skipValue(reader))
+  else if (reader.next === '"') reader.string()
+  else if (reader.word() === undefined) reader.number()
+}
+
+function valueCell(json: string | undefined, column: string): string {
+  if (json === undefined) return ''
+  if (!json.startsWith('"')) return cellOf(json)
+  const text = JSON.parse(json) as string
+  return cellOf(isPlain(text, column) ? text : json)
+}
+
+/** Whether a reader of CSV takes the text for itself. */
+function isPlain(text: string, column: string): boolean {
+  if (text === '' || /^[{["\s]/.test(text) || /\s$/.test(text)) return false
+  if (column === 'id' || column === '_id') return true
+  return !['true', 'false', 'null'].includes(text) && !(/^-?\d/.test(text) && String(Number(text)) === text)
+}
+
+function cellOf(text: string): string {
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
