@@ -8,7 +8,7 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import { requireContainer, requireDatabase } from './named-resource.ts'
 import { sendPieces } from './streamed-answer.ts'
 
-/** `GET /_mayfly/export/{db}/{container}`: the items as JSON Lines. With `?keepTtl=no` without their lives. */
+/** `GET /_mayfly/export/{db}/{container}`: items as JSON Lines; with `?keepTtl=no` without their lives. */
 export async function answerExport(
   { engine }: { readonly engine: Engine },
   [database, container]: readonly string[],

@@ -62,9 +62,8 @@ async function exportOne(plan: Plan, database: string, name: string): Promise<vo
   if (container === undefined) throw new RequestError('not_found', `There is no container ${database}/${name}.`)
   const done = await write(plan, database, container, flags.output)
   bar.clear()
-  process.stderr.write(
-    `${database}/${name}: ${done.rows} rows${flags.output === undefined ? '' : ` in ${flags.output}`}, ${momentText(done)}\n`,
-  )
+  const where = flags.output === undefined ? '' : ` in ${flags.output}`
+  process.stderr.write(`${database}/${name}: ${done.rows} rows${where}, ${momentText(done)}\n`)
 }
 
 async function exportAll(plan: Plan, database: string | undefined, folder: string): Promise<void> {

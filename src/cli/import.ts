@@ -128,7 +128,7 @@ async function importFile(path: string, plan: Plan): Promise<FileResult> {
   const checkpoint = new Checkpoint<InputPlace>(besideInput(path, '.import.json', flags.state))
   const identity = {
     file: file.fingerprint ?? '',
-    target: `${connection.endpoint} ${database}/${name} ${container.incarnation}`,
+    target: `${database}/${name} ${container.incarnation}`,
     options: `${mode} ${keepTtl} ${format ?? 'any format'}`,
   }
   if (flags.restart === true) checkpoint.remove()

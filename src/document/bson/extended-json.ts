@@ -105,7 +105,10 @@ function printScalar(value: Scalar, mode: ExtendedJsonMode): string {
     case bsonType.timestamp:
       return `{"$timestamp":{"t":${value.value >> 32n},"i":${value.value & 0xffffffffn}}}`
     case bsonType.regex:
-      return `{"$regularExpression":{"pattern":${JSON.stringify(value.pattern)},"options":${JSON.stringify(value.options)}}}`
+      return (
+        `{"$regularExpression":{"pattern":${JSON.stringify(value.pattern)},` +
+        `"options":${JSON.stringify(value.options)}}}`
+      )
     case bsonType.symbol:
       return `{"$symbol":${JSON.stringify(value.value)}}`
     case bsonType.code:
