@@ -25,6 +25,12 @@ export const pageBytesMax = 4 * MiB
 /** Writes in one commit. More would block the event loop for too long (measured: 256 writes take 9 ms). */
 export const groupWritesMax = 256
 
+/**
+ * A commit of the embedded store ends with the write that exceeds this. One of 32 items of 2 MB would block
+ * the event loop for half a second.
+ */
+export const commitBytesMax = 1 * MiB
+
 /** Rows that one sweep removes. 100 rows block the event loop for 1 ms, 500 for 6 ms (docs/expiry.md). */
 export const sweepRowsMax = 100
 

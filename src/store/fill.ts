@@ -4,6 +4,14 @@ import { assert } from '../base/error.ts'
 import type { Body } from '../document/body.ts'
 import type { Draft, Stamp } from './item.ts'
 
+/** About how many bytes the body will have. */
+export function draftLength(draft: Draft): number {
+  if (draft instanceof Uint8Array) return draft.length
+  let length = 0
+  for (const text of draft.texts) length += text.length
+  return length
+}
+
 export function fill(draft: Draft, stamp: Stamp): Body {
   if (draft instanceof Uint8Array) return draft
   const { texts, stamps } = draft

@@ -38,6 +38,8 @@ export interface Step {
   decide(found: StoredItem | undefined, moment: EpochSeconds): ItemChange | undefined
   /** It decides the same whatever is there, so the store need not read first. */
   readonly isBlind?: boolean
+  /** About how many bytes it will write, if that is known. Then small writes need not wait for large ones. */
+  readonly bytes?: number
 }
 
 /** What came of a step; `found`: it only looked, and there was a living item. */

@@ -8,6 +8,7 @@ import { sliceRowsMax } from '../../base/limits.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { jsonIndexKeys, type KeyMaker } from '../../document/index-keys.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
+import { draftLength } from '../../store/fill.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Living, View, Viewpoint } from '../../store/policy.ts'
 import type { Store, StoreTime } from '../../store/port.ts'
@@ -83,6 +84,10 @@ const noConsequences: Consequences = { updateEntries: () => true, log: undefined
 
 /** Room for one item of any size: an empty page accepts its first item whatever its bytes. */
 const roomForOne = { itemsMax: 1, bytesMax: 0, isEmpty: true }
+
+function bytesOf(change: ItemChange): number {
+  return change.kind === 'delete' ? 0 : draftLength(change.draft)
+}
 
 /** Then no step has done anything. */
 function isFirstRefused({ steps, refusal }: TransactAnswer): boolean {
@@ -222,15 +227,19 @@ class SqliteStore implements Store {
   }
 
   write(container: ContainerRecord, write: ItemWrite) {
-    return this.#turns.write(moment => {
-      const open = this.#require(container)
-      const { policy } = open.record
-      return { moment, policy, ...this.#writeBlindly(open, livingAt(policy, moment), write.key, write, moment) }
-    })
+    return this.#turns.write(
+      moment => {
+        const open = this.#require(container)
+        const { policy } = open.record
+        return { moment, policy, ...this.#writeBlindly(open, livingAt(policy, moment), write.key, write, moment) }
+      },
+      { bytes: bytesOf(write) },
+    )
   }
 
   transact(steps: readonly Step[]): Promise<TransactAnswer> {
-    return this.#turns.write((moment, mustUndoAlone) => {
+    const bytes = steps.reduce((sum, step) => sum + (step.bytes ?? 0), 0)
+    const work = (moment: EpochSeconds, mustUndoAlone: boolean) => {
       // A single step needs no savepoint: if it is refused, it has done nothing.
       if (steps.length === 1) return this.#runSteps(steps, moment)
       const undo = mustUndoAlone ? this.#setSavepoint(steps) : () => this.#turns.undo()
@@ -243,7 +252,8 @@ class SqliteStore implements Store {
         if (!hasEnded) undo()
         if (mustUndoAlone) this.#savepoint.end.run()
       }
-    })
+    }
+    return this.#turns.write(work, { steps: steps.length, bytes })
   }
 
   /** Returns a function that rolls back to this point. */
@@ -301,6 +311,7 @@ class SqliteStore implements Store {
     const isIndexed = record.indexes.length > 0
     if (change.kind === 'create' && !isIndexed && record.logSeconds === null) {
       this.#turns.join(items)
+      this.#turns.wrote(bytesOf(change))
       const created = items.createIfFree(key, change, moment)
       if (created !== undefined) return created
     }
@@ -319,6 +330,7 @@ class SqliteStore implements Store {
     moment: EpochSeconds,
   ) {
     this.#turns.join(open.items)
+    this.#turns.wrote(bytesOf(change))
     return this.#withConsequences(open, living, consequences =>
       open.items.write(key, present, change, living, moment, consequences),
     )

@@ -13,13 +13,16 @@
  * empty turn). A read never sees a write that is not durable, and no write is acknowledged before its fsync.
  * Microtasks would not group: the data of each request arrives in a callback of its own.
  *
+ * A commit ends after `groupWritesMax` writes or `commitBytesMax`, and at least one write. Large writes come
+ * after all small ones that wait, so that other clients do not wait for a row of large ones.
+ *
  * A failed fsync ends the store (`onFatal`): a retry could acknowledge what the kernel has already dropped.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Clock, type EpochSeconds, machine, type StoredTime } from '../../base/clock.ts'
 import { CapacityError, MayflyError } from '../../base/error.ts'
-import { groupWritesMax } from '../../base/limits.ts'
+import { commitBytesMax, groupWritesMax, KiB } from '../../base/limits.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DiskHealth } from './disk-health.ts'
 import { isFatal, translate } from './errors.ts'
@@ -29,6 +32,10 @@ import { isFatal, translate } from './errors.ts'
  * a turn with many reads is long.
  */
 export const groupTurnsMax = 3
+
+/** Writes of more bytes or steps are large. */
+const smallBytesMax = 64 * KiB
+const smallStepsMax = 32
 
 /**
  * `mustUndoAlone`: work that has to take back what it did sets a savepoint first. Otherwise it calls `undo`.
@@ -58,6 +65,9 @@ export function readTimeRow(db: DatabaseSync): TimeRow {
 interface Waiting {
   readonly work: Work<unknown>
   readonly freesRoom: boolean
+  readonly steps: number
+  readonly bytes: number
+  readonly isLarge: boolean
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
 }
@@ -82,7 +92,10 @@ export class Turns {
   readonly #checkpoints: Checkpoints | undefined
   readonly #disk: DiskHealth | undefined
   readonly #participants = new Set<Participant>()
-  #waiting: Waiting[] = []
+  #small: Waiting[] = []
+  readonly #large: Waiting[] = []
+  /** Since the transaction began. */
+  #bytesWritten = 0
   #readsThisTurn = 0
   #isTurnScheduled = false
   #waitingBefore = 0
@@ -169,13 +182,18 @@ export class Turns {
     return moment
   }
 
-  /** Runs the work in the next commit. Work that frees room may run on a full disk. */
-  write<T>(work: Work<T>, { freesRoom = false } = {}): Promise<T> {
+  /**
+   * Runs the work in the next commit. Work that frees room may run on a full disk. The bytes, which are an
+   * estimate, decide only who goes first.
+   */
+  write<T>(work: Work<T>, { freesRoom = false, steps = 1, bytes = 0 } = {}): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure)
     const refusal = this.#disk?.refusal && this.#refusal(this.#disk, freesRoom)
     if (refusal) return Promise.reject(refusal)
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, freesRoom, resolve, reject })
+      const isLarge = bytes > smallBytesMax || steps > smallStepsMax
+      const queue = isLarge ? this.#large : this.#small
+      queue.push({ work, freesRoom, steps, bytes, isLarge, resolve, reject })
       this.#scheduleEndOfTurn()
     })
   }
@@ -183,6 +201,11 @@ export class Turns {
   #refusal(disk: DiskHealth, freesRoom: boolean): Error | undefined {
     disk.tryAgain()
     return disk.isFull && freesRoom ? undefined : disk.refusal
+  }
+
+  /** Called by work. */
+  wrote(bytes: number): void {
+    this.#bytesWritten += bytes
   }
 
   /** For reads: what they throw, as an error of ours. */
@@ -208,7 +231,7 @@ export class Turns {
   /** Commits what waits and ends the turn; nothing is accepted afterwards. */
   close(): void {
     this.#endTurn()
-    while (this.#waiting.length > 0) this.#flush()
+    while (this.#waitingCount > 0) this.#flush()
     this.#failure ??= new CapacityError('unavailable', 'The store is closed.', 0)
   }
 
@@ -221,14 +244,18 @@ export class Turns {
   #endTurn(): void {
     this.#isTurnScheduled = false
     this.#endReads()
-    if (this.#waiting.length === 0) return
+    if (this.#waitingCount === 0) return
     if (this.#isGrowing()) this.#scheduleEndOfTurn()
     else this.#flush()
   }
 
+  get #waitingCount(): number {
+    return this.#small.length + this.#large.length
+  }
+
   /** Whether this turn brought writes, so that the next one may bring more. */
   #isGrowing(): boolean {
-    const { length } = this.#waiting
+    const length = this.#waitingCount
     const isGrowing = length > this.#waitingBefore && length < groupWritesMax && this.#turnsWaited < groupTurnsMax
     this.#waitingBefore = isGrowing ? length : 0
     this.#turnsWaited = isGrowing ? this.#turnsWaited + 1 : 0
@@ -277,10 +304,7 @@ export class Turns {
   }
 
   #flush(): void {
-    const group = this.#waiting.length <= groupWritesMax ? this.#waiting : this.#waiting.slice(0, groupWritesMax)
-    this.#waiting = group === this.#waiting ? [] : this.#waiting.slice(groupWritesMax)
-    if (this.#waiting.length > 0) this.#scheduleEndOfTurn()
-
+    let group = this.#takeGroup()
     let results: unknown[]
     const moment = this.#clock.now()
     try {
@@ -298,6 +322,12 @@ export class Turns {
     } catch (error) {
       this.#abandon(group, error)
       return
+    } finally {
+      if (this.#waitingCount > 0) this.#scheduleEndOfTurn()
+    }
+    if (results.length < group.length) {
+      this.#putBack(group.slice(results.length))
+      group = group.slice(0, results.length)
     }
     for (const participant of this.#participants) participant.afterCommit()
     this.#participants.clear()
@@ -312,16 +342,47 @@ export class Turns {
     this.#considerCheckpoint()
   }
 
-  /** Begins a transaction and does the work of a group. Stops when the group must be rolled back. */
+  #takeGroup(): readonly Waiting[] {
+    let steps = 0
+    let count = 0
+    for (const waiting of this.#small) {
+      steps += waiting.steps
+      if (count > 0 && steps > groupWritesMax) break
+      count++
+    }
+    const group = count === this.#small.length ? this.#small : this.#small.slice(0, count)
+    this.#small = group === this.#small ? [] : this.#small.slice(count)
+    let bytes = 0
+    for (let taken = 0; this.#large.length > 0; taken++) {
+      steps += this.#large[0]!.steps
+      bytes += this.#large[0]!.bytes
+      if (taken > 0 && (steps > groupWritesMax || bytes > commitBytesMax)) break
+      group.push(this.#large.shift()!)
+    }
+    return group
+  }
+
+  /** Those that the commit had no room for. */
+  #putBack(rest: readonly Waiting[]): void {
+    this.#small.unshift(...rest.filter(({ isLarge }) => !isLarge))
+    this.#large.unshift(...rest.filter(({ isLarge }) => isLarge))
+    this.#scheduleEndOfTurn()
+  }
+
+  /**
+   * Begins a transaction and does the work of a group. Stops when the group must be rolled back, and when it
+   * has written enough.
+   */
   #run(group: readonly Waiting[], moment: EpochSeconds, mustUndoAlone: boolean): unknown[] {
     if (moment !== this.#mark) this.#disk?.look()
     if (this.#disk?.isFinal === true) throw this.#disk.refusal
     this.#beginImmediate.run()
     if (moment !== this.#mark) this.#writeTime(moment)
     const results: unknown[] = []
+    this.#bytesWritten = 0
     for (const { work } of group) {
       results.push(attempt(work, moment, mustUndoAlone))
-      if (this.#isUndone) break
+      if (this.#isUndone || this.#bytesWritten > commitBytesMax) break
     }
     return results
   }

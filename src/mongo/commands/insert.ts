@@ -1,6 +1,5 @@
 /** insert: stores new documents, many in one transaction of the store. */
 
-import { groupBytesMax } from '../../base/limits.ts'
 import { CommandError } from '../answers/command-error.ts'
 import { errorCodes } from '../answers/error-codes.ts'
 import type { Fields } from '../answers/fields.ts'
@@ -11,7 +10,7 @@ import { namespaceOf } from '../requests/namespace.ts'
 import { findOrCreateCallCollection } from '../service/call-collections.ts'
 import type { Command, CommandCall } from '../service/command.ts'
 import type { RetryRecord, StatementResult } from '../session/retry-record.ts'
-import { mongoWriteStepsMax } from '../write/document-updates.ts'
+import { mongoWriteBytesMax, mongoWriteStepsMax } from '../write/document-updates.ts'
 import {
   type DocumentWrite,
   type Refusal,
@@ -101,7 +100,7 @@ class Insertions {
       }
       group.push(insertion)
       bytes += insertion.bytes
-      if (group.length >= mongoWriteStepsMax || bytes >= groupBytesMax) {
+      if (group.length >= mongoWriteStepsMax || bytes >= mongoWriteBytesMax) {
         await this.#write(group)
         group = []
         bytes = 0

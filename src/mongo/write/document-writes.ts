@@ -155,6 +155,7 @@ function stepOf(
     key: write.key,
     // Whoever notes what was there has to look.
     isBlind: write.isBlind === true && watched === undefined,
+    bytes: write.bytes,
     decide: (looked, moment) => {
       // A store may pass the found document to a blind write too.
       const found = write.isBlind === true ? undefined : looked

@@ -23,6 +23,7 @@ export interface ItemOperation {
   readonly chargeRu: number
   readonly decide: Step['decide']
   readonly isBlind?: boolean
+  readonly bytes?: number
   /** Deletes the item that this one replaces, if it had another id. Done first. */
   readonly former?: ItemOperation
 }
@@ -35,7 +36,7 @@ export function writeOperation(
   ifVersion: number | undefined,
 ): ItemOperation {
   const change: ItemChange = { kind, ifVersion, draft: itemDraft(view, body), ttl: body.ttl }
-  return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change, isBlind: true }
+  return { kind, key, chargeRu: writeRu(body.bytes), decide: () => change, isBlind: true, bytes: body.bytes }
 }
 
 /**
@@ -85,8 +86,8 @@ export function patchOperation(
 
 /** The last step is that of the operation itself. */
 export function stepsOf(container: ContainerRecord, operation: ItemOperation): Step[] {
-  const { key, decide, isBlind = false, former } = operation
-  const step = { container, key, decide, isBlind }
+  const { key, decide, isBlind = false, bytes = 0, former } = operation
+  const step = { container, key, decide, isBlind, bytes }
   return former === undefined ? [step] : [...stepsOf(container, former), step]
 }
 

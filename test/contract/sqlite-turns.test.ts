@@ -1,0 +1,90 @@
+/** What shares a commit of the embedded store, and who goes first. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withContract } from '../../src/adapters/contract.ts'
+import { openSqlite } from '../../src/adapters/sqlite/open.ts'
+import { ManualClock, machine, toEpochSeconds } from '../../src/base/clock.ts'
+import { commitBytesMax, groupWritesMax } from '../../src/base/limits.ts'
+import type { Step } from '../../src/store/writing.ts'
+import { put } from '../support/item-write.ts'
+import { keyOf, makeContainer } from './store-contract.ts'
+
+async function open() {
+  const clock = new ManualClock(toEpochSeconds(1_000_000))
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const store = withContract(openSqlite({ directory: undefined, clock: () => clock, onFatal }))
+  return { store, container: await makeContainer(store, null) }
+}
+
+/** For each write the number of the commit that answered it. A commit answers all its writes at once. */
+async function commitsOf(writes: readonly Promise<unknown>[]): Promise<number[]> {
+  let turn = 0
+  let isOver = false
+  const count = () => {
+    turn++
+    if (!isOver) machine.setImmediate(count)
+  }
+  machine.setImmediate(count)
+  const turns = await Promise.all(writes.map(write => write.then(() => turn)))
+  isOver = true
+  const distinct = [...new Set(turns)].sort((a, b) => a - b)
+  return turns.map(each => distinct.indexOf(each))
+}
+
+const large = 'x'.repeat(commitBytesMax)
+
+test('small writes do not wait for a row of large ones', async () => {
+  const { store, container } = await open()
+  const create = (id: string, text: string) => store.write(container, put('create', keyOf(id), { content: { text } }))
+  const writes = [
+    ...Array.from({ length: 8 }, (_, at) => create(`large-${at}`, large)),
+    ...Array.from({ length: 8 }, (_, at) => create(`small-${at}`, 'x')),
+  ]
+  const commits = await commitsOf(writes)
+  // A commit with a large write has no room for another one.
+  assert.deepEqual(commits.slice(0, 8), [0, 1, 2, 3, 4, 5, 6, 7])
+  assert.deepEqual(commits.slice(8), Array(8).fill(0))
+})
+
+test('a commit ends when it has written enough, also if nobody knew how much it would be', async () => {
+  const { store, container } = await open()
+  const step = (id: string): Step => {
+    const change = put('create', keyOf(id), { content: { text: large } })
+    return { container, key: keyOf(id), decide: () => change }
+  }
+  const writes = Array.from({ length: 5 }, (_, at) => store.transact([step(`${at}`)]))
+  assert.deepEqual(await commitsOf(writes), [0, 1, 2, 3, 4])
+  for (const answer of await Promise.all(writes)) assert.equal(answer.steps[0]!.outcome, 'created')
+})
+
+test('transactions count by their steps', async () => {
+  const { store, container } = await open()
+  const transaction = (name: string, length: number) =>
+    store.transact(
+      Array.from({ length }, (_, at): Step => {
+        const key = keyOf(`${name}-${at}`)
+        const change = put('create', key, {})
+        return { container, key, decide: () => change }
+      }),
+    )
+  const writes = Array.from({ length: 4 }, (_, at) => transaction(`t${at}`, groupWritesMax / 2))
+  assert.deepEqual(await commitsOf(writes), [0, 0, 1, 1])
+})
+
+test('a write that is refused in a cut group takes nothing with it', async () => {
+  const { store, container } = await open()
+  const create = (id: string, text: string) => store.write(container, put('create', keyOf(id), { content: { text } }))
+  const refused = store.transact(
+    ['r1', 'r1'].map((id): Step => {
+      const change = put('create', keyOf(id), {})
+      return { container, key: keyOf(id), decide: () => change, bytes: 1 }
+    }),
+  )
+  const writes = ['a', 'b', 'c'].map(id => create(id, 'x'.repeat(50_000).repeat(30)))
+  assert.equal((await refused).refusal === undefined, false)
+  for (const { outcome } of await Promise.all(writes)) assert.equal(outcome, 'created')
+  assert.equal((await store.read(container, keyOf('r1'))).item, undefined)
+})
