@@ -7,6 +7,7 @@ import { Countdown } from '../components/countdown.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { TtlBadge } from '../components/ttl-badge.tsx'
+import { plainId } from '../live/id-text.ts'
 import { databases } from '../live/store.ts'
 import { allCommands } from './commands.ts'
 import { KeyCaps } from './keys.tsx'
@@ -95,7 +96,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           {
             id: `item/${item.key}`,
             group: 'Item by id',
-            label: item.id,
+            label: plainId(item.id),
             icon: 'item',
             detail: `${now.database} / ${now.container}`,
             href: addressOf({ ...now, screen: 'items', params: { item: item.key } }),

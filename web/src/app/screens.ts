@@ -35,6 +35,13 @@ export const screens: readonly ScreenEntry[] = [
     load: async () => (await import('../screens/items/items-screen.tsx')).ItemsScreen,
   },
   {
+    name: 'query',
+    label: 'Query',
+    letter: 'q',
+    icon: 'play',
+    load: async () => (await import('../screens/query/query-screen.tsx')).QueryScreen,
+  },
+  {
     name: 'settings',
     label: 'Settings',
     letter: 's',

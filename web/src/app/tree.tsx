@@ -7,6 +7,7 @@ import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TtlBadge } from '../components/ttl-badge.tsx'
 import { connection } from '../live/connection.ts'
+import { shortId } from '../live/id-text.ts'
 import { databases, mayWrite } from '../live/store.ts'
 import { count, shortCount } from '../live/time-text.ts'
 import { route, shown } from './router.ts'
@@ -142,7 +143,7 @@ function NextToDie({ all }: { all: readonly Database[] }) {
           return (
             <li key={`${database}/${container.id}`}>
               <a class="mono" href={href} title={`${database} / ${container.id}: ${id}`}>
-                {container.id} {id}
+                {container.id} {shortId(id)}
               </a>
               <Countdown deadline={deadline} />
             </li>

@@ -62,7 +62,7 @@ export function firstPaths(completion: Completion, container: Pick<Container, 'a
     .filter(
       ({ path, types, share }) => allowed.has(path) && share >= shareMin && types.every(type => scalars.has(type)),
     )
-    .toSorted((a, b) => b.share - a.share)[0]
+    .toSorted((a, b) => Number(b.types[0] === 'string') - Number(a.types[0] === 'string') || b.share - a.share)[0]
   return best ? [pathOf(best.path)] : []
 }
 

@@ -5,6 +5,7 @@ import { isoText, zone } from '../../app/zone.ts'
 import { useLifeClock } from '../../components/countdown.tsx'
 import { ExpiresCell } from '../../components/expires-cell.tsx'
 import { urgencyClass, urgencyOf } from '../../components/life.ts'
+import { shortId } from '../../live/id-text.ts'
 import { bytesText, shortTime } from '../../live/time-text.ts'
 import { type Column, cellText } from './columns.ts'
 
@@ -36,17 +37,6 @@ export function ttlOf({ ttl, rule }: ListedItem, defaultTtl: number | null): { t
   if (ttl !== null) return { ttl: String(ttl), source: rule === 'off' ? 'only data' : 'own' }
   if (defaultTtl !== null && defaultTtl > 0) return { ttl: String(defaultTtl), source: 'inherited' }
   return { ttl: '–', source: rule === 'own' ? 'date' : '' }
-}
-
-/** A long `_id` of Mongo, with its ends: `6917…b104`. */
-export function shortId(id: string): string {
-  const objectId = /^\{"\$oid":"([0-9a-f]{24})"\}$/.exec(id)?.[1]
-  return objectId ? `${objectId.slice(0, 4)}…${objectId.slice(-4)}` : id
-}
-
-/** The _id without the words of extended JSON around it. */
-export function plainId(id: string): string {
-  return /^\{"\$oid":"([0-9a-f]{24})"\}$/.exec(id)?.[1] ?? id
 }
 
 function partText(value: unknown): string {

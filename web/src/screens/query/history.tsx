@@ -1,0 +1,76 @@
+/** The queries of the last days in this browser, and what an index would do for the last one. */
+
+import { zone } from '../../app/zone.ts'
+import { Icon } from '../../components/icon.tsx'
+import { itemNowMs } from '../../live/clock.ts'
+import { counted, fullTime, ruText } from '../../live/time-text.ts'
+
+export interface PastQuery {
+  text: string
+  kind: 'sql' | 'filter' | 'pipeline'
+  atMs: number
+  rows: number
+  ru: number
+}
+
+export const historyMax = 50
+
+/** The newest first; a query that is run again moves up. */
+export function remembering(history: readonly PastQuery[], query: PastQuery): PastQuery[] {
+  return [query, ...history.filter(({ text, kind }) => text !== query.text || kind !== query.kind)].slice(0, historyMax)
+}
+
+interface HistoryProps {
+  history: readonly PastQuery[]
+  wished: readonly string[]
+  settingsHref: string
+  onChoose: (query: PastQuery) => void
+  onClear: () => void
+  onClose: () => void
+}
+
+export function History({ history, wished, settingsHref, onChoose, onClear, onClose }: HistoryProps) {
+  return (
+    <aside class="pane" aria-label="Query history">
+      <div class="ihead">
+        <button type="button" class="icon onlym" aria-label="Back to the query" onClick={onClose}>
+          <Icon name="back" />
+        </button>
+        <h2 class="plain-head">History</h2>
+        <span class="grow" />
+        {history.length > 0 && (
+          <button type="button" class="btn txt sm" onClick={onClear}>
+            Clear
+          </button>
+        )}
+      </div>
+      <ul class="past-list">
+        {history.map(past => (
+          <li key={`${past.kind} ${past.text}`}>
+            <button type="button" class="past" title={past.text} onClick={() => onChoose(past)}>
+              <span class="mono">{past.text.replace(/\s+/g, ' ')}</span>
+              <span class="t3">
+                {fullTime(past.atMs, itemNowMs(), zone())}, {counted(past.rows, 'row')}, {ruText(past.ru)} RU
+              </span>
+            </button>
+          </li>
+        ))}
+        {history.length === 0 && (
+          <li class="t3 fs12 past-none">Queries that you run are kept here, in this browser.</li>
+        )}
+      </ul>
+      {wished.length > 0 && (
+        <section class="wish">
+          <h3>An index would help</h3>
+          <p class="t2 fs12">
+            The last query looked at items that it did not need: <span class="mono">{wished.join(', ')}</span>{' '}
+            {wished.length === 1 ? 'is' : 'are'} not in an index that fits.
+          </p>
+          <a class="fs12" href={settingsHref}>
+            Look at the indexes in Settings
+          </a>
+        </section>
+      )}
+    </aside>
+  )
+}

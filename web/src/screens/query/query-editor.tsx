@@ -1,0 +1,64 @@
+/** The editor of a query: CodeMirror, loaded when the first one is shown. */
+
+import { useEffect, useRef } from 'preact/hooks'
+import type { Api, Completion } from '../../api/shapes.ts'
+import type { EditorHandle } from '../../components/code/setup.ts'
+
+export interface QueryProblem {
+  message: string
+  line: number
+  column: number
+}
+
+interface QueryEditorProps {
+  text: string
+  api: Api
+  label: string
+  completion: Completion | undefined
+  problem: QueryProblem | undefined
+  onChange: (text: string) => void
+  onRun: () => void
+  onCancel: () => void
+}
+
+type Extensions = typeof import('./query-extensions.ts')
+
+export function QueryEditor({ text, api, label, completion, problem, onChange, onRun, onCancel }: QueryEditorProps) {
+  const root = useRef<HTMLDivElement>(null)
+  const editor = useRef<{ handle: EditorHandle; extensions: Extensions } | undefined>(undefined)
+  const now = useRef({ text, completion, problem, onChange, onRun, onCancel })
+  now.current = { text, completion, problem, onChange, onRun, onCancel }
+  useEffect(() => {
+    let isWanted = true
+    void Promise.all([import('../../components/code/setup.ts'), import('./query-extensions.ts')]).then(
+      ([{ createEditor }, extensions]) => {
+        if (!isWanted) return
+        const keys = { run: () => now.current.onRun(), cancel: () => now.current.onCancel() }
+        const handle = createEditor({
+          parent: root.current!,
+          text: now.current.text,
+          label,
+          extensions: [extensions.queryExtensions(api, now.current.completion, keys)],
+          onChange: next => now.current.onChange(next),
+        })
+        editor.current = { handle, extensions }
+        handle.view.dispatch({ selection: { anchor: handle.view.state.doc.length } })
+        if (matchMedia('(min-width: 900px)').matches) handle.view.focus()
+      },
+    )
+    return () => {
+      isWanted = false
+      editor.current?.handle.destroy()
+      editor.current = undefined
+    }
+  }, [])
+  useEffect(() => editor.current?.handle.setText(text), [text])
+  useEffect(() => {
+    if (completion && editor.current)
+      editor.current.extensions.setCompletion(editor.current.handle.view, api, completion)
+  }, [completion])
+  useEffect(() => {
+    if (editor.current) editor.current.extensions.markProblem(editor.current.handle.view, problem)
+  }, [problem])
+  return <div class="editor" ref={root} />
+}
