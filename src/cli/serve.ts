@@ -26,8 +26,9 @@ export async function serve(values: FlagValues): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  // Without a key file there is nothing to read again, and the signal means that the terminal is gone.
-  process.on('SIGHUP', config.keyFile === undefined ? stop : () => reloadKeys(server, log))
+  // Without files there is nothing to read again, and the signal means that the terminal is gone.
+  const hasFiles = [config.keyFile, config.tls, config.entraFile].some(file => file !== undefined)
+  process.on('SIGHUP', hasFiles ? () => reloadFiles(server, log) : stop)
   if (isOn(values.json, '--json')) {
     const ready = { ready: true, endpoint, mongoUri: shownMongoUri(server), explorer: null }
     process.stdout.write(`${JSON.stringify(ready)}\n`)
@@ -37,11 +38,11 @@ export async function serve(values: FlagValues): Promise<void> {
   await stopOnFailure(server)
 }
 
-function reloadKeys(server: RunningServer, log: Logger): void {
+async function reloadFiles(server: RunningServer, log: Logger): Promise<void> {
   try {
-    server.reloadKeys()
+    await server.reloadFiles()
   } catch (error) {
-    log.error({ error }, 'the key file cannot be used; the keys stay as they are')
+    log.error({ error }, 'a file with keys, a certificate or settings cannot be used; what it held stays as it is')
   }
 }
 

@@ -10,6 +10,8 @@ import type { MemoryAccount } from '../base/memory-account.ts'
 import { ScriptRunner } from '../scripts/script-runner.ts'
 import { UserDefinedFunctions } from '../scripts/user-defined-functions.ts'
 import { Authorizer } from './access/authorize.ts'
+import { checkRole } from './access/entra-role.ts'
+import { type EntraTokens, entraTokenOf } from './access/entra-tokens.ts'
 import { type Address, resolveAddress } from './access/resource-address.ts'
 import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
 import { publicError } from './http/error-map.ts'
@@ -22,6 +24,7 @@ import { binaryJsonToText, isBinaryJson } from './json/binary-json.ts'
 import { findHandler, resourceTypeOf } from './routes.ts'
 
 export interface NosqlOptions extends Omit<Service, 'scripts' | 'functions'> {
+  readonly entra: EntraTokens
   readonly hostNames: HostNames
   readonly memory: MemoryAccount
   readonly log: Logger
@@ -38,7 +41,7 @@ export interface NosqlServer extends AsyncDisposable {
 }
 
 export function nosqlServer(options: NosqlOptions): NosqlServer {
-  const { log, onAnswer, engine, keys, strict, hostNames, memory } = options
+  const { log, onAnswer, engine, keys, entra, strict, hostNames, memory } = options
   const authorizer = new Authorizer(keys)
   const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
 
@@ -70,6 +73,13 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
       const partitionKey = single(headers[partitionKeyHeader])
       checkGrant(grant, { path, method, isRead: isRead(http, path), partitionKey })
       return grant
+    }
+    const token = authorization === undefined ? undefined : entraTokenOf(authorization)
+    if (token !== undefined) {
+      const bearer = entra.check(token)
+      if (bearer.isWellKnown) hostNames.check(headers.host, headers.origin)
+      checkRole(bearer, { path, method, isRead: isRead(http, path) })
+      return undefined
     }
     const signed = {
       verb: method.toLowerCase(),

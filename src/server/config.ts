@@ -9,6 +9,7 @@ import { type AccountKey, wellKnownKey } from '../base/account-keys.ts'
 import { parseDuration } from '../base/duration.ts'
 import { RequestError } from '../base/error.ts'
 import { MiB, partitionsMax } from '../base/limits.ts'
+import type { CertificateFiles } from './tls/certificate.ts'
 
 export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -32,6 +33,10 @@ export interface Config {
   readonly allowsWellKnownKey: boolean
   /** Undefined if the key was not given in a file. */
   readonly keyFile: string | undefined
+  /** Undefined if the certificate is Mayfly's own. */
+  readonly tls: CertificateFiles | undefined
+  /** The file that says which Entra ID tokens are accepted. */
+  readonly entraFile: string | undefined
   /** Names by which clients may call the server, besides the local ones. */
   readonly allowedHosts: readonly string[]
   readonly clock: 'system' | 'manual'
@@ -99,6 +104,15 @@ export const serverFlags = {
     flags: '--key-file <file>',
     help: 'read the account keys from a file, one in a line',
     emulatorVariable: 'KEY_FILE',
+  },
+  tlsCert: {
+    flags: '--tls-cert <file>',
+    help: 'certificate for TLS, in PEM form, with those between it and its authority',
+  },
+  tlsKey: { flags: '--tls-key <file>', help: 'private key of the certificate, in PEM form' },
+  entra: {
+    flags: '--entra <file>',
+    help: 'accept Entra ID tokens; the JSON file names issuers, audiences, keys and who may do what',
   },
   allowedHosts: {
     flags: '--allowed-hosts <names>',
@@ -186,6 +200,8 @@ export function parseConfig(values: FlagValues): Config {
     keys,
     allowsWellKnownKey,
     keyFile: values.keyFile === undefined ? undefined : String(values.keyFile),
+    tls: certificateFiles(values),
+    entraFile: values.entra === undefined ? undefined : String(values.entra),
     allowedHosts: readHostNames(values.allowedHosts),
     clock: oneOf(values.clock, ['system', 'manual'], '--clock'),
     clockStepSecondsMax: clockStep(values.maxClockStep),
@@ -254,6 +270,14 @@ export function parseKeyFile(file: string, text: string): readonly AccountKey[] 
     throw new RequestError('malformed', `The first key of the key file ${file} must not be read-only.`)
   }
   return keys
+}
+
+function certificateFiles({ tlsCert, tlsKey }: FlagValues): CertificateFiles | undefined {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new RequestError('malformed', 'Give --tls-cert and --tls-key together.')
+  }
+  return { certificate: String(tlsCert), key: String(tlsKey) }
 }
 
 function isKey(text: string): boolean {

@@ -150,6 +150,9 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
 
   return {
     port: (gate.address() as AddressInfo).port,
+    renewCertificate() {
+      securing = undefined
+    },
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
       // Idle connections close at once. The others close when their request is answered.

@@ -4,6 +4,8 @@ import { RequestError } from '../base/error.ts'
 
 export interface Listener extends AsyncDisposable {
   readonly port: number
+  /** Asks for the certificate again with the next connection. Open ones keep theirs. */
+  renewCertificate(): void
 }
 
 /** A connection is closed when the headers of its request have not arrived by then (slow loris). */

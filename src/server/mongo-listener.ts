@@ -113,6 +113,9 @@ export async function listenMongo(options: MongoListenerOptions): Promise<Listen
 
   return {
     port: (gate.address() as AddressInfo).port,
+    renewCertificate() {
+      securing = undefined
+    },
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => gate.close(resolve))
       for (const socket of silent) socket.destroy()

@@ -1,5 +1,6 @@
 /** The composition root: the one place that chooses an adapter, makes the clock and opens the port. */
 
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { withContract } from '../adapters/contract.ts'
 import { openSqlite, type SqliteOptions } from '../adapters/sqlite/open.ts'
@@ -25,6 +26,8 @@ import { indexKeysOf } from '../engine/index-keys.ts'
 import { hasDateDeadlines } from '../mongo/collections/date-deadlines.ts'
 import type { MongoServer } from '../mongo/server.ts'
 import { mongoUri } from '../mongo/uri.ts'
+import { type EntraSettings, parseEntraSettings } from '../nosql/access/entra-settings.ts'
+import { EntraTokens } from '../nosql/access/entra-tokens.ts'
 import { declaredByDefinition } from '../nosql/definitions/indexed-paths.ts'
 import { nosqlServer } from '../nosql/server.ts'
 import type { Store } from '../store/port.ts'
@@ -38,7 +41,7 @@ import type { Listener } from './listener.ts'
 import { listenMongo } from './mongo-listener.ts'
 import { QueryThread } from './query-thread/query-thread.ts'
 import { enableSharedReading } from './sockets/shared-read-probe.ts'
-import { certificateSource } from './tls/certificate.ts'
+import { certificateSource, readCertificate } from './tls/certificate.ts'
 import { version } from './version.ts'
 
 export interface RunningServer extends AsyncDisposable {
@@ -47,8 +50,11 @@ export interface RunningServer extends AsyncDisposable {
   readonly mongoUri: string | null
   /** The primary key. */
   readonly key: string
-  /** Reads the key file again. Keys that are no longer in it are refused from now on. */
-  reloadKeys(): void
+  /**
+   * Reads the files with keys, the certificate and the settings for Entra ID again. A key that is no longer
+   * in its file is refused from now on. A file that cannot be used changes nothing, nor do those after it.
+   */
+  reloadFiles(): Promise<void>
   readonly engine: Engine
   readonly clock: Clock
   /** Resolves when the store has failed and cannot be trusted. The server must stop then. */
@@ -111,6 +117,7 @@ export async function startServer(
     pageRunner: queries,
     hasFixedDeadlines: hasDateDeadlines,
   })
+  const listeners: Listener[] = []
   const reloadKeys = () => {
     if (config.keyFile === undefined) {
       throw new RequestError('precondition_failed', 'The keys can be changed only if they are in a file: --key-file.')
@@ -120,11 +127,27 @@ export async function startServer(
     keys.replace(found)
     log.info({ keys: found.length, readOnly: found.filter(({ isReadOnly }) => isReadOnly).length }, 'new account keys')
   }
+  const { tls } = config
+  const certificate = tls === undefined ? certificateSource(config.directory) : () => readCertificate(tls)
+  // Mistakes in the files are found now, and not with the first connection.
+  if (tls !== undefined) await certificate()
+  const entra = new EntraTokens(keys, entraSettings(config))
+  const reloadFiles = async () => {
+    if (config.keyFile !== undefined) reloadKeys()
+    if (config.entraFile !== undefined) {
+      entra.replace(entraSettings(config))
+      log.info({ file: config.entraFile }, 'new settings for Entra ID tokens')
+    }
+    if (tls === undefined) return
+    await certificate()
+    for (const listener of listeners) listener.renewCertificate()
+    log.info({ file: tls.certificate }, 'new connections get the certificate as it is now')
+  }
   const counters = new RequestCounters()
-  const certificate = certificateSource(config.directory)
   const nosql = nosqlServer({
     engine,
     keys,
+    entra,
     hostNames,
     memory,
     strict,
@@ -180,7 +203,6 @@ export async function startServer(
     else admin(req, res)
   }
 
-  const listeners: Listener[] = []
   async function close(): Promise<void> {
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()
@@ -209,7 +231,7 @@ export async function startServer(
       endpoint: `http://${name}:${web.port}`,
       mongoUri: wire === undefined ? null : mongoUri({ host: name, port: wire.port, key: keys.primary }),
       key: keys.primary,
-      reloadKeys,
+      reloadFiles,
       engine,
       clock,
       failed: failed.promise,
@@ -223,6 +245,17 @@ export async function startServer(
 
 async function hasCollections({ catalog }: Engine): Promise<boolean> {
   return (await catalog.everyContainer()).some(({ encoding }) => encoding === 'bson')
+}
+
+function entraSettings({ entraFile }: Config): EntraSettings | undefined {
+  if (entraFile === undefined) return undefined
+  let text: string
+  try {
+    text = readFileSync(entraFile, 'utf8')
+  } catch (error) {
+    throw new RequestError('malformed', `The file ${entraFile} cannot be read (--entra).`, { cause: error })
+  }
+  return parseEntraSettings(text, entraFile)
 }
 
 /** The thread needs a connection of its own, which only a database in a file allows. */

@@ -171,7 +171,7 @@ const authorization: readonly Attack[] = [
     401,
     'not signed by us',
   ],
-  ['an Entra token', request({ authorization: 'type=aad&ver=1.0&sig=eyJ0eXAi' }), 401, 'not available'],
+  ['an Entra token', request({ authorization: 'type=aad&ver=1.0&sig=eyJ0eXAi' }), 401, 'not a JSON Web Token'],
   ['the key itself as bearer', request({ authorization: `Bearer ${key}` }), 401, 'requests of the protocol are signed'],
   [
     'the signature of another method',

@@ -54,11 +54,8 @@ export class Authorizer {
     const key = this.#signerOf(payload, authorization) ?? this.#signerOf(payload, decoded(authorization))
     if (key !== undefined) return key
     if (otherLink !== undefined) return this.check({ verb, type, link: otherLink }, authorization, date)
-    if (entraToken.test(authorization)) {
-      refuse(
-        'Microsoft Entra ID is not available in Mayfly. Use the account key, or a resource token, instead of an ' +
-          'Entra token.',
-      )
+    if (bearerToken.test(authorization)) {
+      refuse('A token of Entra ID must be sent as "type=aad&ver=1.0&sig=<token>", as the SDKs do.')
     }
     refuse(
       `The input authorization token can't serve the request. The wrong key is being used or the expected ` +
@@ -125,8 +122,8 @@ function refuse(text: string): never {
   throw new RequestError('unauthenticated', text)
 }
 
-/** The SDKs send `type=aad`. */
-const entraToken = /^(type(=|%3d)aad|bearer )/i
+/** Tokens in the service's form have been checked before. */
+const bearerToken = /^(type(=|%3d)aad|bearer )/i
 
 /** The spellings that SDKs use. Any other spelling is decoded first. */
 const tokenPrefixes = [

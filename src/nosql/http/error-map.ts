@@ -1,6 +1,6 @@
 /** Maps error kinds to the service's status, sub-status and code. */
 
-import { CapacityError, type ErrorKind, MayflyError, RequestError } from '../../base/error.ts'
+import { CapacityError, type ErrorKind, MayflyError, RequestError, type RequestErrorKind } from '../../base/error.ts'
 import { ScriptError } from '../../scripts/script-error.ts'
 
 interface Mapped {
@@ -33,8 +33,8 @@ export const errorMap = {
 export class SubstatusError extends RequestError {
   readonly substatus: number
 
-  constructor(substatus: number, message: string) {
-    super('malformed', message)
+  constructor(substatus: number, message: string, kind: RequestErrorKind = 'malformed') {
+    super(kind, message)
     this.substatus = substatus
   }
 }

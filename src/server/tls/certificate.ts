@@ -1,7 +1,7 @@
 /**
- * The certificate for TLS. It is made once, kept in the data directory, and valid for the names of a local
- * server.
+ * The certificate for TLS: the operator's own (`--tls-cert`, `--tls-key`), or one that Mayfly makes.
  *
+ * The latter is made once, kept in the data directory, and valid for the names of a local server.
  * The file `certificate.pem` has three parts: the server's certificate, the authority that signed it, and the
  * private key of the first. A file is replaced only if Mayfly made it and it is of no more use:
  *
@@ -11,11 +11,12 @@
  * Clients must then trust the new authority. A file that somebody else put there is used as it is.
  */
 
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
 
 export interface Certificate {
   readonly key: string
@@ -26,11 +27,55 @@ export interface Certificate {
 }
 
 const fileName = 'certificate.pem'
+const certificatePattern = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?\n?/g
 const authorityName = 'Mayfly local authority'
 const dayMs = 24 * 3600 * 1000
 /** Apple's systems refuse certificates of servers that are valid for more than 825 days. */
 const validDays = 820
 const renewalDays = 30
+
+/** The files of an operator's own certificate. */
+export interface CertificateFiles {
+  /** The server's certificate, then those between it and the authority. */
+  readonly certificate: string
+  readonly key: string
+}
+
+/** Reads the files each time, because certificates are renewed while servers run. */
+export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
+  const [chain, key] = await Promise.all([readPem(files.certificate, '--tls-cert'), readPem(files.key, '--tls-key')])
+  const certificates = chain.match(certificatePattern)
+  if (certificates === null) throw refused(`${files.certificate} holds no certificate in PEM form (--tls-cert).`)
+  const leaf = parsed(() => new X509Certificate(certificates[0]), `${files.certificate} cannot be read (--tls-cert).`)
+  const privateKey: KeyObject = parsed(
+    () => createPrivateKey(key),
+    `${files.key} holds no private key in PEM form, or one with a passphrase (--tls-key).`,
+  )
+  if (!leaf.checkPrivateKey(privateKey)) {
+    throw refused(`The key in ${files.key} is not the key of the first certificate in ${files.certificate}.`)
+  }
+  return { chain, key, authority: certificates.at(-1)! }
+}
+
+async function readPem(path: string, flag: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw refused(`The file ${path} cannot be read (${flag}): ${(error as NodeJS.ErrnoException).code}.`, error)
+  }
+}
+
+function parsed<T>(parse: () => T, sentence: string): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw refused(sentence, error)
+  }
+}
+
+function refused(sentence: string, cause?: unknown): RequestError {
+  return new RequestError('malformed', sentence, { cause })
+}
 
 /** Loads the certificate of a directory, or makes it. Without a directory it is kept in memory. */
 export function certificateSource(directory: string | undefined): () => Promise<Certificate> {
@@ -71,7 +116,7 @@ async function read(path: string): Promise<Certificate | undefined> {
 
 /** One file holds certificates and key, so that they always belong together. */
 function split(pem: string): Certificate {
-  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?\n?/g)
+  const certificates = pem.match(certificatePattern)
   const key = /-----BEGIN ([A-Z]+ )?PRIVATE KEY-----[^-]+-----END ([A-Z]+ )?PRIVATE KEY-----\r?\n?/.exec(pem)
   if (certificates === null || key === null) {
     throw new Error(`${fileName} does not hold a certificate and a private key. Delete it, and Mayfly makes a new one.`)
