@@ -1,10 +1,13 @@
-/** The bar between top bar and page, only when it is needed: the lost connection, then the manual clock. */
+/** The bars between top bar and page, only when they are needed: lost connection, doubt, manual clock. */
 
 import { useEffect } from 'preact/hooks'
+import { ClockBar } from '../clock-bar/clock-bar.tsx'
+import { DoubtBar } from '../clock-bar/doubt-bar.tsx'
 import { announceNow } from '../components/announce.tsx'
 import { Icon } from '../components/icon.tsx'
-import { itemNowMs } from '../live/clock.ts'
+import { clockMode, itemNowMs } from '../live/clock.ts'
 import { connection, isStopping, retryInS, tryNow } from '../live/connection.ts'
+import { doubt } from '../live/store.ts'
 import { timeOfDay } from '../live/time-text.ts'
 import { zone } from './zone.ts'
 
@@ -36,5 +39,12 @@ function LostBar() {
 }
 
 export function Bars() {
-  return <div class="bars">{connection.value === 'lost' && <LostBar />}</div>
+  const isLost = connection.value === 'lost'
+  return (
+    <div class="bars">
+      {isLost && <LostBar />}
+      {!isLost && doubt.value && <DoubtBar doubt={doubt.value} />}
+      {clockMode.value === 'manual' && <ClockBar />}
+    </div>
+  )
 }

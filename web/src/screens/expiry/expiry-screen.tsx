@@ -17,6 +17,7 @@ import { Refusal } from '../../components/refusal.tsx'
 import { Segments } from '../../components/segments.tsx'
 import { eachSecond, itemNowMs } from '../../live/clock.ts'
 import { useRefresh } from '../../live/refresh.ts'
+import { useWatch } from '../../live/use-watch.ts'
 import { count, dayText, durationText, fullTime, spanText, timeOfDay } from '../../live/time-text.ts'
 import { type Bucket, deathsIn, deathsWithin, nearest, type Span, type Zoom, zooms } from './buckets.ts'
 import { ExpiryChart, type SeriesName } from './expiry-chart.tsx'
@@ -41,6 +42,7 @@ export function ExpiryScreen({ route, container }: ScreenProps) {
   const [error, setError] = useState<unknown>()
   const [hidden, setHidden] = useState<ReadonlySet<SeriesName>>(new Set())
   const { database } = route
+  useWatch(route)
   useRefresh(
     async signal => {
       try {

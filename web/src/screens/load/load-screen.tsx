@@ -19,6 +19,7 @@ import { Segments } from '../../components/segments.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { onLive } from '../../live/connection.ts'
 import { useRefresh } from '../../live/refresh.ts'
+import { useWatch } from '../../live/use-watch.ts'
 import { isPurgePaused, mayWrite } from '../../live/store.ts'
 import { count, durationText, ruText, timeOfDay } from '../../live/time-text.ts'
 import { filled, historySecondsMax, lastSeconds, purgeStory, sum, withSecond } from './history.ts'
@@ -36,6 +37,7 @@ const timeText = (second: number) => timeOfDay(second * 1000, 'local')
 
 export function LoadScreen({ route, container }: ScreenProps) {
   const { database, container: id } = route
+  useWatch(route)
   return <Load key={`${database}/${id}`} name={{ database, container: id }} route={route} api={container.api} />
 }
 

@@ -6,6 +6,7 @@ import type { MongoSettings, NosqlSettings, Settings } from '../../api/container
 import type { ScreenProps } from '../../app/screens.ts'
 import { Refusal } from '../../components/refusal.tsx'
 import { useRefresh } from '../../live/refresh.ts'
+import { useWatch } from '../../live/use-watch.ts'
 import { FrameContext, type PartName } from './frame.tsx'
 import { ChangeStreams, MongoIndexes, MongoTtl, ShardKey } from './mongo-parts.tsx'
 import { ChangeFeed, NosqlTtl, UniqueKeys } from './nosql-parts.tsx'
@@ -34,6 +35,7 @@ export function SettingsScreen({ route, container }: ScreenProps) {
   const [error, setError] = useState<unknown>()
   const { database } = route
   const name = { database, container: route.container }
+  useWatch(name)
   useRefresh(
     async signal => {
       try {
