@@ -59,8 +59,15 @@ export const screens: readonly ScreenEntry[] = [
     name: 'load',
     label: 'Load',
     letter: 'l',
-    icon: 'events',
+    icon: 'chart',
     load: async () => (await import('../screens/load/load-screen.tsx')).LoadScreen,
+  },
+  {
+    name: 'feed',
+    label: 'Feed',
+    letter: 'f',
+    icon: 'events',
+    load: async () => (await import('../screens/feed/feed-screen.tsx')).FeedScreen,
   },
 ]
 

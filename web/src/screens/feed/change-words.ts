@@ -91,3 +91,11 @@ function writtenAt(text: string | undefined): number | undefined {
     return undefined
   }
 }
+
+/** The look of a pill for each kind. */
+export const kindLook: Readonly<Record<Change['kind'], string>> = {
+  create: 'ok',
+  replace: 'info',
+  delete: 'plain',
+  died: 'danger',
+}

@@ -42,7 +42,8 @@ export class FeedTail {
     try {
       let isEnd = false
       while (!isEnd) {
-        const from = this.#after === undefined ? { since: Math.max(0, this.beganAt - sinceSeconds) } : { after: this.#after }
+        const from =
+          this.#after === undefined ? { since: Math.max(0, this.beganAt - sinceSeconds) } : { after: this.#after }
         const page = await getFeed(this.#name, { mode: this.#mode, limit: pageSize, ...from }, signal)
         if (page.isForgotten) this.isForgotten.value = true
         isEnd = page.isEnd || page.next === this.#after
@@ -71,7 +72,9 @@ export class FeedTail {
   #take(oldestFirst: readonly Change[]): void {
     if (oldestFirst.length === 0) return
     const fresh = oldestFirst.toReversed()
-    this.#arrivals.push(...oldestFirst.map(({ ts, kind, deadline }) => ({ at: kind === 'died' ? (deadline ?? ts) : ts, kind })))
+    this.#arrivals.push(
+      ...oldestFirst.map(({ ts, kind, deadline }) => ({ at: kind === 'died' ? (deadline ?? ts) : ts, kind })),
+    )
     this.#arrivals = this.#arrivals.slice(-keptMax)
     if (this.isPaused.peek()) this.waiting.value = [...fresh, ...this.waiting.peek()].slice(0, keptMax)
     else this.#show(fresh)
