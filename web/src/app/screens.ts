@@ -66,8 +66,15 @@ export const screens: readonly ScreenEntry[] = [
     name: 'feed',
     label: 'Feed',
     letter: 'f',
-    icon: 'events',
+    icon: 'show',
     load: async () => (await import('../screens/feed/feed-screen.tsx')).FeedScreen,
+  },
+  {
+    name: 'scripts',
+    label: 'Scripts',
+    icon: 'events',
+    api: 'nosql',
+    load: async () => (await import('../screens/scripts/scripts-screen.tsx')).ScriptsScreen,
   },
 ]
 

@@ -7,6 +7,7 @@ import type { ScreenProps } from '../../app/screens.ts'
 import { Refusal } from '../../components/refusal.tsx'
 import { useRefresh } from '../../live/refresh.ts'
 import { useWatch } from '../../live/use-watch.ts'
+import { Definition, IndexingPolicy } from './definition-part.tsx'
 import { FrameContext, type PartName } from './frame.tsx'
 import { ChangeStreams, MongoIndexes, MongoTtl, ShardKey } from './mongo-parts.tsx'
 import { ChangeFeed, NosqlTtl, UniqueKeys } from './nosql-parts.tsx'
@@ -83,6 +84,8 @@ type Shared = Omit<Parameters<typeof ThroughputPart>[0], 'settings'> & { part: s
 
 function NosqlPart({ part, ...props }: Shared & { settings: NosqlSettings }) {
   if (part === 'throughput') return <ThroughputPart {...props} />
+  if (part === 'indexing') return <IndexingPolicy {...props} />
+  if (part === 'definition') return <Definition {...props} />
   if (part === 'unique') return <UniqueKeys {...props} />
   if (part === 'feed') return <ChangeFeed {...props} />
   return <NosqlTtl {...props} />

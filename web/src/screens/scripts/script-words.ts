@@ -1,0 +1,85 @@
+/** Names, first texts and forms of scripts. */
+
+import type { ScriptKind, ScriptRun } from '../../api/container-shapes.ts'
+import { idProblem } from '../../app/new-container-rules.ts'
+
+export const kinds: readonly ScriptKind[] = ['procedures', 'triggers', 'functions']
+
+export const kindTitle: Readonly<Record<ScriptKind, string>> = {
+  procedures: 'Stored procedures',
+  triggers: 'Triggers',
+  functions: 'User-defined functions',
+}
+
+export const kindWord: Readonly<Record<ScriptKind, string>> = {
+  procedures: 'stored procedure',
+  triggers: 'trigger',
+  functions: 'user-defined function',
+}
+
+export const triggerOperations = ['All', 'Create', 'Replace', 'Update', 'Delete'] as const
+
+/** What a new script begins with; it can be run as it is. */
+export function firstBody(kind: ScriptKind, id: string): string {
+  const name = /^[A-Za-z_$][\w$]*$/.test(id) ? id : 'script'
+  if (kind === 'triggers') {
+    return `function ${name}() {
+  const request = getContext().getRequest()
+  const item = request.getBody()
+  // Change the item before it is written.
+  request.setBody(item)
+}
+`
+  }
+  if (kind === 'functions') {
+    return `function ${name}(value) {
+  return value
+}
+`
+  }
+  return `function ${name}(limit) {
+  const collection = getContext().getCollection()
+  const query = 'SELECT TOP ' + (limit ?? 10) + ' c.id FROM c'
+  collection.queryDocuments(collection.getSelfLink(), query, function (error, items) {
+    if (error) throw error
+    getContext().getResponse().setBody(items)
+  })
+}
+`
+}
+
+export function scriptIdProblem(id: string, known: readonly { id: string }[]): string | undefined {
+  if (known.some(each => each.id === id)) return 'There is a script of this kind with this name.'
+  return idProblem(id)
+}
+
+/** The arguments of a run: one JSON array; nothing counts as none. */
+export function readArguments(text: string): { value?: unknown[]; problem?: string } {
+  if (text.trim() === '') return { value: [] }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Array.isArray(value)) return { value }
+  } catch {
+    // The message below says what to write.
+  }
+  return { problem: 'Write one JSON array, for instance ["sess-2207", 1800].' }
+}
+
+/** The partition key of a run: a JSON value, or an array of one value for each level. */
+export function readPartitionKey(text: string, levels: number): { value?: unknown[]; problem?: string } {
+  const example = levels > 1 ? `["a", "b"]: ${levels} values` : '"u171"'
+  try {
+    const value: unknown = JSON.parse(text)
+    if (levels === 1 && !Array.isArray(value)) return { value: [value] }
+    if (Array.isArray(value) && value.length === levels) return { value }
+  } catch {
+    // The message below says what to write.
+  }
+  return { problem: `Write JSON, for instance ${example}.` }
+}
+
+/** What a run answered, as JSON. */
+export function resultText({ result, message }: ScriptRun): string {
+  if (message !== undefined) return message
+  return result === undefined ? '' : JSON.stringify(result, null, 2)
+}
