@@ -11,7 +11,16 @@ import type { ContainerRecord } from '../store/catalog.ts'
 import type { ItemKey, StoredItem } from '../store/item.ts'
 import type { Living, Viewpoint } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
-import type { Answer, ChangeRange, ContainerReader, IndexRange, PageSize, ScanRange } from '../store/reading.ts'
+import {
+  type Answer,
+  type ChangeRange,
+  type ContainerReader,
+  type IndexRange,
+  type PageSize,
+  placeOf,
+  type RowRange,
+  type ScanRange,
+} from '../store/reading.ts'
 import type { ItemWrite, Step } from '../store/writing.ts'
 import { isAlive, livingAt } from '../ttl/living.ts'
 
@@ -123,6 +132,25 @@ export function withContract(store: Store): Store {
         return answer
       }),
 
+    listRows: (container: ContainerRecord, range: RowRange, page: PageSize) =>
+      andThen(store.listRows(container, range, page), answer => {
+        const { after, upTo, isReverse, behind, by } = range
+        assert(answer.rows.length <= page.itemsMax, 'P15: a page is no larger than asked for')
+        let before = behind
+        for (const row of answer.rows) {
+          const place = placeOf(row, by)
+          if (!(place.at > after && place.at <= upTo)) assert(false, `P15: a row at ${place.at} is out of range`)
+          const [first, second] = isReverse ? [place, before] : [before, place]
+          const isInOrder =
+            before === undefined ||
+            first!.at < second!.at ||
+            (first!.at === second!.at && first!.sequence < second!.sequence)
+          if (!isInOrder) assert(false, `P15: the row ${row.sequence} is out of order`)
+          before = place
+        }
+        return answer
+      }),
+
     sweep: async (container: ContainerRecord, rowsMax: number) => {
       const swept = await translated(store.sweep(container, rowsMax))
       assert(swept.removed <= rowsMax, `P5: a sweep of ${rowsMax} removed ${swept.removed}`)
@@ -212,6 +240,7 @@ function forward(store: Store): Store {
     reclaim: rowsMax => translated(store.reclaim(rowsMax)),
     restamp: (rowsMax, hasFixedDeadlines) => translated(store.restamp(rowsMax, hasFixedDeadlines)),
     inspect: (container, key) => store.inspect(container, key),
+    listRows: (container, range, page) => store.listRows(container, range, page),
     count: (container, cohort) => translated(store.count(container, cohort)),
     census: container => store.census(container),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

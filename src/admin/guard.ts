@@ -10,7 +10,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { AccountKeys } from '../base/account-keys.ts'
 import { RequestError } from '../base/error.ts'
-import { checkOrigin, type HostNames } from '../base/host-names.ts'
+import { checkOrigin, type HostNames, isLoopback } from '../base/host-names.ts'
 
 export interface GuardOptions {
   readonly keys: AccountKeys
@@ -38,7 +38,3 @@ export function checkAdmin(req: IncomingMessage, options: GuardOptions): void {
 }
 
 const scheme = 'Bearer '
-
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address)
-}

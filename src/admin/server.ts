@@ -57,7 +57,7 @@ const pages: Readonly<Record<string, Page>> = {
 /** Whether a path belongs here and not to the protocol. */
 export function isAdminPath(url: string): boolean {
   const path = url.split('?', 1)[0]!
-  return Object.hasOwn(pages, path) || path.startsWith('/_mayfly/') || path.startsWith('/_explorer')
+  return Object.hasOwn(pages, path) || path.startsWith('/_mayfly/')
 }
 
 export function adminHandler(options: AdminOptions): (req: IncomingMessage, res: ServerResponse) => void {

@@ -56,3 +56,8 @@ export function checkOrigin(host: string | undefined, origin: string | undefined
 function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
+
+/** The address of the socket itself, whatever headers of a proxy say. */
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address)
+}

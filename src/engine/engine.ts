@@ -17,7 +17,7 @@ import { inOrderOfCreation } from '../query/order-of-creation.ts'
 import type { CollectedRows } from '../query/packed-rows.ts'
 import type { PageRunner } from '../query/page-task.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import type { ItemKey, StoredItem } from '../store/item.ts'
+import type { ItemKey, ScannedItem, StoredItem } from '../store/item.ts'
 import type { View } from '../store/policy.ts'
 import type { Store, StoreTime } from '../store/port.ts'
 import type {
@@ -35,8 +35,18 @@ import type { ItemWrite, Step, TransactAnswer, WriteAnswer } from '../store/writ
 import { Purger, type PurgerOptions } from '../ttl/purger.ts'
 import { deleteRu, pageRu, readRu, writeRu } from '../units/cost.ts'
 import { Ledger } from '../units/ledger.ts'
+import type { UsageRecord } from '../units/usage.ts'
 import { Catalog } from './catalog.ts'
 import { IndexKeeper, type IndexKeeperOptions } from './index-keeper.ts'
+import {
+  type LifeCursor,
+  type LifePage,
+  type LifePageSize,
+  type LifeRange,
+  type ListedItem,
+  listLives,
+  lookAtItem,
+} from './item-lives.ts'
 import {
   type CollectRequest,
   collectElsewhere,
@@ -116,6 +126,16 @@ export class Engine implements AsyncDisposable {
     this.purger = new Purger({ store, ledger: this.#ledger, idle, log, hasFixedDeadlines })
     this.indexes = new IndexKeeper({ store, idle, log, declaredIndexes })
     this.reports = new Reports(store, this.purger)
+  }
+
+  /** What requests and the purger used, second by second. */
+  get usage(): UsageRecord {
+    return this.#ledger.usage
+  }
+
+  /** What is provisioned for a container, in RU per second. */
+  rateOf(container: ContainerRecord): number {
+    return this.#ledger.rateOf(container)
   }
 
   /** Whether requests beyond a container's throughput are refused. */
@@ -263,6 +283,43 @@ export class Engine implements AsyncDisposable {
       const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
       return { items, last, bytes, chargeRu: this.chargePage(container, items.length, bytes), version: answer.version }
     })
+  }
+
+  /** Living items in key order, also if they all fit on one page. */
+  readKeyOrder(
+    container: ContainerRecord,
+    range: ScanRange,
+    page: PageSize,
+  ): MaybePromise<Pick<PageResult, 'last' | 'chargeRu'> & { readonly items: readonly ScannedItem[] }> {
+    this.#operations++
+    return andThen(this.#store.scan(container, range, page), ({ items, last }) => {
+      const bytes = items.reduce((sum, { body }) => sum + body.length, 0)
+      return { items, last, chargeRu: this.chargePage(container, items.length, bytes) }
+    })
+  }
+
+  /** Items by the time at which they die, also the dead ones, for people who look at them. */
+  async listLives(
+    container: ContainerRecord,
+    range: LifeRange,
+    cursor: LifeCursor,
+    size: LifePageSize,
+  ): Promise<LifePage & { readonly chargeRu: number }> {
+    this.#operations++
+    const page = await listLives(this.#store, container, range, cursor, size)
+    return { ...page, chargeRu: this.chargePage(container, page.examined, page.bytes) }
+  }
+
+  /** One row, alive or dead, for people who look at it. */
+  async lookAt(
+    container: ContainerRecord,
+    key: ItemKey,
+  ): Promise<(ListedItem & { readonly chargeRu: number }) | undefined> {
+    this.#operations++
+    const item = await lookAtItem(this.#store, container, key)
+    const chargeRu = readRu(item?.body.length ?? 0)
+    this.#ledger.charge(container, chargeRu)
+    return item && { ...item, chargeRu }
   }
 
   /** One page of a query. */

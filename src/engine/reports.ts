@@ -1,16 +1,19 @@
 /** Reports on a container and its expiry, without reading its items. */
 
+import type { EpochSeconds } from '../base/clock.ts'
 import { scanBytesMax, scanItemsMax } from '../base/limits.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { ContainerRecord } from '../store/catalog.ts'
-import type { ItemKey } from '../store/item.ts'
+import type { ItemKey, ScannedItem } from '../store/item.ts'
+import { neverDeadline } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
 import { type ScanRange, wholeRange } from '../store/reading.ts'
 import { hasDead } from '../ttl/any-dead.ts'
 import { livingAt } from '../ttl/living.ts'
 import type { Purger } from '../ttl/purger.ts'
-import { explain, forecast, preview, ttlStatus } from '../ttl/report.ts'
+import { type Behind, behind, explain, forecast, preview, ttlStatus } from '../ttl/report.ts'
 import type { ContainerStatus, Explanation, Forecast, Preview } from '../ttl/report-shapes.ts'
+import { type ListedItem, listLives } from './item-lives.ts'
 
 export class Reports {
   readonly #store: Store
@@ -24,6 +27,95 @@ export class Reports {
   async ttlStatus(container: ContainerRecord): Promise<ContainerStatus> {
     const status = await ttlStatus(this.#store, container)
     return { ...status, purged: this.#purger.purged(container), paused: this.#purger.isPaused }
+  }
+
+  /** What costs the same for any number of items: the rows, and whether some are dead. */
+  async glance(container: ContainerRecord): Promise<{ rows: number; writes: number; hasDead: boolean }> {
+    const now = livingAt(container.policy, await this.#store.moment())
+    const census = await this.#store.census(container)
+    return { rows: census.rows, writes: census.writes, hasDead: hasDead(census, now) }
+  }
+
+  /** The living item that dies first. Not charged: it is one row of an index. */
+  async nextToDie(container: ContainerRecord): Promise<ListedItem | undefined> {
+    const page = { itemsMax: 1, examineMax: 1 }
+    const { items } = await listLives(this.#store, container, { filter: 'all', order: 'soonest' }, {}, page)
+    return items[0]
+  }
+
+  /** Those that died after one moment, up to another: how many, and some of them, the soonest first. */
+  async diedBetween(
+    container: ContainerRecord,
+    from: EpochSeconds,
+    to: EpochSeconds,
+    rowsMax: number,
+  ): Promise<{ count: number; rows: readonly ScannedItem[] }> {
+    const before = livingAt(container.policy, from)
+    const after = livingAt(container.policy, to)
+    const rows: ScannedItem[] = []
+    let count = 0
+    for (const [by, low, high] of [
+      ['inherited', before.inheritedAfter, after.inheritedAfter],
+      ['own', before.ownAfter, after.ownAfter],
+    ] as const) {
+      if (high <= low) continue
+      const range = { by, after: low, upTo: high, isReverse: false }
+      const page = { itemsMax: Math.max(1, rowsMax), bytesMax: scanBytesMax }
+      const found = await this.#store.listRows(container, range, page)
+      if (found.rows.length > 0 && rowsMax > 0) rows.push(...found.rows)
+      const isAll = found.last === undefined
+      count += isAll ? found.rows.length : await this.#store.count(container, { lifespan: by, after: low, upTo: high })
+    }
+    return { count, rows: rows.slice(0, rowsMax) }
+  }
+
+  /** The latest deadline that a living item has; the moment if none dies. */
+  async lastDeadline(container: ContainerRecord): Promise<number> {
+    const moment = await this.#store.moment()
+    const { defaultTtl } = container.policy
+    if (defaultTtl === null) return moment
+    const { inheritedAfter, ownAfter } = livingAt(container.policy, moment)
+    const latest = async (by: 'inherited' | 'own', after: number, upTo: number) => {
+      const range = { by, after, upTo, isReverse: true }
+      const { rows } = await this.#store.listRows(container, range, { itemsMax: 1, bytesMax: scanBytesMax })
+      return rows[0]
+    }
+    const own = await latest('own', ownAfter, neverDeadline - 1)
+    const inherited = defaultTtl > 0 ? await latest('inherited', inheritedAfter, neverDeadline) : undefined
+    return Math.max(moment, own?.deadline ?? 0, inherited === undefined ? 0 : inherited.ts + defaultTtl)
+  }
+
+  /** Living items without a lifespan of their own, with an endless one, and with an end. */
+  async shares(container: ContainerRecord): Promise<{ none: number; never: number; own: number }> {
+    const { inheritedAfter, ownAfter } = livingAt(container.policy, await this.#store.moment())
+    const count = (lifespan: 'inherited' | 'own', after: number, upTo: number) =>
+      this.#store.count(container, { lifespan, after, upTo })
+    return {
+      none: await count('inherited', inheritedAfter, neverDeadline),
+      never: await count('own', neverDeadline - 1, neverDeadline),
+      own: await count('own', ownAfter, neverDeadline - 1),
+    }
+  }
+
+  /** Deaths that this process saw, and rows that still wait, by the time of death. */
+  async behind(
+    container: ContainerRecord,
+    window: { readonly windowSeconds: number; readonly bucketCount: number },
+  ): Promise<Behind> {
+    await this.#purger.deaths.watch(container)
+    return behind(this.#store, container, this.#purger.deaths, window)
+  }
+
+  /** How many living items die until a moment. */
+  async dyingUntil(container: ContainerRecord, moment: EpochSeconds): Promise<number> {
+    const now = livingAt(container.policy, await this.#store.moment())
+    const then = livingAt(container.policy, moment)
+    const count = (lifespan: 'inherited' | 'own', after: number, upTo: number) =>
+      upTo > after ? this.#store.count(container, { lifespan, after, upTo }) : 0
+    return (
+      (await count('inherited', now.inheritedAfter, then.inheritedAfter)) +
+      (await count('own', now.ownAfter, then.ownAfter))
+    )
   }
 
   /** How many items will die in each bucket of a window that starts now. */

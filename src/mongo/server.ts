@@ -14,6 +14,7 @@ import { Users } from './access/users.ts'
 import { emptyDocument } from './answers/fields.ts'
 import { createCollection, findCollection } from './collections/collections.ts'
 import { Connection } from './connection.ts'
+import { type MongoDoor, mongoDoor } from './door.ts'
 import { dropForgottenIndexes, finishRewriting, renewCollatedIndexes } from './indexes/recovery.ts'
 import { Outbox } from './outbox.ts'
 import { checkDatabaseName, checkedNamespace } from './requests/namespace.ts'
@@ -91,6 +92,11 @@ export class MongoServer {
       options.log.error({ error }, 'the ends of documents could not be written anew; their expiry waits')
     })
     return server
+  }
+
+  /** For the explorer. */
+  get door(): MongoDoor {
+    return mongoDoor(this.#service, () => ++this.#lastConnectionId)
   }
 
   /** `stream` is the socket, or the decrypted stream of it. */

@@ -14,6 +14,7 @@ import { checkRole } from './access/entra-role.ts'
 import { type EntraTokens, entraTokenOf } from './access/entra-tokens.ts'
 import { type Address, resolveAddress } from './access/resource-address.ts'
 import { checkGrant, checkGrantLives, type Grant, readToken } from './access/resource-token.ts'
+import { type NosqlDoor, nosqlDoor } from './door.ts'
 import { publicError } from './http/error-map.ts'
 import { outcomeError } from './http/outcome-error.ts'
 import { hasFlag, isQuery, type NosqlRequest, partitionKeyHeader, type Service } from './http/request.ts'
@@ -40,7 +41,7 @@ export interface NosqlServer extends AsyncDisposable {
   refuse(request: Pick<HttpHead, 'method' | 'url'>, reply: Reply, error: unknown): void
 }
 
-export function nosqlServer(options: NosqlOptions): NosqlServer {
+export function nosqlServer(options: NosqlOptions): NosqlServer & { readonly door: NosqlDoor } {
   const { log, onAnswer, engine, keys, entra, strict, hostNames, memory } = options
   const authorizer = new Authorizer(keys)
   const service: Service = { engine, keys, strict, scripts: new ScriptRunner(), functions: new UserDefinedFunctions() }
@@ -127,6 +128,8 @@ export function nosqlServer(options: NosqlOptions): NosqlServer {
   }
 
   return {
+    door: nosqlDoor(service),
+
     handle: (http, reply) => answer(http, reply, http.body),
 
     receive: answer,

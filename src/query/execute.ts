@@ -222,7 +222,13 @@ class PageUnderWay {
     const { program, position } = this.#request
     const page = this.#end(undefined)
     if (program.prefersCreation !== true || position !== undefined) return page
-    return { ...page, rows: inOrderOfCreation(this.#rows, this.#sequences) }
+    const origins = page.origins as readonly number[] | undefined
+    const pairs = origins && this.#sequences.map((_, at): RowOrigin => [origins[2 * at]!, origins[2 * at + 1]!])
+    return {
+      ...page,
+      rows: inOrderOfCreation(this.#rows, this.#sequences),
+      ...(pairs && { origins: inOrderOfCreation(pairs, this.#sequences).flat() }),
+    }
   }
 
   /** Takes all rows of the window, in arrival order. Returns false if they do not fit on the page. */

@@ -29,6 +29,8 @@
  *   P14 The journal has the entries of all logs, and notes about the catalog, in one order. It is the same
  *       for every reader, and an entry follows all that were committed before its own transaction began.
  *       Reading on after a tick skips nothing and repeats nothing.
+ *   P15 Listed rows come in the order that was asked for, each at most once. The dead are among them: they
+ *       are for people who look at them, and never answer a read.
  *
  * A store is given its clock when it is opened. It takes one moment per call (per transaction, for writes)
  * and hands it back with the answer, so that an item's life is judged by one clock wherever it is kept. What
@@ -63,9 +65,11 @@ import type {
   JournalAnswer,
   JournalPlace,
   JournalWait,
+  ListedRows,
   LogAnswer,
   PageSize,
   ReadAnswer,
+  RowRange,
   ScanAnswer,
   ScanRange,
   SequenceAnswer,
@@ -189,6 +193,8 @@ export interface Store extends AsyncDisposable {
 
   /** The row at this key, alive or dead: to explain it, never to answer a read. */
   inspect(container: ContainerRecord, key: ItemKey): MaybePromise<Omit<StoredItem, 'body'> | undefined>
+  /** Rows alive or dead, in an order of time (P15). */
+  listRows(container: ContainerRecord, range: RowRange, page: PageSize): MaybePromise<ListedRows>
   /** Counts the items of a cohort, alive or dead. Many items take many turns of the event loop. */
   count(container: ContainerRecord, cohort: Cohort): Promise<number>
   census(container: ContainerRecord): MaybePromise<Census>

@@ -62,6 +62,40 @@ export interface Cohort {
   readonly upTo: number
 }
 
+/**
+ * Rows of a container in one of three orders, alive or dead: by the second of writing (those that inherit
+ * their lifespan), by their own deadlines (those that have one), or by creation.
+ */
+export interface RowRange {
+  readonly by: Cohort['lifespan'] | 'creation'
+  /** Bounds of the second, the deadline or the sequence number. */
+  readonly after: number
+  readonly upTo: number
+  readonly isReverse: boolean
+  /** Resume behind this row, in the direction of reading. */
+  readonly behind?: RowPosition | undefined
+}
+
+export interface RowPosition {
+  /** Its second, deadline or sequence number. */
+  readonly at: number
+  readonly sequence: number
+}
+
+export interface ListedRows {
+  readonly rows: readonly ScannedItem[]
+  /** Where to resume, or undefined when the range is exhausted. */
+  readonly last: RowPosition | undefined
+}
+
+/** What a row is ordered by. */
+export function placeOf(
+  { ts, deadline, sequence }: Pick<StoredItem, 'ts' | 'deadline' | 'sequence'>,
+  by: RowRange['by'],
+) {
+  return { at: by === 'inherited' ? ts : by === 'own' ? deadline! : sequence, sequence }
+}
+
 /** A part of an index: the entries in these key ranges, which are sorted and do not overlap. */
 export interface IndexRange {
   readonly index: number

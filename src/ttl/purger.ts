@@ -25,6 +25,7 @@ import type { Store } from '../store/port.ts'
 import { deleteRu } from '../units/cost.ts'
 import type { Ledger } from '../units/ledger.ts'
 import { hasDead, hasOldEntries } from './any-dead.ts'
+import { DeathRecord } from './death-record.ts'
 import { livingAt } from './living.ts'
 
 /** How often the purger looks for work. */
@@ -47,6 +48,7 @@ export class Purger implements AsyncDisposable {
   readonly #log: Logger
   readonly #hasFixedDeadlines: (container: ContainerRecord) => boolean
   readonly #purged = new Map<number, number>()
+  readonly deaths: DeathRecord
   #timer: NodeJS.Timeout | undefined
   #pass: Promise<void> | undefined
   #passes = 0
@@ -57,6 +59,7 @@ export class Purger implements AsyncDisposable {
   constructor({ store, ledger, idle, log, hasFixedDeadlines = () => false }: PurgerOptions) {
     this.#hasFixedDeadlines = hasFixedDeadlines
     this.#store = store
+    this.deaths = new DeathRecord(store)
     this.#ledger = ledger
     this.#idle = idle
     this.#log = log
@@ -163,8 +166,10 @@ export class Purger implements AsyncDisposable {
 
   async #sweep(container: ContainerRecord, rowsMax: number): Promise<{ removed: number; done: boolean }> {
     try {
+      await this.deaths.watch(container)
       const swept = await this.#store.sweep(container, rowsMax)
       this.#purged.set(container.number, this.purged(container) + swept.removed)
+      if (swept.removed > 0) this.#ledger.usage.removed(container.number, swept.removed, swept.removed * deleteRu)
       return swept
     } catch (error) {
       if (await this.#isGone(container)) return { removed: 0, done: true }

@@ -8,6 +8,7 @@ import { type Living, neverDeadline, type TtlPolicy } from '../store/policy.ts'
 import type { Store } from '../store/port.ts'
 import type { Cohort } from '../store/reading.ts'
 import { hasDeadOf } from './any-dead.ts'
+import type { DeathRecord } from './death-record.ts'
 import { changeDefault, invalidTtlText, isTtl } from './lifespan.ts'
 import { isAlive, livingAt } from './living.ts'
 import type { Explanation, Forecast, Preview, TtlStatus } from './report-shapes.ts'
@@ -121,6 +122,46 @@ async function deaths(
   return { spans, never, later: inheritedLeft + ownLeft - never }
 }
 
+export interface Behind {
+  readonly buckets: readonly { start: number; end: number; removed: number; waiting: number }[]
+  /** Dead before the first bucket, and still there. */
+  readonly waitingLonger: number
+}
+
+/** What died in the time before now: what was removed since the process started, and what waits. */
+export async function behind(
+  store: Store,
+  container: ContainerRecord,
+  deaths: DeathRecord,
+  { windowSeconds, bucketCount }: { readonly windowSeconds: number; readonly bucketCount: number },
+): Promise<Behind> {
+  const moment = await store.moment()
+  const { policy } = container
+  const now = livingAt(policy, moment)
+  const count = (lifespan: Cohort['lifespan'], after: number, upTo: number) =>
+    upTo > after ? store.count(container, { lifespan, after, upTo }) : 0
+  // Buckets begin with whole minutes, because deaths are remembered by the minute.
+  const bucketS = Math.max(minuteS, Math.round(windowSeconds / bucketCount / minuteS) * minuteS)
+  const end = moment - (moment % minuteS) + minuteS
+  const start = end - bucketS * bucketCount
+  const buckets: { start: number; end: number; removed: number; waiting: number }[] = []
+  // What dies at a second died in the minute that ends with it.
+  let before = livingAt(policy, start as EpochSeconds)
+  const waitingLonger =
+    (await count('inherited', beforeAll, Math.min(before.inheritedAfter, now.inheritedAfter))) +
+    (await count('own', beforeAll, Math.min(before.ownAfter, now.ownAfter)))
+  for (let at = start; at < end; at += bucketS) {
+    const after = livingAt(policy, Math.min(at + bucketS, moment) as EpochSeconds)
+    const waiting =
+      (await count('inherited', before.inheritedAfter, after.inheritedAfter)) +
+      (await count('own', before.ownAfter, after.ownAfter))
+    const removed = Math.max(0, deaths.between(container, at, at + bucketS) - waiting)
+    buckets.push({ start: at, end: at + bucketS, removed, waiting })
+    before = after
+  }
+  return { buckets, waitingLonger }
+}
+
 export async function explain(store: Store, container: ContainerRecord, key: ItemKey): Promise<Explanation> {
   const moment = await store.moment()
   const { policy } = container
@@ -133,14 +174,8 @@ export async function explain(store: Store, container: ContainerRecord, key: Ite
       explanation: 'There is no such item: it was never written, was deleted, or has died and been removed.',
     }
   }
-  const { ts, deadline } = item
-  const ttl = deadline === null ? null : deadline === neverDeadline ? -1 : deadline - ts
-  const effectiveTtl = defaultTtl === null ? null : (ttl ?? defaultTtl)
-  const isMortal = effectiveTtl !== null && effectiveTtl > 0
-  const state = isAlive(livingAt(policy, moment), item) ? 'alive' : 'dead'
-  const rule = ruleOf(policy, moment, item)
-  // The deadline under an earlier setting is no longer known.
-  const expiresAt = isMortal && rule !== 'final' ? ts + effectiveTtl : null
+  const { ts } = item
+  const { state, rule, ttl, effectiveTtl, expiresAt } = judge(policy, moment, item)
   return {
     ...{ state, rule, ts, defaultTtl, ttl, effectiveTtl, expiresAt },
     secondsLeft: state === 'alive' && expiresAt !== null ? expiresAt - moment : null,
@@ -148,10 +183,24 @@ export async function explain(store: Store, container: ContainerRecord, key: Ite
   }
 }
 
+/** What a policy and a moment mean for one row. */
+export function judge(policy: TtlPolicy, moment: EpochSeconds, item: Pick<StoredItem, 'ts' | 'deadline'>) {
+  const { defaultTtl } = policy
+  const { ts, deadline } = item
+  const ttl = deadline === null ? null : deadline === neverDeadline ? -1 : deadline - ts
+  const effectiveTtl = defaultTtl === null ? null : (ttl ?? defaultTtl)
+  const isDead = !isAlive(livingAt(policy, moment), item)
+  const state: 'alive' | 'dead' = isDead ? 'dead' : 'alive'
+  const rule = ruleOf(policy, moment, item)
+  // The deadline under an earlier setting is no longer known.
+  const expiresAt = rule === 'inherited' ? ts + defaultTtl! : rule === 'own' ? deadline : null
+  return { state, rule, ttl, effectiveTtl, expiresAt }
+}
+
 function ruleOf(
   policy: TtlPolicy,
   moment: EpochSeconds,
-  item: Omit<StoredItem, 'body'>,
+  item: Pick<StoredItem, 'ts' | 'deadline'>,
 ): NonNullable<Explanation['rule']> {
   const withoutMarks = { ...policy, inheritedDeadAt: beforeAll, ownDeadAt: beforeAll }
   const isDead = !isAlive(livingAt(policy, moment), item)
@@ -195,5 +244,6 @@ function sentence(facts: {
 
 /** Earlier than every `_ts` and deadline of an item. */
 const beforeAll = -1
+const minuteS = 60
 const hourS = 3600
 const dayS = 24 * hourS

@@ -4,11 +4,14 @@ import { CapacityError } from '../base/error.ts'
 import { throughputDefault } from '../base/limits.ts'
 import type { ContainerRecord, Throughput } from '../store/catalog.ts'
 import { Budget } from './budget.ts'
+import { UsageRecord } from './usage.ts'
 
 export class Ledger {
   readonly #isEnforced: boolean
   readonly #monotonicMs: (() => number) | undefined
   readonly #share: () => number
+  /** What was used, second by second. */
+  readonly usage = new UsageRecord()
   readonly #budgets = new Map<string, Budget>()
 
   /**
@@ -27,9 +30,11 @@ export class Ledger {
 
   /** Throws when the budget of the current second is used up. */
   charge(container: ContainerRecord, chargeRu: number): void {
-    if (!this.#isEnforced) return
-    const waitMs = this.#budgetOf(container).take(chargeRu, this.#rateOf(container))
-    if (waitMs > 0) {
+    const waitMs = this.#isEnforced ? this.#budgetOf(container).take(chargeRu, this.rateOf(container)) : 0
+    if (waitMs === 0) {
+      this.usage.request(container.number, chargeRu)
+    } else {
+      this.usage.throttled(container.number)
       throw new CapacityError(
         'throttled',
         'Request rate is large. More Request Units may be needed, so no changes were made. Please retry this ' +
@@ -41,7 +46,7 @@ export class Ledger {
 
   /** What the purger may spend on this container now. */
   spareRu(container: ContainerRecord): number {
-    return this.#isEnforced ? this.#budgetOf(container).spareRu(this.#rateOf(container)) : Number.POSITIVE_INFINITY
+    return this.#isEnforced ? this.#budgetOf(container).spareRu(this.rateOf(container)) : Number.POSITIVE_INFINITY
   }
 
   /** Books what the purger used. Never refuses. */
@@ -49,7 +54,8 @@ export class Ledger {
     if (this.#isEnforced) this.#budgetOf(container).spend(chargeRu)
   }
 
-  #rateOf({ throughput, database }: ContainerRecord): number {
+  /** This gateway's part of what is provisioned, in RU per second. */
+  rateOf({ throughput, database }: ContainerRecord): number {
     return this.#share() * (ruPerSecond(throughput ?? database.throughput) ?? throughputDefault)
   }
 

@@ -14,6 +14,7 @@ import { canonicalPartitionKey } from '../../src/document/partition-key.ts'
 import type { ContainerRecord } from '../../src/store/catalog.ts'
 import type { Draft, ItemKey, ScannedItem } from '../../src/store/item.ts'
 import type { Store } from '../../src/store/port.ts'
+import { placeOf, type RowPosition, type RowRange } from '../../src/store/reading.ts'
 import type { ItemWrite } from '../../src/store/writing.ts'
 import { changeDefault, newPolicy } from '../../src/ttl/lifespan.ts'
 
@@ -641,6 +642,53 @@ export function storeContract(name: string, prepare: () => Promise<Opener>): voi
       await store.write(container, put('replace', keyOf('old'), { text: 'replaced' }))
       await store.write(container, { kind: 'delete', key: keyOf('new') })
       assert.deepEqual([await found(start), await found(start + 5), await found(start + 10)], [[], [], ['replaced']])
+      await store[Symbol.asyncDispose]()
+      await opener[Symbol.asyncDispose]()
+    })
+
+    test('P15: rows are listed by second, deadline or creation, alive or dead, in pages of any size', async () => {
+      const { opener, clock, store } = await fresh()
+      const container = await makeContainer(store, 10)
+      for (let index = 0; index < 40; index++) {
+        if (index % 3 === 0) clock.advance(1)
+        const ttl = index % 2 === 0 ? {} : { ttl: index % 7 === 0 ? -1 : 50 - index }
+        const key = keyOf(`i${index}`, `partition ${index % 5}`)
+        await store.write(container, put('create', key, { text: `i${index}`, ...ttl }))
+      }
+      clock.advance(20)
+      const list = async (by: RowRange['by'], isReverse: boolean, itemsMax: number, after = -1, upTo = 2 ** 53 - 1) => {
+        const rows: ScannedItem[] = []
+        let behind: RowPosition | undefined
+        do {
+          const page = await store.listRows(container, { by, after, upTo, isReverse, behind }, { ...whole, itemsMax })
+          rows.push(...page.rows)
+          behind = page.last
+        } while (behind !== undefined)
+        return rows
+      }
+      const texts = (rows: readonly ScannedItem[]) => rows.map(({ body }) => parse(body).text)
+      for (const by of ['inherited', 'own', 'creation'] as const) {
+        const all = await list(by, false, 1000)
+        assert.equal(all.length, by === 'creation' ? 40 : 20)
+        for (const itemsMax of [1, 3, 7]) {
+          assert.deepEqual(texts(await list(by, false, itemsMax)), texts(all))
+          assert.deepEqual(texts(await list(by, true, itemsMax)), texts(all).reverse())
+        }
+        const at = all.map(row => placeOf(row, by).at)
+        const [after, upTo] = [at[5]!, at[12]!]
+        const within = all.filter((_, index) => at[index]! > after && at[index]! <= upTo)
+        assert.deepEqual(texts(await list(by, false, 2, after, upTo)), texts(within))
+        assert.deepEqual(texts(await list(by, true, 2, after, upTo)), texts(within).reverse())
+      }
+      const small = await store.listRows(
+        container,
+        { by: 'creation', after: -1, upTo: 2 ** 53 - 1, isReverse: false },
+        { itemsMax: 1000, bytesMax: 1 },
+      )
+      assert.equal(small.rows.length, 1)
+      assert.notEqual(small.last, undefined)
+      const key = keyOf('i3', 'partition 3')
+      assert.deepEqual((await list('own', false, 1000)).find(row => row.key.id === 'i3')?.key, key)
       await store[Symbol.asyncDispose]()
       await opener[Symbol.asyncDispose]()
     })

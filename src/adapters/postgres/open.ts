@@ -8,7 +8,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import type { Viewpoint } from '../../store/policy.ts'
 import type { Store } from '../../store/port.ts'
-import type { ChangeRange, IndexRange, PageSize, ScanRange } from '../../store/reading.ts'
+import type { ChangeRange, IndexRange, PageSize, RowRange, ScanRange } from '../../store/reading.ts'
 import type { ItemWrite, Step } from '../../store/writing.ts'
 import { PostgresCatalog } from './catalog/catalog.ts'
 import { CatalogCopy } from './catalog/catalog-copy.ts'
@@ -23,6 +23,7 @@ import { Entries } from './reading/entries.ts'
 import { Items } from './reading/items.ts'
 import { PostgresJournal } from './reading/journal.ts'
 import { PostgresChangeLog } from './reading/log.ts'
+import { RowLists } from './reading/row-lists.ts'
 import { PostgresViews } from './reading/views.ts'
 import { PostgresRestamping } from './restamp.ts'
 import { forgetGateways, isHalfMoved, migrate } from './sql/schema.ts'
@@ -81,6 +82,7 @@ class PostgresStore implements Store {
   readonly #copy: CatalogCopy
   readonly #catalog: PostgresCatalog
   readonly #items: Items
+  readonly #rowLists: RowLists
   readonly #writes: WriteQueues
   readonly #changes: Changes
   readonly #log: PostgresChangeLog
@@ -110,6 +112,7 @@ class PostgresStore implements Store {
     const views = new PostgresViews(connections, moments)
     this.#views = views
     this.#items = new Items({ connections, moments, views, isCluster })
+    this.#rowLists = new RowLists(connections, isCluster)
     const callNumbers = new CallNumbers(gateway)
     const writing = { connections, catalog, moments, keysOf, callNumbers, journal, isCluster }
     const groups = new GroupWriter(writing)
@@ -279,6 +282,10 @@ class PostgresStore implements Store {
 
   restamp(...[rowsMax, hasFixedDeadlines]: Parameters<Store['restamp']>) {
     return this.#restamping.step(rowsMax, hasFixedDeadlines)
+  }
+
+  listRows(container: ContainerRecord, range: RowRange, page: PageSize) {
+    return this.#rowLists.read(container, range, page)
   }
 
   inspect(container: ContainerRecord, key: ItemKey) {

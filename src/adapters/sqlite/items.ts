@@ -7,7 +7,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import { fill } from '../../store/fill.ts'
 import type { ItemKey, ScannedItem, StoredItem } from '../../store/item.ts'
 import type { Living } from '../../store/policy.ts'
-import type { PageSize, ScanRange } from '../../store/reading.ts'
+import { type ListedRows, type PageSize, placeOf, type RowRange, type ScanRange } from '../../store/reading.ts'
 import type { ItemChange, WriteAnswer } from '../../store/writing.ts'
 import { ownDeadline } from '../../ttl/lifespan.ts'
 import { livingItem, storesItem, verdictOf, versionsTaken } from '../verdict.ts'
@@ -53,6 +53,18 @@ export interface RowSlice {
   readonly last: ItemKey | undefined
 }
 
+type ListStatements = Readonly<Record<RowRange['by'], { forward: RowBatches; backward: RowBatches }>>
+
+/** Thresholds that every row is above. */
+const everybody: Living = { inheritedAfter: -1, ownAfter: -1 }
+
+function inBothDirections(batches: (where: string, order: string) => RowBatches, only: string, by: string) {
+  return {
+    forward: batches(`${only} AND (${by}, sequence) > (:at, :from) AND ${by} <= :edge`, `${by}, sequence`),
+    backward: batches(`${only} AND (${by}, sequence) < (:at, :from) AND ${by} > :edge`, `${by} DESC, sequence DESC`),
+  }
+}
+
 export class ContainerItems implements Participant {
   readonly #find: ArrayStatement<Cells>
   readonly #read: ArrayStatement<[...Cells, Body]>
@@ -66,6 +78,7 @@ export class ContainerItems implements Participant {
   readonly #ofPartition: RowBatches
   readonly #ofPartitionReverse: RowBatches
   readonly #ofTable: RowBatches
+  readonly #inTime: ListStatements
   readonly #isHashed: boolean
   readonly #storeCounters: StatementSync
   readonly #container: number
@@ -103,6 +116,11 @@ export class ContainerItems implements Participant {
     this.#ofPartition = batches('epk = :epk AND pk = :pk AND id > :id', 'id')
     this.#ofPartitionReverse = batches('epk = :epk AND pk = :pk AND id < :id', 'id DESC')
     this.#ofTable = batches('sequence > :after', 'sequence')
+    this.#inTime = {
+      inherited: inBothDirections(batches, 'deadline IS NULL', 'ts'),
+      own: inBothDirections(batches, 'deadline IS NOT NULL', 'deadline'),
+      creation: inBothDirections(batches, 'true', 'sequence'),
+    }
     this.#isHashed = isHashed
   }
 
@@ -118,6 +136,21 @@ export class ContainerItems implements Participant {
 
   read(key: ItemKey, living: Living): StoredItem | undefined {
     return livingItem(living, this.readRow(key))
+  }
+
+  /** Rows alive or dead, in an order of time. */
+  list({ by, after, upTo, isReverse, behind }: RowRange, page: PageSize): ListedRows {
+    const beyond = Number.MAX_SAFE_INTEGER
+    const from = behind ?? (isReverse ? { at: upTo, sequence: beyond } : { at: after, sequence: beyond })
+    const bind = { at: from.at, from: from.sequence, edge: isReverse ? after : upTo }
+    const { forward, backward } = this.#inTime[by]
+    const { items, isFull } = (isReverse ? backward : forward).read(
+      bind,
+      everybody,
+      { ...page, isEmpty: true },
+      page.itemsMax,
+    )
+    return { rows: items, last: isFull ? placeOf(items.at(-1)!, by) : undefined }
   }
 
   /** Whatever is at the key, alive or dead. */

@@ -18,6 +18,7 @@ import type {
   IndexRange,
   LogAnswer,
   PageSize,
+  RowRange,
   ScanAnswer,
   ScanRange,
 } from '../../store/reading.ts'
@@ -536,6 +537,15 @@ class SqliteStore implements Store {
 
   inspect(container: ContainerRecord, key: ItemKey) {
     return this.#require(container).items.readRowWithoutBody(key)
+  }
+
+  listRows(container: ContainerRecord, range: RowRange, page: PageSize) {
+    try {
+      this.#turns.beginRead()
+      return this.#require(container).items.list(range, page)
+    } catch (error) {
+      throw this.#turns.readFailed(error)
+    }
   }
 
   count(...[container, cohort]: Parameters<Store['count']>) {

@@ -7,10 +7,13 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { textOf } from '../../document/body.ts'
 import { effectivePartitionKeyPrefixRange } from '../../document/effective-partition-key.ts'
 import type { IndexPath } from '../../document/index-definition.ts'
-import { canonicalPartitionKey } from '../../document/partition-key.ts'
-import type { ItemQuery } from '../../engine/query.ts'
+import { canonicalPartitionKey, type PartitionKeyComponent } from '../../document/partition-key.ts'
+import type { Engine, QueryResult } from '../../engine/engine.ts'
+import type { ItemQuery, QueryPageRequest } from '../../engine/query.ts'
+import { wishedIndex } from '../../query/choose-index.ts'
 import type { Demands } from '../../query/demands.ts'
 import type { PagePosition } from '../../query/execute.ts'
+import type { SourceItem } from '../../query/program.ts'
 import { demandsOf } from '../../sql/planning/demands.ts'
 import { featuresOf, isSplittable, readsItems, wholeQueryMark } from '../../sql/planning/features.ts'
 import { partitionKeyFilter } from '../../sql/planning/partition-key-filter.ts'
@@ -39,10 +42,10 @@ import { CrossPartitionError } from '../http/error-map.ts'
 import { pageSize } from '../http/feed.ts'
 import { documentList } from '../http/list-body.ts'
 import { requireContainer } from '../http/named-resource.ts'
-import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader } from '../http/request.ts'
+import { hasFlag, headerOf, jsonBody, type NosqlRequest, partitionKeyHeader, type Service } from '../http/request.ts'
 import { header, type NosqlResponse } from '../http/response.ts'
 import { WorkTime } from '../http/work-time.ts'
-import { withFunctions } from '../scripts/query-functions.ts'
+import { type CallUserDefined, withFunctions } from '../scripts/query-functions.ts'
 import { feedOfItems, rangeOf } from './item-feed.ts'
 import { metricsHeaders } from './query-metrics.ts'
 
@@ -241,4 +244,95 @@ function isWholeFeed({ query }: PreparedQuery): boolean {
     source!.collection.expression.kind === 'identifier' &&
     !source!.iterates
   return selection.kind === 'star' && isPlain && isContainer
+}
+
+/** A query of the explorer: all partitions are one result, so nothing is left to a client. */
+export interface DirectQuery {
+  readonly text: string
+  /** As in a request: `[{"name": "@id", "value": 1}]`. */
+  readonly parameters?: unknown
+  readonly partitionKey?: readonly PartitionKeyComponent[] | undefined
+}
+
+interface Direct {
+  readonly query: QueryRequest
+  readonly view: ContainerView
+  readonly range: ScanRange
+}
+
+function prepareDirectly(container: ContainerRecord, { text, parameters, partitionKey }: DirectQuery): Direct {
+  const { computedProperties } = container.definition as ContainerDefinition
+  const query = { prepared: queries.prepare(text, computedProperties), parameters: toParameters(parameters) }
+  const view = viewOf(container)
+  const [named, ...others] = partitionKey === undefined ? (keysOfFilter(query, view) ?? []) : [partitionKey]
+  if (named === undefined || others.length > 0) return { query, view, range: wholeRange }
+  const range = effectivePartitionKeyPrefixRange(container.partitionKey, named)
+  const isWhole = named.length === view.keyPaths.length
+  return { query, view, range: isWhole ? { ...range, pk: canonicalPartitionKey(named) } : range }
+}
+
+function itemQuery({ query, view, range }: Direct, callUserDefined: CallUserDefined | undefined): ItemQuery {
+  const { prepared, parameters } = query
+  const { text, computed } = prepared
+  const { indexingPolicy } = view.record.definition as ContainerDefinition
+  const functions = callUserDefined === undefined ? {} : { callUserDefined }
+  return {
+    range,
+    demands: checkOrder(query, view.record),
+    program: moment => createProgram(prepared, { parameters, momentMs: moment * 1000, ...functions }),
+    statement:
+      callUserDefined === undefined ? () => ({ language: 'sql', text, parameters, computed }) as const : undefined,
+    mayIndex: path => isPathIndexed(indexingPolicy, path),
+  }
+}
+
+export function queryDirectly(
+  service: Service,
+  container: ContainerRecord,
+  query: DirectQuery,
+  page: QueryPageRequest,
+): Promise<QueryResult> {
+  const direct = prepareDirectly(container, query)
+  return withFunctions(service, direct.view, direct.query.prepared, callUserDefined =>
+    service.engine.queryPage(container, itemQuery(direct, callUserDefined), page),
+  )
+}
+
+/** The plan that SDKs are given, and what an index does for the query. */
+export function planDirectly(engine: Engine, container: ContainerRecord, query: DirectQuery) {
+  const direct = prepareDirectly(container, query)
+  const asked = itemQuery(direct, undefined)
+  const whole = wholePlanFor(direct.query)
+  return {
+    plan: whole ?? planFor(direct.query, direct.view),
+    isCrossPartition: direct.range.pk === undefined,
+    wish: wishedIndex(asked.demands)?.path,
+    explained: engine.explainQuery(container, asked),
+  }
+}
+
+/** Calls `use` with a test for items: whether `SELECT * FROM c <clause>` has them in its result. */
+export async function withItemFilter<T>(
+  service: Service,
+  container: ContainerRecord,
+  clause: string,
+  use: (accepts: (item: SourceItem) => boolean) => Promise<T>,
+): Promise<T> {
+  const direct = prepareDirectly(container, { text: `SELECT VALUE 1 FROM c ${clause}` })
+  const { query: tree } = direct.query.prepared
+  if (tree.orderBy !== undefined || tree.groupBy !== undefined || tree.limit !== undefined || tree.sources.length > 1) {
+    throw new RequestError('malformed', 'The filter is a WHERE clause only: choose the order in the list.')
+  }
+  const moment = await service.engine.moment()
+  return withFunctions(service, direct.view, direct.query.prepared, callUserDefined => {
+    const program = itemQuery(direct, callUserDefined).program(moment)
+    return use(item => {
+      let isAccepted = false
+      program.accept(item, () => {
+        isAccepted = true
+        return true
+      })
+      return isAccepted
+    })
+  })
 }

@@ -1,0 +1,254 @@
+/**
+ * Lists the items of a container by the time at which they die, also those that are dead and not removed yet.
+ *
+ * The items that inherit their lifespan and those that have a deadline of their own are two lists, each in
+ * the order of its index. A page merges them. So the soonest come first without a sort, however many items
+ * there are, and a page reads no more rows than it needs.
+ */
+
+import { type EpochSeconds, machine } from '../base/clock.ts'
+import { scanBytesMax } from '../base/limits.ts'
+import type { ContainerRecord } from '../store/catalog.ts'
+import type { ItemKey, ScannedItem, StoredItem } from '../store/item.ts'
+import { neverDeadline, type Viewpoint } from '../store/policy.ts'
+import type { Store } from '../store/port.ts'
+import { placeOf, type RowPosition, type RowRange } from '../store/reading.ts'
+import { livingAt } from '../ttl/living.ts'
+import { judge } from '../ttl/report.ts'
+
+export type LifeFilter = 'all' | 'minute' | 'dead' | 'never'
+
+export interface LifeRange {
+  readonly filter: LifeFilter
+  /** `newest`: the last created first. */
+  readonly order: 'soonest' | 'newest'
+  /** Only deadlines behind `from`, up to and including `to`. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+type Cohort = 'inherited' | 'own' | 'creation'
+
+/** How far each list was read: the row to go on behind, or its end. It is JSON. */
+export type LifeCursor = { readonly [Name in Cohort]?: RowPosition | 'end' | undefined }
+
+export interface ListedItem extends ScannedItem, JudgedLife {}
+
+export interface JudgedLife {
+  readonly ttl: number | null
+  readonly rule: 'off' | 'inherited' | 'own' | 'never' | 'final'
+  /** null: never, or no longer known. */
+  readonly dies: number | null
+  readonly isDead: boolean
+}
+
+export interface LifePage {
+  readonly items: readonly ListedItem[]
+  readonly at: Viewpoint
+  /** undefined: that was all. */
+  readonly next: LifeCursor | undefined
+  readonly examined: number
+  readonly bytes: number
+}
+
+export interface LifePageSize {
+  readonly itemsMax: number
+  /** Looks at no more rows than this; the page may then be short. */
+  readonly examineMax: number
+  /** Which of the items are wanted. */
+  readonly accepts?: ((item: StoredItem) => boolean) | undefined
+}
+
+/** Seconds that `minute` looks ahead. */
+const minuteS = 60
+
+/** Earlier than every second and deadline, and later. */
+const beforeAll = -1
+const afterAll = neverDeadline
+
+export function judgeLife({ policy, moment }: Viewpoint, row: Pick<StoredItem, 'ts' | 'deadline'>): JudgedLife {
+  const { state, rule, ttl, expiresAt } = judge(policy, moment, row)
+  return { ttl, rule, dies: expiresAt, isDead: state === 'dead' }
+}
+
+export async function listLives(
+  store: Store,
+  container: ContainerRecord,
+  range: LifeRange,
+  cursor: LifeCursor,
+  size: LifePageSize,
+): Promise<LifePage> {
+  const at = { moment: (await store.moment()) as EpochSeconds, policy: container.policy }
+  const lists = (range.order === 'newest' ? [everything()] : cohortsOf(range, at)).map(
+    bounds => new RowList(store, container, bounds, cursor[bounds.by]),
+  )
+  const isWanted = range.order === 'newest' ? wantedBy(range.filter, at) : () => true
+  const items: ListedItem[] = []
+  let examined = 0
+  let bytes = 0
+  const rowsWanted = Math.min(size.itemsMax, size.examineMax)
+  while (items.length < size.itemsMax && examined < size.examineMax && bytes < pageBytesMax) {
+    await Promise.all(lists.map(list => list.prepare(Math.min(rowsWanted, 1000))))
+    const first = firstOf(lists, at, range.filter === 'dead')
+    if (first === undefined) break
+    const row = first.take()
+    examined++
+    bytes += row.body.length
+    const listed = { ...row, ...judgeLife(at, row) }
+    if (isWanted(listed) && size.accepts?.(row) !== false) items.push(listed)
+    if (examined % 64 === 0) await new Promise<void>(resolve => machine.setImmediate(resolve))
+  }
+  const next: { [Name in Cohort]?: RowPosition | 'end' | undefined } = {}
+  for (const list of lists) next[list.by] = list.position
+  const isEnd = lists.every(list => list.isEnd)
+  return { items, at, next: isEnd ? undefined : next, examined, bytes }
+}
+
+const pageBytesMax = 16 * scanBytesMax
+
+function everything(): RowRange {
+  return { by: 'creation', after: beforeAll, upTo: afterAll, isReverse: true }
+}
+
+function wantedBy(filter: LifeFilter, { moment }: Viewpoint): (life: JudgedLife) => boolean {
+  switch (filter) {
+    case 'dead':
+      return ({ isDead }) => isDead
+    case 'minute':
+      return ({ isDead, dies }) => !isDead && dies !== null && dies <= moment + minuteS
+    case 'never':
+      return ({ isDead, dies }) => !isDead && dies === null
+    case 'all':
+      return ({ isDead }) => !isDead
+  }
+}
+
+/** The parts of the two lists that a filter wants. */
+function cohortsOf({ filter, from, to }: LifeRange, { moment, policy }: Viewpoint): RowRange[] {
+  const { inheritedAfter, ownAfter } = livingAt(policy, moment)
+  const { defaultTtl } = policy
+  const ranges: RowRange[] = []
+  const add = (by: 'inherited' | 'own', after: number, upTo: number) => {
+    if (upTo > after) ranges.push({ by, after, upTo, isReverse: filter === 'dead' })
+  }
+  if (filter === 'dead') {
+    add('inherited', beforeAll, inheritedAfter)
+    add('own', beforeAll, ownAfter)
+    return ranges
+  }
+  const doInheritedDie = defaultTtl !== null && defaultTtl > 0
+  if (filter === 'never') {
+    if (!doInheritedDie) add('inherited', inheritedAfter, afterAll)
+    add('own', defaultTtl === null ? ownAfter : neverDeadline - 1, afterAll)
+    return ranges
+  }
+  const last = neverDeadline - 1
+  const low = from ?? beforeAll
+  const high = Math.min(filter === 'minute' ? moment + minuteS : afterAll, to ?? afterAll)
+  // Without an upper bound, what never dies comes at the end.
+  if (doInheritedDie)
+    add('inherited', Math.max(inheritedAfter, low - defaultTtl), high === afterAll ? high : high - defaultTtl)
+  else if (high === afterAll) add('inherited', inheritedAfter, afterAll)
+  if (defaultTtl !== null) add('own', Math.max(ownAfter, low), high === afterAll ? high : Math.min(high, last))
+  else if (high === afterAll) add('own', ownAfter, afterAll)
+  return ranges
+}
+
+/** The row at a key, found through the index that orders it. */
+export async function lookAtItem(
+  store: Store,
+  container: ContainerRecord,
+  key: ItemKey,
+): Promise<ListedItem | undefined> {
+  const found = await store.inspect(container, key)
+  if (found === undefined) return undefined
+  const by = found.deadline === null ? 'inherited' : 'own'
+  const { at } = placeOf(found, by)
+  const behind = { at, sequence: found.sequence - 1 }
+  const range = { by, after: at - 1, upTo: at, isReverse: false, behind } as const
+  const { rows } = await store.listRows(container, range, { itemsMax: 1, bytesMax: scanBytesMax })
+  const [row] = rows
+  if (row?.sequence !== found.sequence) return undefined
+  const moment = await store.moment()
+  return { ...row, ...judgeLife({ moment, policy: container.policy }, row) }
+}
+
+/** The list whose next row comes first. What never dies comes last. */
+function firstOf(lists: readonly RowList[], at: Viewpoint, isReverse: boolean): RowList | undefined {
+  let first: RowList | undefined
+  let best = Number.POSITIVE_INFINITY
+  for (const list of lists) {
+    const row = list.peek()
+    if (row === undefined) continue
+    const dies = endOf(row, at)
+    const place = isReverse ? -dies : dies
+    if (first !== undefined && place >= best) continue
+    first = list
+    best = place
+  }
+  return first
+}
+
+/** The order of the list; for what died under an earlier setting, by what it died of. */
+function endOf(
+  { ts, deadline }: ScannedItem,
+  { policy: { defaultTtl, inheritedDeadAt, ownDeadAt } }: Viewpoint,
+): number {
+  if (deadline !== null)
+    return defaultTtl === null && deadline > ownDeadAt ? Number.POSITIVE_INFINITY : finite(deadline)
+  if (defaultTtl !== null && defaultTtl > 0) return ts + defaultTtl
+  return ts <= inheritedDeadAt ? ts + (ownDeadAt - inheritedDeadAt) : Number.POSITIVE_INFINITY
+}
+
+function finite(deadline: number): number {
+  return deadline === neverDeadline ? Number.POSITIVE_INFINITY : deadline
+}
+
+/** One list, read in batches. */
+class RowList {
+  readonly by: RowRange['by']
+  readonly #store: Store
+  readonly #container: ContainerRecord
+  readonly #range: RowRange
+  #rows: readonly ScannedItem[] = []
+  #at = 0
+  #behind: RowPosition | undefined
+  #isExhausted: boolean
+
+  constructor(store: Store, container: ContainerRecord, range: RowRange, from: RowPosition | 'end' | undefined) {
+    this.by = range.by
+    this.#store = store
+    this.#container = container
+    this.#range = range
+    this.#behind = from === 'end' ? undefined : from
+    this.#isExhausted = from === 'end'
+  }
+
+  /** Afterwards there is a next row, or none is left. */
+  async prepare(itemsMax: number): Promise<void> {
+    if (this.#at < this.#rows.length || this.#isExhausted) return
+    const range = { ...this.#range, behind: this.#behind }
+    const { rows, last } = await this.#store.listRows(this.#container, range, { itemsMax, bytesMax: scanBytesMax })
+    this.#rows = rows
+    this.#at = 0
+    this.#isExhausted = last === undefined
+  }
+
+  peek(): ScannedItem | undefined {
+    return this.#rows[this.#at]
+  }
+
+  take(): ScannedItem {
+    const row = this.#rows[this.#at++]!
+    this.#behind = placeOf(row, this.by)
+    return row
+  }
+
+  get isEnd(): boolean {
+    return this.#isExhausted && this.#at >= this.#rows.length
+  }
+
+  get position(): RowPosition | 'end' | undefined {
+    return this.isEnd ? 'end' : this.#behind
+  }
+}

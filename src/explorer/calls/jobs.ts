@@ -1,0 +1,30 @@
+/** Jobs: list, look at, end, and what they refused. */
+
+import type { ApiAnswer, ApiCall } from '../http/call.ts'
+import type { ExplorerService } from '../service/service.ts'
+
+export async function listJobs({ jobs }: ExplorerService): Promise<ApiAnswer> {
+  return { json: { jobs: jobs.all().map(job => job.show(false)) } }
+}
+
+export async function showJob({ jobs }: ExplorerService, { names }: ApiCall): Promise<ApiAnswer> {
+  return { json: jobs.find(names[0]!).show() }
+}
+
+export async function endJob({ jobs }: ExplorerService, { names }: ApiCall): Promise<ApiAnswer> {
+  jobs.find(names[0]!).cancel()
+  return { status: 204 }
+}
+
+export async function showRefused({ jobs }: ExplorerService, { names, res }: ApiCall): Promise<ApiAnswer> {
+  const { refusals, id } = jobs.find(names[0]!)
+  res.writeHead(200, {
+    'content-type': 'application/x-ndjson; charset=utf-8',
+    'content-disposition': `attachment; filename="${id}.refused.jsonl"`,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  for (const refusal of refusals) res.write(`${JSON.stringify(refusal)}\n`)
+  res.end()
+  return 'streamed'
+}

@@ -1,0 +1,162 @@
+/**
+ * Jobs: work that takes long, with progress to look at. They belong to the server, not to a page: whoever
+ * closes the page and comes back finds them.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { machine } from '../../base/clock.ts'
+import { RequestError } from '../../base/error.ts'
+import { MiB } from '../../base/limits.ts'
+
+const jobsMax = 50
+const runningMax = 8
+const shownRefusalsMax = 100
+const refusalBytesMax = 16 * MiB
+
+export type JobKind = 'import' | 'delete'
+
+export interface Refusal {
+  readonly line: number
+  readonly message: string
+  readonly text?: string | undefined
+}
+
+export interface JobProgress {
+  done: number
+  total: number | null
+  isTotalAbout: boolean
+  bytesDone: number
+  bytesTotal: number | null
+  written: number
+  skipped: number
+  dead: number
+  chargeRu: number
+}
+
+export class Job {
+  readonly id: string
+  readonly kind: JobKind
+  readonly database: string
+  readonly container: string
+  readonly startedMs = machine.epochMs()
+  readonly progress: JobProgress = {
+    ...{ done: 0, total: null, isTotalAbout: false, bytesDone: 0, bytesTotal: null },
+    ...{ written: 0, skipped: 0, dead: 0, chargeRu: 0 },
+  }
+  readonly #controller = new AbortController()
+  readonly #onChange: (job: Job) => void
+  readonly #startedAt = machine.monotonicMs()
+  readonly #refusals: Refusal[] = []
+  #refusalBytes = 0
+  #refused = 0
+  #state: 'running' | 'done' | 'failed' | 'canceled' = 'running'
+  #endedMs: number | null = null
+  #endedAt: number | undefined
+  #message: string | null = null
+
+  constructor(
+    { id, kind, database, container }: Pick<Job, 'id' | 'kind' | 'database' | 'container'>,
+    onChange: (job: Job) => void,
+  ) {
+    this.id = id
+    this.kind = kind
+    this.database = database
+    this.container = container
+    this.#onChange = onChange
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'running'
+  }
+
+  get refusals(): readonly Refusal[] {
+    return this.#refusals
+  }
+
+  moved(): void {
+    this.#onChange(this)
+  }
+
+  refuse(refusal: Refusal): void {
+    this.#refused++
+    const bytes = 64 + refusal.message.length + (refusal.text?.length ?? 0)
+    if (this.#refusalBytes + bytes <= refusalBytesMax) {
+      this.#refusalBytes += bytes
+      this.#refusals.push(refusal)
+    }
+  }
+
+  cancel(): void {
+    this.#controller.abort()
+  }
+
+  end(error?: unknown): void {
+    if (!this.isRunning) return
+    this.#state = this.signal.aborted ? 'canceled' : error === undefined ? 'done' : 'failed'
+    if (error !== undefined && !this.signal.aborted)
+      this.#message = error instanceof Error ? error.message : String(error)
+    this.#endedMs = machine.epochMs()
+    this.#endedAt = machine.monotonicMs()
+    this.#onChange(this)
+  }
+
+  show(withRefusals = true): object {
+    const seconds = Math.max(0.001, ((this.#endedAt ?? machine.monotonicMs()) - this.#startedAt) / 1000)
+    const { id, kind, database, container, startedMs, progress } = this
+    return {
+      ...{ id, kind, database, container, state: this.#state },
+      ...progress,
+      chargeRu: Math.round(progress.chargeRu * 100) / 100,
+      rate: Math.round(progress.done / seconds),
+      refused: this.#refused,
+      ...{ startedMs, endedMs: this.#endedMs, message: this.#message },
+      ...(withRefusals && {
+        refusals: this.#refusals.slice(0, shownRefusalsMax).map(({ line, message }) => ({ line, message })),
+      }),
+    }
+  }
+}
+
+const idForm = /^[A-Za-z0-9_-]{1,64}$/
+
+export class Jobs {
+  /** Oldest first. */
+  readonly #jobs = new Map<string, Job>()
+  onChange: (job: Job) => void = () => {}
+
+  begin(kind: JobKind, database: string, container: string, wantedId: string | undefined): Job {
+    const id = wantedId ?? randomUUID()
+    if (!idForm.test(id)) throw new RequestError('malformed', 'The id of a job has 1 to 64 of A-Z, a-z, 0-9, _ and -.')
+    if (this.#jobs.has(id)) throw new RequestError('already_exists', `There is a job with the id '${id}'.`)
+    const running = [...this.#jobs.values()].filter(({ isRunning }) => isRunning).length
+    if (running >= runningMax) {
+      throw new RequestError('malformed', `${runningMax} jobs are running. Wait for one, or end one.`)
+    }
+    const job = new Job({ id, kind, database, container }, each => this.onChange(each))
+    this.#jobs.set(id, job)
+    for (const old of this.#jobs.values()) {
+      if (this.#jobs.size <= jobsMax) break
+      if (!old.isRunning) this.#jobs.delete(old.id)
+    }
+    return job
+  }
+
+  find(id: string): Job {
+    const job = this.#jobs.get(id)
+    if (job === undefined) throw new RequestError('not_found', `There is no job with the id '${id.slice(0, 64)}'.`)
+    return job
+  }
+
+  all(): readonly Job[] {
+    return [...this.#jobs.values()]
+  }
+
+  /** Ends all, when the server stops. */
+  cancelAll(): void {
+    for (const job of this.#jobs.values()) job.cancel()
+  }
+}

@@ -1,0 +1,45 @@
+/** What all calls of the explorer share. */
+
+import type { AccountKeys } from '../../base/account-keys.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { HostNames } from '../../base/host-names.ts'
+import type { Logger } from '../../base/log.ts'
+import type { MemoryAccount } from '../../base/memory-account.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Backlogs } from './backlogs.ts'
+import type { CountCache } from './count-cache.ts'
+import type { Jobs } from './jobs.ts'
+import type { RunningQueries } from './running-queries.ts'
+import type { MongoSide, MongoSwitches, NosqlSide } from './sides.ts'
+
+export interface ExplorerOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly keys: AccountKeys
+  readonly hostNames: HostNames
+  readonly memory: MemoryAccount
+  readonly log: Logger
+  readonly version: string
+  readonly storeName: string
+  /** Whether the data is still there after the end of the process. */
+  readonly keepsData: boolean
+  readonly strict: boolean
+  readonly startedMs: number
+  readonly nosql: NosqlSide
+  /** Loaded when it is needed. */
+  readonly mongo: () => Promise<MongoSide>
+  readonly mongoSwitches: MongoSwitches
+  /** The port of the Mongo protocol; undefined: not served. */
+  readonly mongoPort: () => number | undefined
+  /** The folder with the built page. */
+  readonly pageFolder: string
+}
+
+export interface ExplorerService extends ExplorerOptions {
+  readonly counts: CountCache
+  readonly backlogs: Backlogs
+  readonly jobs: Jobs
+  readonly queries: RunningQueries
+  /** Signs what is given to the page and comes back. */
+  readonly secret: Buffer
+}
