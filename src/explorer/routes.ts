@@ -13,7 +13,9 @@ import {
 import { complete } from './calls/completion.ts'
 import { createDemo } from './calls/demo.ts'
 import { forecastDeaths, moveClock, previewTtl, showBehind, showClock, showClockImpact } from './calls/expiry.ts'
+import { exportItems } from './calls/export.ts'
 import { showFeed } from './calls/feed.ts'
+import { importFile } from './calls/import.ts'
 import { deleteMany, postItem, putItem, removeOne, setLife } from './calls/item-writes.ts'
 import { countItems, explainItem, listItems, readItem } from './calls/items.ts'
 import { endJob, listJobs, showJob, showRefused } from './calls/jobs.ts'
@@ -79,6 +81,8 @@ const routes: Readonly<Record<string, Methods>> = {
   [`${C}/scripts/*`]: { POST: writing(createScript) },
   [`${C}/scripts/*/*`]: { GET: reading(readScript), PUT: writing(saveScript), DELETE: writing(deleteScript) },
   [`${C}/scripts/*/*/run`]: { POST: writing(runProcedure) },
+  [`${C}/import`]: { POST: writing(importFile) },
+  [`${C}/export`]: { GET: reading(exportItems) },
   jobs: { GET: reading(listJobs) },
   'jobs/*': { GET: reading(showJob), DELETE: writing(endJob) },
   'jobs/*/refused': { GET: reading(showRefused) },

@@ -7,9 +7,9 @@ import { gzip } from 'node:zlib'
 import { epochMsWithin } from '../base/clock.ts'
 import { RequestError } from '../base/error.ts'
 import { newActivityId } from '../base/identifier.ts'
-import { Attempts } from './access/attempts.ts'
-import { type Caller, callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender } from './access/guard.ts'
-import { Sessions } from './access/sessions.ts'
+import { KeyAttempts } from './access/attempts.ts'
+import { callerOf, checkIntent, checkMayCall, checkMayWrite, checkSender, type Visitor } from './access/guard.ts'
+import { LoginSessions } from './access/sessions.ts'
 import { logIn, logOut, showSession } from './calls/session.ts'
 import { acceptedCoding, PageFiles, securityHeaders } from './files/page-files.ts'
 import { type ApiAnswer, type ApiCall, bodyBytesMax, readJson } from './http/call.ts'
@@ -45,8 +45,8 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     secret: randomBytes(32),
   }
   const { keys, hostNames, log } = options
-  const sessions = new Sessions(keys)
-  const attempts = new Attempts()
+  const sessions = new LoginSessions(keys)
+  const attempts = new KeyAttempts()
   const files = new PageFiles(options.pageFolder)
   const guard = { keys, hostNames, sessions }
   const hub = new LiveHub(service)
@@ -80,7 +80,7 @@ export function explorerServer(options: ExplorerOptions): ExplorerServer {
     return handler(service, { ...call, names })
   }
 
-  function isStillValid({ session }: Caller): boolean {
+  function isStillValid({ session }: Visitor): boolean {
     return session === undefined ? keys.isWellKnown : sessions.isValid(session)
   }
 

@@ -3,6 +3,7 @@
  * the network, but without a signature. Whoever holds the door has checked who asks.
  */
 
+import { Caller } from '../base/caller.ts'
 import { andThen } from '../base/maybe-promise.ts'
 import { documentOf } from '../document/body.ts'
 import type { QueriedPage, QueryPageRequest } from '../engine/query.ts'
@@ -18,6 +19,8 @@ export interface NosqlQuestion {
   readonly path: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Aborted when nobody waits for the answer. */
+  readonly gone?: AbortSignal
 }
 
 export interface NosqlReply {
@@ -51,11 +54,15 @@ const apiVersion = '2020-07-15'
 
 export function nosqlDoor(service: Service): NosqlDoor {
   return {
-    ask: async ({ method, path, headers = {}, body = '' }) => {
+    ask: async ({ method, path, headers = {}, body = '', gone }) => {
+      const caller = new Caller()
+      if (gone?.aborted === true) caller.leave()
+      gone?.addEventListener('abort', () => caller.leave(), { once: true })
       const request: NosqlRequest = {
         service,
         headers: { 'x-ms-version': apiVersion, ...headers },
         origin: '',
+        caller,
         path,
         body: Buffer.from(body),
       }

@@ -34,6 +34,7 @@ import type { Store } from '../store/port.ts'
 import { withPromptDeaths } from '../ttl/prompt-deaths.ts'
 import { logClockEvent } from './clock-log.ts'
 import { type Config, checkExposure, readKeyFile } from './config.ts'
+import { ExplorerSide, isExplorerPath, mongoSide, pageFolder } from './explorer-side.ts'
 import { nodeHttpHandler } from './http/node-http.ts'
 import { listenHttp } from './http-listener.ts'
 import { importSide } from './import-side.ts'
@@ -159,6 +160,7 @@ export async function startServer(
     areExpiryEventsOn: true,
     areTestCommandsOn: config.areTestCommandsOn,
   }
+  const imports = importSide({ engine, strict, mongo: () => loadMongo() })
   const admin = adminHandler({
     engine,
     mongoSettings,
@@ -174,7 +176,7 @@ export async function startServer(
     storeName: storeName(config),
     uptimeMs: () => machine.monotonicMs() - startedMs,
     certificate: async () => (await certificate()).authority,
-    imports: importSide({ engine, strict, mongo: () => loadMongo() }),
+    imports,
   })
 
   let mongo: Promise<MongoServer> | undefined
@@ -196,14 +198,30 @@ export async function startServer(
     })
   }
 
+  let mongoPort: number | undefined
+  const explorer = new ExplorerSide(log, {
+    ...{ engine, clock, keys, hostNames, memory, log, version, strict, imports },
+    storeName: storeName(config),
+    keepsData: config.directory !== undefined || config.storeUrl !== undefined,
+    startedMs: machine.epochMs() - (machine.monotonicMs() - startedMs),
+    nosql: nosql.door,
+    mongo: () => mongoSide(loadMongo),
+    mongoSwitches: mongoSettings,
+    mongoPort: () => mongoPort,
+    pageFolder,
+  })
+
   const protocol = nodeHttpHandler(nosql, memory)
-  const isProtocolPath = (url: string) => url.startsWith('/dbs') || !isAdminPath(url)
+  const isProtocolPath = (url: string) => url.startsWith('/dbs') || !(isAdminPath(url) || isExplorerPath(url))
   const handler = (req: IncomingMessage, res: ServerResponse) => {
-    if (isProtocolPath(req.url ?? '/')) protocol(req, res)
+    const url = req.url ?? '/'
+    if (isExplorerPath(url)) explorer.handle(req, res)
+    else if (isProtocolPath(url)) protocol(req, res)
     else admin(req, res)
   }
 
   async function close(): Promise<void> {
+    await explorer.close()
     await Promise.all(listeners.map(listener => listener[Symbol.asyncDispose]()))
     await nosql[Symbol.asyncDispose]()
     await queries?.[Symbol.asyncDispose]()
@@ -224,6 +242,7 @@ export async function startServer(
             isNeeded: await hasCollections(engine),
           })
     if (wire !== undefined) listeners.push(wire)
+    mongoPort = wire?.port
     // Not awaited: the start must not wait for it. Connections that come earlier do not share.
     enableSharedReading(log)
     const name = host.includes(':') ? `[${host}]` : host

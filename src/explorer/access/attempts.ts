@@ -8,7 +8,7 @@ const wrongMaxOfAddress = 10
 const wrongMaxOfAll = 100
 const addressesMax = 1000
 
-export class Attempts {
+export class KeyAttempts {
   readonly #monotonicMs: () => number
   /** When wrong keys came, by address. */
   readonly #wrong = new Map<string, number[]>()

@@ -14,15 +14,15 @@ import type { IncomingMessage } from 'node:http'
 import type { AccountKeys } from '../../base/account-keys.ts'
 import { RequestError } from '../../base/error.ts'
 import { checkOrigin, type HostNames, isLoopback } from '../../base/host-names.ts'
-import { type Session, type Sessions, sessionCookie } from './sessions.ts'
+import { type LoginSessions, type Session, sessionCookie } from './sessions.ts'
 
 export interface GuardParts {
   readonly keys: AccountKeys
   readonly hostNames: HostNames
-  readonly sessions: Sessions
+  readonly sessions: LoginSessions
 }
 
-export interface Caller {
+export interface Visitor {
   readonly needsLogin: boolean
   readonly session: Session | undefined
   readonly mayRead: boolean
@@ -40,7 +40,7 @@ export function checkSender({ headers }: IncomingMessage, { keys, hostNames }: G
   else checkOrigin(host, origin)
 }
 
-export function callerOf(req: IncomingMessage, { keys, sessions }: GuardParts): Caller {
+export function callerOf(req: IncomingMessage, { keys, sessions }: GuardParts): Visitor {
   const isOpen = keys.isWellKnown && isLoopback(req.socket.remoteAddress)
   const token = cookieOf(req)
   const session = token === undefined ? undefined : sessions.find(token)
@@ -53,7 +53,7 @@ export function callerOf(req: IncomingMessage, { keys, sessions }: GuardParts): 
   }
 }
 
-export function checkMayCall(req: IncomingMessage, caller: Caller): void {
+export function checkMayCall(req: IncomingMessage, caller: Visitor): void {
   checkIntent(req)
   if (!caller.mayRead) throw new RequestError('unauthenticated', 'Log in with the account key first.')
 }
@@ -65,7 +65,7 @@ export function checkIntent({ method, headers }: IncomingMessage): void {
   throw new RequestError('forbidden', `A ${method} needs the header "${ownHeader}: 1".`)
 }
 
-export function checkMayWrite({ mayWrite }: Caller): void {
+export function checkMayWrite({ mayWrite }: Visitor): void {
   if (!mayWrite) throw new RequestError('forbidden', 'You logged in with a read-only key: you can look, not change.')
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server holds
- * its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages are
+ * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server
+ * holds its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages are
  * machine time.
  */
 
@@ -26,7 +26,7 @@ interface Held extends Session {
   usedMs: number
 }
 
-export class Sessions {
+export class LoginSessions {
   readonly #keys: AccountKeys
   readonly #monotonicMs: () => number
   /** By the digest of the token; the least recently begun first. */

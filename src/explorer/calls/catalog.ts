@@ -5,7 +5,7 @@ import type { ContainerRecord, Throughput } from '../../store/catalog.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
 import { choiceOf, defaultTtlField, textField, wholeField } from '../http/fields.ts'
-import { dyingWithin, figuresOf } from '../service/figures.ts'
+import { dyingWithin, figuresOf } from '../items/figures.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { findContainer, requireContainer, requireDatabase } from './containers.ts'
 

@@ -6,7 +6,7 @@ import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { ConflictError, FieldError } from '../http/error-map.ts'
 import { defaultTtlField, optionalWhole, wholeParameter } from '../http/fields.ts'
-import { deadOf } from '../service/figures.ts'
+import { deadOf } from '../items/figures.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { requireContainer } from './containers.ts'
 

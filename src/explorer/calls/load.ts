@@ -5,7 +5,7 @@ import { usageSecondsMax } from '../../units/usage.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
 import { optionalFlag, optionalText, wholeParameter } from '../http/fields.ts'
-import { deadOf } from '../service/figures.ts'
+import { deadOf } from '../items/figures.ts'
 import type { ExplorerService } from '../service/service.ts'
 import { findContainer, requireContainer, requireDatabase } from './containers.ts'
 

@@ -128,8 +128,9 @@ export async function runProcedure(service: ExplorerService, call: ApiCall): Pro
   const elapsed = () => Math.round((machine.monotonicMs() - startMs) * 10) / 10
   try {
     const id = optionalText(body, 'id') ?? randomUUID()
-    const reply = await service.queries.run(call.caller.name, id, call.gone, () =>
+    const reply = await service.queries.run(call.caller.name, id, call.gone, signal =>
       service.nosql.ask({
+        gone: signal,
         method: 'POST',
         path: pathOf(container, 'procedures', call.names[3]!),
         headers: { 'x-ms-documentdb-partitionkey': partitionKey, 'x-ms-documentdb-script-enable-logging': 'true' },

@@ -3,9 +3,9 @@
 import { wellKnownKey } from '../../base/account-keys.ts'
 import { machine } from '../../base/clock.ts'
 import { RequestError } from '../../base/error.ts'
-import type { Attempts } from '../access/attempts.ts'
-import type { Caller } from '../access/guard.ts'
-import { type Sessions, sessionCookie } from '../access/sessions.ts'
+import type { KeyAttempts } from '../access/attempts.ts'
+import type { Visitor } from '../access/guard.ts'
+import { type LoginSessions, sessionCookie } from '../access/sessions.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { textField } from '../http/fields.ts'
 import type { ExplorerService } from '../service/service.ts'
@@ -42,7 +42,11 @@ export function showSession(service: ExplorerService, { req, caller }: Pick<ApiC
 export async function logIn(
   service: ExplorerService,
   call: ApiCall,
-  { sessions, attempts, callerOf }: { sessions: Sessions; attempts: Attempts; callerOf: (token: string) => Caller },
+  {
+    sessions,
+    attempts,
+    callerOf,
+  }: { sessions: LoginSessions; attempts: KeyAttempts; callerOf: (token: string) => Visitor },
 ): Promise<ApiAnswer> {
   const { req } = call
   const address = req.socket.remoteAddress ?? ''
@@ -58,7 +62,7 @@ export async function logIn(
   return { ...(answer as Exclude<ApiAnswer, 'streamed'>), headers: { 'set-cookie': cookie(req, token) } } as ApiAnswer
 }
 
-export function logOut({ req, caller }: ApiCall, sessions: Sessions): ApiAnswer {
+export function logOut({ req, caller }: ApiCall, sessions: LoginSessions): ApiAnswer {
   if (caller.session !== undefined) sessions.end(caller.session)
   return { status: 204, headers: { 'set-cookie': `${cookie(req, '')}; Max-Age=0` } }
 }

@@ -185,7 +185,7 @@ const notBuilt = Buffer.from(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Mayfly explorer</title></head><body>
 <h1>The page is not built</h1>
 <p>The server runs, but the files of its explorer are missing. In a checkout, build them:</p>
-<pre>npm run build:explorer</pre>
+<pre>node web/build.js</pre>
 <p>Then load this page again. The published package has them inside.</p>
 <p>Meanwhile, <a href="/status">/status</a> shows databases and containers.</p>
 </body></html>

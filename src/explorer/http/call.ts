@@ -5,7 +5,7 @@ import { machine } from '../../base/clock.ts'
 import { CapacityError, RequestError } from '../../base/error.ts'
 import { KiB, MiB, requestBytesMax } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../base/memory-account.ts'
-import type { Caller } from '../access/guard.ts'
+import type { Visitor } from '../access/guard.ts'
 import type { ExplorerService } from '../service/service.ts'
 
 /** A Mongo document of 16 MB may be three times as long as extended JSON. */
@@ -20,7 +20,7 @@ export interface ApiCall {
   /** The decoded parts of the path that the route leaves open. */
   readonly names: readonly string[]
   readonly query: URLSearchParams
-  readonly caller: Caller
+  readonly caller: Visitor
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal
   /** The body as one JSON object. */

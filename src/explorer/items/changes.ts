@@ -14,7 +14,7 @@ import { printKey } from '../service/tokens.ts'
 import { textOfItem } from './one-item.ts'
 import { type Column, documentId, showRow } from './rows.ts'
 
-export type FeedMode = 'latest' | 'all'
+export type FeedKind = 'latest' | 'all'
 
 const textCharsMax = 20_000
 
@@ -34,7 +34,7 @@ export async function readFeed(
     itemsMax,
     columns = [],
   }: {
-    readonly mode: FeedMode
+    readonly mode: FeedKind
     readonly after: ChangePosition
     readonly itemsMax: number
     readonly columns?: readonly Column[]

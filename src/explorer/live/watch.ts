@@ -11,7 +11,7 @@ import { RequestError } from '../../base/error.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ChangePosition } from '../../store/reading.ts'
-import { type FeedMode, readFeed } from '../items/changes.ts'
+import { type FeedKind, readFeed } from '../items/changes.ts'
 import type { Column } from '../items/rows.ts'
 import { printKey } from '../service/tokens.ts'
 
@@ -26,7 +26,7 @@ export interface WatchedEvents {
 export class Watch {
   readonly database: string
   readonly id: string
-  readonly #feed: FeedMode | 'none'
+  readonly #feed: FeedKind | 'none'
   readonly #columns: readonly Column[]
   #number: number
   #seenTo: EpochSeconds
@@ -35,7 +35,7 @@ export class Watch {
 
   private constructor(
     container: ContainerRecord,
-    feed: FeedMode | 'none',
+    feed: FeedKind | 'none',
     columns: readonly Column[],
     from: { moment: EpochSeconds; position: ChangePosition | undefined },
   ) {
@@ -51,7 +51,7 @@ export class Watch {
   static async begin(
     engine: Engine,
     container: ContainerRecord,
-    feed: FeedMode | 'none',
+    feed: FeedKind | 'none',
     columns: readonly Column[],
   ): Promise<Watch> {
     const position = await positionNow(engine, container, feed)
@@ -108,13 +108,13 @@ export class Watch {
 async function positionNow(
   engine: Engine,
   container: ContainerRecord,
-  feed: FeedMode | 'none',
+  feed: FeedKind | 'none',
 ): Promise<ChangePosition | undefined> {
   if (feed === 'none') return undefined
   return feed === 'latest' ? engine.changesNow(container) : engine.logNow(container)
 }
 
-export function requireLog(container: ContainerRecord, feed: FeedMode | 'none'): void {
+export function requireLog(container: ContainerRecord, feed: FeedKind | 'none'): void {
   if (feed === 'all' && container.logSeconds === null) {
     throw new RequestError('malformed', 'The container keeps no log, so there is no feed of all versions.')
   }

@@ -15,7 +15,7 @@ const refusalBytesMax = 16 * MiB
 
 export type JobKind = 'import' | 'delete'
 
-export interface Refusal {
+export interface RefusedLine {
   readonly line: number
   readonly message: string
   readonly text?: string | undefined
@@ -46,7 +46,7 @@ export class Job {
   readonly #controller = new AbortController()
   readonly #onChange: (job: Job) => void
   readonly #startedAt = machine.monotonicMs()
-  readonly #refusals: Refusal[] = []
+  readonly #refusals: RefusedLine[] = []
   #refusalBytes = 0
   #refused = 0
   #state: 'running' | 'done' | 'failed' | 'canceled' = 'running'
@@ -73,7 +73,7 @@ export class Job {
     return this.#state === 'running'
   }
 
-  get refusals(): readonly Refusal[] {
+  get refusals(): readonly RefusedLine[] {
     return this.#refusals
   }
 
@@ -81,7 +81,7 @@ export class Job {
     this.#onChange(this)
   }
 
-  refuse(refusal: Refusal): void {
+  refuse(refusal: RefusedLine): void {
     this.#refused++
     const bytes = 64 + refusal.message.length + (refusal.text?.length ?? 0)
     if (this.#refusalBytes + bytes <= refusalBytesMax) {

@@ -8,6 +8,7 @@ import type { MemoryAccount } from '../../base/memory-account.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Backlogs } from './backlogs.ts'
 import type { CountCache } from './count-cache.ts'
+import type { ImportDoors } from './import-doors.ts'
 import type { Jobs } from './jobs.ts'
 import type { RunningQueries } from './running-queries.ts'
 import type { MongoSide, MongoSwitches, NosqlSide } from './sides.ts'
@@ -31,6 +32,7 @@ export interface ExplorerOptions {
   readonly mongoSwitches: MongoSwitches
   /** The port of the Mongo protocol; undefined: not served. */
   readonly mongoPort: () => number | undefined
+  readonly imports: ImportDoors
   /** The folder with the built page. */
   readonly pageFolder: string
 }

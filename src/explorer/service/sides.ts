@@ -24,6 +24,7 @@ export interface NosqlSide {
     readonly path: readonly string[]
     readonly headers?: Readonly<Record<string, string>>
     readonly body?: string
+    readonly gone?: AbortSignal
   }): Promise<{
     readonly status: number
     readonly body: string

@@ -7,9 +7,9 @@
 import { BsonDocument } from '../../document/bson/value.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
-import { documentId } from '../items/rows.ts'
-import type { CountCache } from './count-cache.ts'
-import { printKey } from './tokens.ts'
+import type { CountCache } from '../service/count-cache.ts'
+import { printKey } from '../service/tokens.ts'
+import { documentId } from './rows.ts'
 
 export interface Figures {
   readonly living: number

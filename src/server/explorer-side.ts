@@ -1,0 +1,55 @@
+/** Joins the explorer with the two APIs, and loads it with its first request: many servers never get one. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../base/log.ts'
+import type { ExplorerServer } from '../explorer/server.ts'
+import type { ExplorerOptions } from '../explorer/service/service.ts'
+import type { MongoSide } from '../explorer/service/sides.ts'
+import type { MongoServer } from '../mongo/server.ts'
+
+/** In a checkout and in the package, beside the source and beside the code that is made of it. */
+export const pageFolder = fileURLToPath(new URL('../../dist/explorer', import.meta.url))
+
+/** The certificate lies below the same name, and is served by the admin side. */
+export function isExplorerPath(url: string): boolean {
+  const path = url.split('?', 1)[0]!
+  return (path === '/_explorer' || path.startsWith('/_explorer/')) && path !== '/_explorer/emulator.pem'
+}
+
+export async function mongoSide(load: () => Promise<MongoServer>): Promise<MongoSide> {
+  const { namedDocumentKey: keyOf } = await import('../mongo/collections/document-from-text.ts')
+  return { ...(await load()).door, keyOf }
+}
+
+export class ExplorerSide {
+  readonly #log: Logger
+  readonly #options: ExplorerOptions
+  #server: Promise<ExplorerServer> | undefined
+
+  constructor(log: Logger, options: ExplorerOptions) {
+    this.#log = log
+    this.#options = options
+  }
+
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    this.#server ??= this.#load()
+    this.#server.then(
+      server => server.handle(req, res),
+      error => {
+        this.#log.error({ error }, 'the explorer could not be loaded')
+        res.destroy()
+      },
+    )
+  }
+
+  async close(): Promise<void> {
+    const server = await this.#server?.catch(() => undefined)
+    server?.close()
+  }
+
+  async #load(): Promise<ExplorerServer> {
+    const { explorerServer } = await import('../explorer/server.ts')
+    return explorerServer(this.#options)
+  }
+}
