@@ -220,10 +220,10 @@ test('bad input is refused with its place, and nothing happens', async () => {
       ['GET', `${c}/items?after=abc`, {}, 400, { code: 'malformed' }],
       [
         'GET',
-        `${c}/items?query=${encodeURIComponent('WHERE c.a >> 1')}`,
+        `${c}/items?query=${encodeURIComponent('WHERE c.a = = 1')}`,
         {},
         400,
-        { field: 'query', line: 1, column: 12 },
+        { field: 'query', line: 1, column: 13 },
       ],
       ['GET', `${c}/items?query=${encodeURIComponent('ORDER BY c.a')}`, {}, 400, {}],
       ['GET', `${c}/item?key=zzz`, {}, 400, { code: 'malformed' }],

@@ -1,6 +1,6 @@
 /**
- * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server
- * holds its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages are
+ * Sessions of people who logged in with a key. The browser holds a random token in a cookie; the server holds
+ * its digest and the key. A session ends by its age, by idleness, and when its key is taken away. Ages are
  * machine time.
  */
 

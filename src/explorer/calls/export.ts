@@ -11,6 +11,7 @@ import type { PagePosition } from '../../query/execute.ts'
 import type { ContainerRecord } from '../../store/catalog.ts'
 import type { ItemKey } from '../../store/item.ts'
 import { wholeRange } from '../../store/reading.ts'
+import { addColumns, csvHeader, csvRecord } from '../../transfer/print-csv.ts'
 import { securityHeaders } from '../files/page-files.ts'
 import type { ApiAnswer, ApiCall } from '../http/call.ts'
 import { FieldError } from '../http/error-map.ts'
@@ -21,15 +22,18 @@ import { requireContainer } from './containers.ts'
 const types = {
   jsonl: 'application/x-ndjson; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
 } as const
 type Format = keyof typeof types
 
 export async function exportItems(service: ExplorerService, call: ApiCall): Promise<ApiAnswer> {
   const container = await requireContainer(service, call)
-  const format = choiceOf(call.query.get('format'), 'format', ['jsonl', 'json'], 'jsonl')
+  const format = choiceOf(call.query.get('format'), 'format', ['jsonl', 'json', 'csv'], 'jsonl')
   const query = call.query.get('query') ?? ''
   const rows = container.encoding === 'json' ? sqlRows : mongoRows
-  const pages = query.trim() === '' ? everything(service, container) : rows(service, container, query, call.gone)
+  const read = () => (query.trim() === '' ? everything(service, container) : rows(service, container, query, call.gone))
+  const columns = format === 'csv' ? await columnsIn(read(), call.gone) : []
+  const pages = read()
   // The first page is read before the head is sent: a wrong query is an error, not a broken download.
   const first = await pages.next()
   const { res } = call
@@ -39,9 +43,23 @@ export async function exportItems(service: ExplorerService, call: ApiCall): Prom
     'content-disposition': `attachment; filename="${fileName(container)}.${format}"`,
     'cache-control': 'no-store',
   })
-  await writeAll(res, first, pages, format, call.gone)
+  await writeAll(res, first, pages, { format, columns, gone: call.gone })
   return 'streamed'
 }
+
+/** CSV names its columns first, so the rows are read once for them and once more for their values. */
+async function columnsIn(pages: Pages, gone: AbortSignal): Promise<readonly string[]> {
+  const columns = new Set<string>()
+  for await (const rows of pages) {
+    for (const row of rows) addColumns(row, columns)
+    if (gone.aborted) break
+    if (columns.size <= columnsMax) continue
+    throw new FieldError('format', `The items have more than ${columnsMax} properties. Choose another format.`)
+  }
+  return [...columns]
+}
+
+const columnsMax = 1000
 
 /** Quotes, slashes and what is not ASCII would need an encoding that browsers read in different ways. */
 function fileName({ database, id }: ContainerRecord): string {
@@ -54,18 +72,28 @@ async function writeAll(
   res: ServerResponse,
   first: IteratorResult<readonly string[]>,
   pages: Pages,
-  format: Format,
-  gone: AbortSignal,
+  {
+    format,
+    columns,
+    gone,
+  }: { readonly format: Format; readonly columns: readonly string[]; readonly gone: AbortSignal },
 ): Promise<void> {
   let isFirst = true
+  const known = new Set(columns)
   const write = async (text: string) => {
     if (res.write(text) || gone.aborted) return
     await Promise.race([once(res, 'drain'), once(res, 'close')])
   }
+  if (format === 'csv') await write(csvHeader(columns))
   for (let page = first; page.done !== true && !gone.aborted; page = await pages.next()) {
     const parts: string[] = []
     for (const row of page.value) {
-      if (format === 'json') parts.push(isFirst ? '[\n' : ',\n', row)
+      if (format === 'csv') {
+        addColumns(row, known)
+        // It was written after the columns were collected: a file without it would not be whole.
+        if (known.size > columns.length) throw new Error('a row has a column that no row had before')
+        parts.push(csvRecord(row, columns))
+      } else if (format === 'json') parts.push(isFirst ? '[\n' : ',\n', row)
       else parts.push(row, '\n')
       isFirst = false
     }

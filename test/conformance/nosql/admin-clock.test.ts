@@ -164,7 +164,7 @@ test('An unknown admin call is 404', async () => {
     assert.equal((await server.admin(method, path)).status, 404, `${method} ${path}`)
   }
   assert.equal((await server.admin('GET', '%zz')).status, 400)
-  assert.equal((await call(server.db.endpoint, 'GET', '/_explorer/none')).status, 404)
+  assert.equal((await call(server.db.endpoint, 'GET', '/_explorer/assets/nothing.js')).status, 404)
 })
 
 test('The server tells anybody that it is alive and ready', async () => {
